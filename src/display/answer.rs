@@ -226,15 +226,16 @@ impl AnswerView {
         self.plan_stays()?;
         match outcome {
             TurnOutcome::Complete => {
-                let seconds = format!("{:.1} s", took.as_secs_f64());
-                let cost = usage.map_or(seconds.clone(), |usage| {
-                    format!(
-                        "{} in · {} out · {seconds}",
-                        grouped(usage.input),
-                        grouped(usage.output)
-                    )
-                });
-                self.line(&cost, Style::new().dimmed())
+                let mut parts = Vec::new();
+                if let Some(usage) = usage {
+                    if usage.cost.is_none() || usage.input + usage.output > 0 {
+                        let (read, written) = (grouped(usage.input), grouped(usage.output));
+                        parts.push(format!("{read} in · {written} out"));
+                    }
+                    parts.extend(usage.cost.map(|cost| format!("{cost} so far")));
+                }
+                parts.push(format!("{:.1} s", took.as_secs_f64()));
+                self.line(&parts.join(" · "), Style::new().dimmed())
             }
             TurnOutcome::Interrupted => self.line("stopped", Style::new()),
             TurnOutcome::Failed(failure) => {

@@ -45,6 +45,8 @@ pub struct Ahead {
     pub queued: Vec<String>,
     /// The line being typed, as far as the terminal does not show it by itself.
     pub typed: String,
+    /// What runs waits for a line.
+    pub awaited: bool,
 }
 
 /// The user at the keyboard, as far as questions need them.

@@ -2,8 +2,9 @@
 //! with it what was typed ahead. What a cell took stays below it.
 //!
 //! In: the events of a run (when it begins, prints and ends), and the clock. Out: a title and a passing line through
-//! the one writer, once a second. Invariants: nothing before two seconds; the line stands in an empty row only, and is
-//! gone before anything else is written (the writer sees to that); the title is given back at the end.
+//! the one writer, once a second. Invariants: nothing before two seconds; the line stands in an empty row only, never
+//! where an answer is typed, and is gone before anything else is written (the writer sees to that); the title is given
+//! back at the end.
 
 use std::time::{Duration, Instant};
 
@@ -191,7 +192,8 @@ impl Elapsed {
         // Ticks fall on whole seconds, what is printed between them.
         let quiet = now - running.printed + SECOND / 4 >= PATIENCE;
         let told = running.status.take();
-        let line = (free && (quiet || told.is_some()) && !lent).then(|| {
+        let stands = free && !lent && !ahead.awaited;
+        let line = (stands && (quiet || told.is_some())).then(|| {
             let width = usize::from(self.screen.size().columns);
             let beside = told.clone().or_else(|| queued_rows(ahead, 1, width).pop());
             let line = match beside {

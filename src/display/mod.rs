@@ -14,7 +14,6 @@ mod earlier;
 mod elapsed;
 mod follow;
 mod held;
-mod help;
 mod notice;
 mod pager;
 mod picture;
@@ -320,25 +319,28 @@ impl Display {
                 self.screen.trusted(b"\n")
             }
             ToldEvent::Help(page) => {
-                let columns = usize::from(self.screen.size().columns);
-                self.screen
-                    .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
+                let width = usize::from(self.screen.size().columns);
+                self.long(page.ansi(width, self.screen.colour()))
             }
         }
     }
 
-    /// Help: printed when it is short, and in a turn, where nobody turns pages; else left for the end of the run.
     fn page(&mut self, bundle: &MimeBundle) -> Result<(), ScreenError> {
         let size = self.screen.size();
         let (width, colour) = (usize::from(size.columns), self.screen.colour());
         match pager::text_of(bundle, width, &self.appearance, colour) {
             None => self.cell.page(bundle),
-            Some(text) if self.pages && self.answer.is_none() && pager::is_long(&text, size) => {
-                self.aftermath.pages.push(text);
-                Ok(())
-            }
-            Some(text) => self.screen.trusted(text.as_bytes()),
+            Some(text) => self.long(text),
         }
+    }
+
+    /// Help: printed when it is short, and in a turn, where nobody turns pages; else left for the end of the run.
+    fn long(&mut self, text: String) -> Result<(), ScreenError> {
+        if self.pages && self.answer.is_none() && pager::is_long(&text, self.screen.size()) {
+            self.aftermath.pages.push(text);
+            return Ok(());
+        }
+        self.screen.trusted(text.as_bytes())
     }
 
     /// A fresh line, below a blank one when something stands above.

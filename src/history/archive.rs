@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use super::file;
 use super::listing::{self, Scope};
 use super::look::Look;
-use super::schema::{RecordKind, Schema};
+use super::schema::{self, RecordKind, Schema};
 use super::search::{SearchHit, Sought};
 use super::values::SessionRow;
 use super::{fault, index, saved, search, sessions};
@@ -56,6 +56,8 @@ pub struct RecordHealth {
     pub bytes: u64,
     /// Sessions in it, those of one command line too.
     pub sessions: usize,
+    /// How many migrations its tables have seen; 0: IPython wrote it.
+    pub schema: usize,
     /// What SQLite finds wrong with it; at most five.
     pub faults: Vec<String>,
 }
@@ -113,6 +115,10 @@ impl Archive {
                         row.get::<_, i64>(0)
                     })
                     .map(|count| usize::try_from(count).unwrap_or(0))?,
+                schema: match schema::kind(db)? {
+                    RecordKind::Ours(migrations) => migrations,
+                    _ => 0,
+                },
                 faults: said.into_iter().filter(|line| line != "ok").collect(),
             })
         })

@@ -300,11 +300,23 @@ impl History {
     /// # Errors
     /// There is no such session, it is the one that goes on anyway, or the file cannot be written now: nothing changed.
     pub fn take_up(&self, wanted: &str) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+        self.go_on_in(Some(wanted.to_owned()))
+    }
+
+    /// Ends the session and begins an empty one. What was sent before belongs to the one ended.
+    ///
+    /// # Errors
+    /// The file cannot be written now: nothing changed.
+    pub fn begin_anew(&self) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+        self.go_on_in(None)
+    }
+
+    fn go_on_in(
+        &self,
+        wanted: Option<String>,
+    ) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
-        self.send(RecordMessage::TakeUp {
-            wanted: wanted.to_owned(),
-            reply,
-        });
+        self.send(RecordMessage::TakeUp { wanted, reply });
         async {
             answer
                 .await

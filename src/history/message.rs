@@ -88,8 +88,9 @@ pub(super) enum RecordMessage {
     Cells(oneshot::Sender<Vec<RecordedCell>>),
     Inputs(InputsWanted, oneshot::Sender<Vec<NumberedInput>>),
     Saved(oneshot::Sender<SavedSession>),
+    /// `None`: an empty one.
     TakeUp {
-        wanted: String,
+        wanted: Option<String>,
         reply: oneshot::Sender<Result<TakenUp, Report>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),

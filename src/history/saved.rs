@@ -114,7 +114,8 @@ pub(super) fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u
 
 fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
-    let prompts = prompts.map(|prompt| exchange(prompt, &dialog)).collect();
+    let prompts = prompts.map(|prompt| exchange(prompt, &dialog, &forms));
+    let prompts = prompts.collect();
     let cells = dialog.cells.into_iter();
     let cells = cells.filter(|cell| !cell.hidden && !cell.source.trim().is_empty());
     let cells = cells.filter(|cell| !is_ours(&cell.source)).map(|cell| {
@@ -146,7 +147,7 @@ fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
 }
 
 /// Rows of another program, whose numbers count up before a cell runs, name the prompt's own line as the last of code.
-fn exchange(prompt: &PromptEntry, dialog: &Dialog) -> SavedPrompt {
+fn exchange(prompt: &PromptEntry, dialog: &Dialog, forms: &HashMap<u32, Forms>) -> SavedPrompt {
     let code_before = |line: u32| {
         let before = dialog.cells.iter().rev().filter(|cell| cell.line < line);
         before
@@ -169,5 +170,10 @@ fn exchange(prompt: &PromptEntry, dialog: &Dialog) -> SavedPrompt {
         history_line,
         prompt: prompt.prompt.clone(),
         response: prompt.response.clone(),
+        metadata: forms
+            .get(&line)
+            .and_then(|forms| forms.layout.as_deref())
+            .map(|layout| Layout::from_json(layout).metadata().clone())
+            .unwrap_or_default(),
     }
 }

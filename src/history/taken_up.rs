@@ -15,8 +15,8 @@ use crate::report::Report;
 /// Inputs that are looked at to see whether anything was done in a session.
 const LOOKED_AT: u32 = 100;
 
-/// Goes on in the session of this number or name.
-pub(super) fn take_up(store: &mut Store, wanted: &str) -> Result<TakenUp, Report> {
+/// Goes on in the session of this number or name, or in an empty one.
+pub(super) fn take_up(store: &mut Store, wanted: Option<&str>) -> Result<TakenUp, Report> {
     if !store.opening.record {
         let why = "this run is kept out of the history: there is nothing to go on with";
         return Err(Report::failure(why));
@@ -29,20 +29,23 @@ pub(super) fn take_up(store: &mut Store, wanted: &str) -> Result<TakenUp, Report
         );
     };
     let present = present.number;
-    let changed = find(db, wanted).and_then(|found| match found {
-        Some(number) if number == present => Ok(Err(Report::failure(format!(
-            "session {number} is the one you are in"
-        )))),
-        Some(number) => {
-            let mut begin = store.begin.clone();
-            begin.resume = Some(number);
-            let begun = sessions::begin(db, &begin)?;
-            Ok(begun
-                .map(|begun| (begin, begun))
-                .ok_or_else(|| unknown(wanted)))
-        }
-        None => Ok(Err(unknown(wanted))),
-    });
+    let unknown = || unknown(wanted.unwrap_or_default());
+    let begin_in = |db: &mut Connection, number: Option<i64>| {
+        let mut begin = store.begin.clone();
+        begin.resume = number;
+        let begun = sessions::begin(db, &begin)?;
+        Ok(begun.map(|begun| (begin, begun)).ok_or_else(unknown))
+    };
+    let changed = match wanted {
+        None => begin_in(db, None),
+        Some(wanted) => find(db, wanted).and_then(|found| match found {
+            Some(number) if number == present => Ok(Err(Report::failure(format!(
+                "session {number} is the one you are in"
+            )))),
+            Some(number) => begin_in(db, Some(number)),
+            None => Ok(Err(unknown())),
+        }),
+    };
     let (begin, (start, others)) = match changed {
         Ok(changed) => changed?,
         Err(error) => {

@@ -182,7 +182,7 @@ fn serve(store: &mut Store, message: RecordMessage) {
             let _ = reply.send(end);
         }
         RecordMessage::TakeUp { wanted, reply } => {
-            drop(reply.send(taken_up::take_up(store, &wanted)))
+            drop(reply.send(taken_up::take_up(store, wanted.as_deref())))
         }
         RecordMessage::Cells(reply) => drop(reply.send(cells(store))),
         RecordMessage::Inputs(wanted, reply) => {

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 
 use super::message::Write;
 use super::values::{TurnKey, TurnRow};
-use crate::agent::Usage;
+use crate::agent::{Cost, Usage};
 
 /// The stored form.
 pub(super) fn json(usage: &Usage) -> String {
     json!({
         "cached": usage.cached,
+        "cost": usage.cost.map(|cost| (cost.millionths, String::from_utf8_lossy(&cost.currency).into_owned())),
         "input": usage.input,
         "output": usage.output,
         "reasoning": usage.reasoning,
@@ -31,6 +32,15 @@ fn read(text: &str) -> Option<Usage> {
         output: count("output"),
         reasoning: count("reasoning"),
         window: value["window"].as_u64(),
+        cost: cost(&value["cost"]),
+    })
+}
+
+fn cost(value: &Value) -> Option<Cost> {
+    let currency = value[1].as_str()?;
+    Some(Cost {
+        millionths: value[0].as_u64()?,
+        currency: currency.as_bytes().try_into().ok()?,
     })
 }
 

@@ -82,7 +82,7 @@ pub enum RecordedOutcome {
     Complete,
     /// Stopped by the user.
     Interrupted,
-    /// By an error: it is no part of the conversation.
+    /// By an error: it is not part of the conversation.
     Failed,
 }
 

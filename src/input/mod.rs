@@ -4,6 +4,7 @@
 //! nothing here fails, and broken Python is a [`Input::Cell`] like any other (Python says what is wrong with it).
 //! Editor, highlighter, batch and history all ask here. Absent on purpose: running anything, knowing names.
 
+mod attached;
 mod clause;
 mod completeness;
 mod mode;
@@ -15,6 +16,7 @@ mod shell;
 mod split;
 mod start;
 
+pub use attached::{NamedFile, named_files, open_file};
 pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
 pub use mode::Mode;
@@ -35,6 +37,13 @@ pub struct Prompt {
     pub text: String,
     /// One line for the user when the text may have been meant otherwise (`.5`).
     pub hint: Option<String>,
+}
+
+impl Prompt {
+    /// True for `.!`: the last prompt is meant.
+    pub fn repeats(&self) -> bool {
+        self.text.trim() == "!"
+    }
 }
 
 /// What a submitted text is.

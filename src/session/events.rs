@@ -13,6 +13,7 @@ use crate::output::traceback::CellError;
 use crate::runtime::{CommMessage, Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
 use crate::session::replayed::Replayed;
+use crate::text::Page;
 
 pub(super) use crate::session::notice::{Notice, notice};
 
@@ -190,8 +191,8 @@ pub enum ToldEvent {
     Text(String),
     /// Lines that are shown as they are: what is sent, code that runs.
     Verbatim(String),
-    /// A page of help: our own markdown.
-    Help(String),
+    /// A page of our own: help, or the settings.
+    Help(Page),
     /// Help for the pager.
     Page(MimeBundle),
     /// The conversation goes on in this session: what it held so far.

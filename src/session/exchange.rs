@@ -13,6 +13,7 @@ use crate::agent::{
 };
 use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
 use crate::session::asking::{Asker, AskingEvent};
+use crate::session::attached::{self, Attached};
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
 use crate::session::floor::Holder;
@@ -121,14 +122,26 @@ impl Exchanges {
 impl Session {
     /// Gives the floor to a prompt that took its number, and reads the conversation for it, after the skills.
     pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
+        let named = prompt.names_files();
         let ticket = self.floor.give(Holder::Prompt(Box::new(prompt)), out);
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
         let skills = self.shelf.found();
+        let (cwd, places) = (self.cwd.clone(), self.setup.notebooks.clone());
         tokio::spawn(async move {
+            let read = match named.is_empty() {
+                true => Ok(Attached::default()),
+                false => {
+                    tokio::task::spawn_blocking(move || attached::read(named, &cwd, &places)).await
+                }
+            };
             skills.await;
             let dialog = Box::new(history.dialog().await);
             // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::RecordRead(ticket, dialog));
+            let _ = inbox.send(Command::RecordRead(
+                ticket,
+                dialog,
+                read.unwrap_or_default(),
+            ));
         });
     }
 

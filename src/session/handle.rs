@@ -79,11 +79,13 @@ pub(super) enum Command {
     Surroundings(oneshot::Sender<Surroundings>),
     Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
-    RecordRead(Ticket, Box<Dialog>),
+    RecordRead(Ticket, Box<Dialog>, crate::session::attached::Attached),
     SkillsFound(Box<Skills>),
     SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
     /// Where a call wants a kernel was looked at.
     PlaceLookedAt(CallId, kernels::Opening, kernels::Looked),
+    /// Kernels ended so that this one can be started.
+    RoomMade(u32, kernels::KernelWish),
     /// What was to be done with a notebook is done.
     NotebookDone(
         CallId,

@@ -12,7 +12,7 @@ use crate::markdown::Background;
 use crate::runtime::Execute;
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
-use crate::session::commands::Deed;
+use crate::session::commands::{Deed, turns, undo};
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::session::floor::{Holder, UserCell, Work};
 use crate::session::loading;
@@ -64,7 +64,24 @@ impl Session {
         }
     }
 
+    /// Begins with an input; where it replaces exchanges that have run cells, the user is asked first whether the
+    /// interpreter steps back over those, too.
     fn begin(&mut self, submission: Submission, out: RunSender) {
+        let ran_for = &self.steps.ran_for;
+        let from = submission.replaces;
+        let Some(from) = from.filter(|from| ran_for.values().any(|line| line >= from)) else {
+            return self.begin_at_once(submission, out);
+        };
+        // Whoever stops at the question finds the text again.
+        if let Input::Prompt(prompt) = classify(&submission.text, submission.mode) {
+            self.history.recall().push(&prompt_source(&prompt.text));
+        }
+        let replaced = undo::replace(self.history.clone(), from, submission, ran_for.clone());
+        self.later(&out, replaced);
+    }
+
+    /// Begins with an input.
+    pub(super) fn begin_at_once(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
         let keeping = Keeping::of(&submission);
         let counter = (&mut self.numbering, &self.history);
@@ -75,6 +92,9 @@ impl Session {
             Input::Command { line } => {
                 let number = number(counter, &source, RunKind::Command, keeping, &out);
                 self.command(&line, number, &out);
+            }
+            Input::Prompt(prompt) if prompt.repeats() => {
+                self.later(&out, turns::repeat(self.history.clone()));
             }
             Input::Prompt(prompt) => {
                 let hint = prompt.hint.map(Notice::note);
@@ -187,12 +207,13 @@ impl Session {
             && background == Some(Background::Dark)
     }
 
-    /// Gives a prompt its number and sends it again, in place of the exchange at `line`.
-    pub(super) fn send_again(&mut self, line: u32, text: String, out: &RunSender) {
+    /// Gives a prompt its number and sends it again, in place of the exchange at `line`, if there is one.
+    pub(super) fn send_again(&mut self, line: Option<u32>, text: String, out: &RunSender) {
         let source = prompt_source(&text);
         let counter = (&mut self.numbering, &self.history);
         let own = number(counter, &source, RunKind::Prompt, Keeping::Recorded, out);
-        let prompt = Prompt::new(own, text, source, Instant::now()).replacing(Some(line..=line));
+        let prompt =
+            Prompt::new(own, text, source, Instant::now()).replacing(line.map(|line| line..=line));
         self.begin_prompt(prompt, out.clone());
     }
 

@@ -36,7 +36,7 @@ pub struct Loading {
 /// What is in a file.
 struct Loaded {
     steps: Vec<ReplayStep>,
-    /// `2 code cells and 1 prompts`.
+    /// `2 code cells and 1 prompt`.
     counted: String,
     /// Prompts and commands among the code.
     left_out: usize,
@@ -156,6 +156,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
                 prompt: prompt.prompt.clone(),
                 response: prompt.response.clone(),
                 after: None,
+                metadata: prompt.metadata.clone(),
             }),
         }
         kept.push(entry.clone());
@@ -165,7 +166,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
     }
     Ok(Some(Loaded {
         steps,
-        counted: SavedSession::of(kept).counted(),
+        counted: SavedSession::of(kept).told(),
         left_out,
         broken,
     }))
@@ -273,6 +274,7 @@ mod tests {
             prompt: "hi".into(),
             response: "yes".into(),
             after: None,
+            metadata: Map::new(),
         };
         check(
             "a.ipynb",
@@ -282,7 +284,7 @@ mod tests {
                 {"cell_type": "code", "source": "a", "metadata": {"ipycodex": {"kind": "code", "line": 1}}},
                 {"cell_type": "code", "source": "x", "metadata": {}}]}"#,
             &[code("a"), prompt.clone()],
-            "1 code cells and 1 prompts",
+            "1 code cell and 1 prompt",
             0,
         );
         check(
@@ -300,7 +302,7 @@ mod tests {
             r#"{"events": [{"kind": "code", "line": 1, "source": "a"},
                 {"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi", "response": "yes"}]}"#,
             &[code("a"), prompt],
-            "1 code cells and 1 prompts",
+            "1 code cell and 1 prompt",
             0,
         );
     }

@@ -8,7 +8,9 @@
 
 mod answered;
 mod asking;
+mod attached;
 mod cell;
+mod clipboard;
 mod commands;
 mod editor;
 mod ending;

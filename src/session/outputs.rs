@@ -31,6 +31,8 @@ use crate::session::tool_return::ToolReturn;
 
 /// The name of the tool.
 pub(super) const READ_OUTPUT: &str = "read_output";
+/// What reads outputs that were not shortened.
+const IN_CODE: &str = " (in code, `ipycodex.output(\"cell-12\")` gives what any cell showed)";
 
 /// What may stand before an id: its address.
 const ADDRESS: &str = "artifact://";
@@ -55,6 +57,8 @@ pub(super) enum OutputKind {
     Variable,
     /// The output of a command a prompt named.
     Shell,
+    /// A file that a prompt named.
+    File,
     /// What a cell in a kernel of the agent's own showed.
     Own,
 }
@@ -65,6 +69,7 @@ impl OutputKind {
             OutputKind::Tool => "tool",
             OutputKind::Variable => "variable",
             OutputKind::Shell => "shell",
+            OutputKind::File => "file",
             OutputKind::Own => "own",
         }
     }
@@ -293,8 +298,14 @@ impl Outputs {
     fn unknown(&self, id: &str) -> String {
         let shown: String = id.chars().take(60).collect();
         match self.listing() {
-            None => format!("there is no output `{shown}`: nothing has been cut in this session"),
-            Some(ids) => format!("there is no output `{shown}`. Known, newest first: {ids}"),
+            None => format!(
+                "there is no shortened output `{shown}`: nothing was too long in this session, and stands whole where \
+                 it was shown{IN_CODE}"
+            ),
+            Some(ids) => format!(
+                "there is no shortened output `{shown}`; there are, newest first: {ids}. What is not among them stands \
+                 whole where it was shown{IN_CODE}"
+            ),
         }
     }
 

@@ -13,8 +13,10 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value};
 
 use crate::dialog::Dialog;
-use crate::history::{History, PromptStart, RecordedOutcome};
+use crate::history::{CellEnd, History, PromptStart, RecordedOutcome};
 use crate::input::{is_ours, prompt_source};
+
+use crate::output::shown::Layout;
 use crate::runtime::{Ending, Execute, Place};
 use crate::session::cell::{CellRun, Remains, Whose};
 use crate::session::events::{BeginEvent, EndEvent, RunKind, ToldEvent};
@@ -58,6 +60,8 @@ pub enum ReplayStep {
         response: String,
         /// The last code line before it; `None`: the last one of this session.
         after: Option<u32>,
+        /// What its cell has in its metadata, in a notebook.
+        metadata: Map<String, Value>,
     },
 }
 
@@ -230,7 +234,8 @@ impl ReplayRun {
                     prompt,
                     response,
                     after,
-                } => self.exchange(&prompt, &response, after, ground),
+                    metadata,
+                } => self.exchange(&prompt, &response, after, metadata, ground),
             }
         }
         ground.numbering.expect(0);
@@ -274,10 +279,18 @@ impl ReplayRun {
         prompt: &str,
         response: &str,
         after: Option<u32>,
+        metadata: Map<String, Value>,
         ground: &mut Ground<'_>,
     ) {
         let source = prompt_source(prompt);
         let line = ground.number(&source);
+        if !metadata.is_empty() {
+            let mut layout = Layout::default();
+            layout.loaded_with(metadata);
+            ground
+                .history
+                .showed(line, "", Vec::new(), &layout, CellEnd::Complete, 0);
+        }
         self.tell(line, RunKind::Prompt, &source);
         let after = after.unwrap_or(self.last_code);
         let key = ground

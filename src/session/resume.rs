@@ -145,6 +145,33 @@ pub(super) async fn change_session(
     }
 }
 
+/// Begins an empty session, with this name.
+pub(super) async fn begin_session(
+    history: History,
+    outputs: Outputs,
+    name: Option<String>,
+) -> Vec<Deed> {
+    let left = history.session().await.ok();
+    // What the disk refuses stays readable no longer.
+    let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
+    let taken = match history.begin_anew().await {
+        Ok(taken) => taken,
+        Err(report) => return tell(notice(&report)),
+    };
+    let own = taken.start.number;
+    let called = name.map_or_else(String::new, |name| {
+        history.rename(&name);
+        format!(", `{}`", visible(&name))
+    });
+    let back = left.map_or_else(String::new, |left| {
+        format!("; `%ipycodex resume {}` goes back", left.number)
+    });
+    let said = ToldEvent::Text(format!("Session {own}{called} begins here{back}."));
+    let mut deeds = vec![Deed::TakeUp(Box::new((taken, None)))];
+    deeds.extend(tell(said));
+    deeds
+}
+
 /// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its
 /// number alone is named, and so is one that left the shell.
 fn choose(cells: Vec<RecordedCell>, lines: &[RangeInclusive<u32>], gone_before: u32) -> Chosen {

@@ -182,7 +182,7 @@ fn check_replaced(
         return if ours {
             Ok(())
         } else {
-            kept(format!("`{name}` is there, and not from an export"))
+            kept(format!("`{name}` already exists and is not an export"))
         };
     }
     let notebook = match notebook {
@@ -301,9 +301,9 @@ mod tests {
         for (name, text, why) in [
             ("a.ipynb", "{\"cells\": []}", "another program"),
             ("b.ipynb", "{\n\"cells\": ", "line 2, column"),
-            ("c.md", "# mine\n", "not from an export"),
-            ("d.py", "x = 1\n", "not from an export"),
-            ("e.html", "<p>", "not from an export"),
+            ("c.md", "# mine\n", "not an export"),
+            ("d.py", "x = 1\n", "not an export"),
+            ("e.html", "<p>", "not an export"),
         ] {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();

@@ -9,7 +9,7 @@ use crate::input::Mode;
 use crate::runtime::{Place, Stdin};
 
 /// One input, and what comes with it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     /// As typed.
     pub text: String,

@@ -137,7 +137,7 @@ pub(super) fn ask(
     }
     let able = agent.capabilities();
     if !able.suggestions {
-        let message = format!("the agent `{}` makes none", able.name);
+        let message = format!("the agent `{}` makes no suggestions", able.name);
         return take(Err(AgentFailure {
             kind: FailureKind::Refused,
             message,

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::session::Submission;
 use crate::session::question::SteppedCell;
 
 /// What steps of the interpreter have to do with the conversation.
@@ -23,10 +24,21 @@ pub(super) struct TakenBack {
     pub(super) line: u32,
     /// Its prompt, as typed.
     pub(super) prompt: String,
-    /// The prompt is sent again.
-    pub(super) again: bool,
+    /// What comes then.
+    pub(super) then: Then,
     /// From the first cell that it ran on, all that a step back would be over; empty: it ran none.
     pub(super) over: Vec<SteppedCell>,
+}
+
+/// What comes in place of an exchange that is taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Nothing.
+    Leave,
+    /// Its own prompt.
+    SendAgain,
+    /// This prompt, which replaces it and all that came after.
+    Begin(Box<Submission>),
 }
 
 impl TakenBack {

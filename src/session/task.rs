@@ -36,6 +36,7 @@ use crate::session::runtimes::Runtimes;
 use crate::session::slots::{AgentSlot, Waiter};
 use crate::session::suggest;
 use crate::session::taken_back::Steps;
+use crate::session::ticket::CalledBy;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::workbook::Workbook;
 use crate::session::{Parts, Surroundings};
@@ -204,7 +205,7 @@ impl Session {
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
                 () = at(look_at), if look_at.is_some() => {
                     self.on_prompt(PromptEvent::Tick);
-                    self.on_tool(ToolEvent::Due);
+                    self.on_tool(CalledBy::Turn, ToolEvent::Due);
                     self.sweep_kernels();
                 }
             }
@@ -234,7 +235,7 @@ impl Session {
                 self.on_asking(AskingEvent::Answered { question, reply });
             }
             Command::ReplyInput(call, reply) => {
-                self.on_tool(ToolEvent::InputAnswered);
+                self.on_tool(CalledBy::Turn, ToolEvent::InputAnswered);
                 if let Some(runtime) = self.runtimes.asking() {
                     runtime.tell(RuntimeRequest::ReplyInput { call, reply });
                 }
@@ -279,8 +280,8 @@ impl Session {
             }
             Command::Models(answer) => answers(answer, model_names(self.exchanges.agent.get())),
             Command::Started(start, thread) => self.on_started(start, thread),
-            Command::RecordRead(ticket, dialog) => {
-                self.on_prompt_of(ticket, PromptEvent::RecordRead(dialog));
+            Command::RecordRead(ticket, dialog, attached) => {
+                self.on_prompt_of(ticket, PromptEvent::RecordRead(dialog, attached));
             }
             Command::SkillsFound(skills) => {
                 // The instructions end with the list, where a tool can load them.
@@ -296,6 +297,7 @@ impl Session {
                     self.kernel_at(&opening, looked);
                 }
             }
+            Command::RoomMade(number, wish) => self.start_kernel_again(number, &wish),
             Command::NotebookDone(call, done) => self.on_notebook(call, *done),
             Command::Suggest(wish) => {
                 let inbox = self.inbox.clone();

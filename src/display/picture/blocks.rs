@@ -3,7 +3,7 @@
 //! In: pixels, no more than there are half cells. Out: rows of text, each with its newline and no colour left open.
 //! Pixels that are nearly clear show the terminal's own background; others are laid over `ground`.
 
-use super::pixels::Pixels;
+use crate::picture::Pixels;
 
 /// Below this, a pixel is clear.
 const CLEAR: u8 = 16;

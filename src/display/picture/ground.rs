@@ -4,7 +4,7 @@
 //! the black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a picture
 //! that is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps it.
 
-use super::pixels::Pixels;
+use crate::picture::Pixels;
 
 /// Below this, a pixel is clear.
 const CLEAR: u8 = 64;

@@ -2,9 +2,9 @@
 //!
 //! In: a picture as a cell, a tool or an answer names it. Out: bytes for the screen that draw it and leave the cursor
 //! at the start of a line, or one line that says what it is or why it is not drawn. `detect` finds the way of drawing,
-//! when the first picture comes; `fit` says how large; `decode` and `svg` make `pixels`; `kitty`, `iterm2` and `blocks`
-//! write them; `source` reads what an answer points at; `animation` keeps pictures that follow each other fast from
-//! flooding.
+//! when the first picture comes; `fit` says how large; `crate::picture` and `svg` make pixels; `kitty`, `iterm2` and
+//! `blocks` write them; `source` reads what an answer points at; `animation` keeps pictures that follow each other fast
+//! from flooding.
 //!
 //! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
 //! base64 and colours; a picture that lets light through stands where it can be read (`ground`), and nothing else about
@@ -12,19 +12,16 @@
 
 mod animation;
 mod blocks;
-mod decode;
 mod detect;
 mod fit;
 mod ground;
 mod iterm2;
 mod kitty;
-mod pixels;
 mod placeholder;
 mod reserve;
 mod source;
 mod svg;
 mod tmux;
-mod trouble;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,6 +31,7 @@ use crate::config::Images;
 use crate::environment::Environment;
 use crate::markdown::Background;
 use crate::output::picture_type;
+use crate::picture::{self, Pixels, Trouble};
 use crate::screen::Screen;
 
 pub(super) use animation::Animation;
@@ -42,10 +40,8 @@ pub(super) use source::PictureSource;
 use blocks::Palette;
 use detect::{Method, Signs};
 use fit::{Cell, Fit, Room};
-use pixels::Pixels;
 use placeholder::{MARKS, PictureId};
 use svg::Drawing;
-use trouble::Trouble;
 
 /// Bytes of a file that is handed to the terminal as it is, though it could be made smaller.
 const PASSED: usize = 4 << 20;
@@ -202,7 +198,7 @@ impl Opened<'_> {
 
     fn pixels(&self, width: u32, height: u32) -> Result<Pixels, Trouble> {
         match self {
-            Opened::File(file, _) => Ok(decode::pixels(file)?.shrunk(width, height)),
+            Opened::File(file, _) => Ok(picture::pixels(file)?.shrunk(width, height)),
             Opened::Drawing(drawing) => drawing.pixels(width, height),
         }
     }
@@ -234,7 +230,7 @@ fn draw(
     ground: [u8; 3],
 ) -> Result<PictureShown, Trouble> {
     let opened = match source {
-        PictureSource::File(file) => Opened::File(file, decode::size(file)?),
+        PictureSource::File(file) => Opened::File(file, picture::size(file)?),
         PictureSource::Drawing(text) => Opened::Drawing(Box::new(Drawing::read(text)?)),
     };
     let size = opened.size();
@@ -270,7 +266,7 @@ fn draw(
             let file = match source {
                 PictureSource::File(file) if passes(file) => {
                     // As above: only what is whole is handed on.
-                    match ground::needed(&decode::pixels(file)?, ground) {
+                    match ground::needed(&picture::pixels(file)?, ground) {
                         Some(_) if !moves(file) => opened.png(fit, ground)?,
                         _ => file.clone(),
                     }
@@ -313,7 +309,7 @@ fn blocks(
 ) -> Result<(Vec<u8>, u32), Trouble> {
     let fit = room.fit_blocks(opened.size());
     let pixels = match opened {
-        Opened::File(file, _) => decode::pixels(file)?,
+        Opened::File(file, _) => picture::pixels(file)?,
         Opened::Drawing(drawing) => drawing.pixels(fit.width * FINER, fit.height * FINER)?,
     };
     let pixels = match ground::needed(&pixels, ground) {

@@ -11,8 +11,8 @@ use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
-use super::decode::MOST_BYTES;
 use crate::output::picture_type;
+use crate::picture::MOST_BYTES;
 
 /// Padding or none, as encoders differ.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(

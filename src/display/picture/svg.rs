@@ -10,9 +10,7 @@ use std::sync::{Arc, LazyLock};
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 
-use super::decode::allowed;
-use super::pixels::Pixels;
-use super::trouble::Trouble;
+use crate::picture::{Pixels, Trouble, allowed};
 
 /// The longest text that is read.
 const MOST_BYTES: usize = 8 << 20;

@@ -85,7 +85,7 @@ fn a_large_picture_is_made_to_fit() {
     let PictureSource::File(sent) = sent else {
         panic!("a file");
     };
-    assert_eq!(decode::size(&sent), Ok((427, 320)));
+    assert_eq!(picture::size(&sent), Ok((427, 320)));
     let (bytes, rows) = drawn(&file, Method::Blocks { true_colour: false });
     assert_eq!((bytes.lines().count(), rows), (16, 16));
 }

@@ -19,6 +19,7 @@ use crate::agent::{Choosable, QuestionAnswer, Subject};
 use crate::history::Decided;
 use crate::session::question::{About, Question, QuestionChoice, Reply};
 use crate::session::taken_back::TakenBack;
+use crate::session::ticket::CalledBy;
 
 pub(super) use allowed::Allowed;
 use words::{decision, told, unasked};
@@ -35,10 +36,8 @@ pub(super) enum Asker {
         /// A no may come with its reason.
         reasons: bool,
     },
-    /// The tool that is being worked off.
-    Tool,
-    /// The tool that code of the agent has called.
-    Errand,
+    /// The tool that is worked off for this caller.
+    Tool(CalledBy),
     /// What is done before the first input.
     SetUp,
     /// Whoever takes this exchange back.
@@ -50,7 +49,7 @@ impl Asker {
     fn options(&self) -> &[Choosable] {
         match self {
             Asker::Agent { options, .. } => options,
-            Asker::Tool | Asker::Errand | Asker::SetUp | Asker::TakesBack(_) => &[],
+            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) => &[],
         }
     }
 
@@ -58,7 +57,7 @@ impl Asker {
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
-            Asker::Tool | Asker::Errand | Asker::SetUp | Asker::TakesBack(_) => true,
+            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) => true,
         }
     }
 }
@@ -232,7 +231,7 @@ impl OpenQuestions {
             about: open.about.clone(),
             // A tool of ours that asks as an agent would is answered in the usual ways.
             options: match (&open.asker, &open.about) {
-                (Asker::Tool | Asker::Errand, About::Agent(subject)) => subject.usual_options(),
+                (Asker::Tool(_), About::Agent(subject)) => subject.usual_options(),
                 (asker, _) => asker.options().to_vec(),
             },
             reasons: match (&open.asker, &open.about) {

@@ -78,9 +78,8 @@ impl Session {
                 let answer = reply.for_agent(&options);
                 self.on_prompt(PromptEvent::AgentAnswered(question, answer));
             }
-            AskingAction::Deliver(Asker::Tool, reply) => self.on_tool(ToolEvent::Replied(reply)),
-            AskingAction::Deliver(Asker::Errand, reply) => {
-                self.on_errand(ToolEvent::Replied(reply));
+            AskingAction::Deliver(Asker::Tool(by), reply) => {
+                self.on_tool(by, ToolEvent::Replied(reply));
             }
             AskingAction::Deliver(Asker::SetUp, reply) => self.project_answered(&reply),
             AskingAction::Deliver(Asker::TakesBack(taken), reply) => {

@@ -127,8 +127,9 @@ pub(super) fn choose_option(
     let lines: Vec<String> = offers.selections().map(Selection::line).collect();
     if lines.is_empty() {
         let agent = agent.capabilities().name;
-        let message = format!("the agent `{agent}` has told of no modes and no other options");
-        let notice = Notice::note(message).hint("one that has some tells them when it starts");
+        let message = format!("the agent `{agent}` offers no modes or options");
+        let notice = Notice::note(message)
+            .hint("an agent tells its options when it starts: send a prompt first");
         return Err(tell(notice));
     }
     if name.is_empty() {

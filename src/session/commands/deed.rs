@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedCell, TakenUp};
 use crate::runtime::Execute;
+use crate::session::Submission;
 use crate::session::cell::Whose;
 use crate::session::editor::EditorWish;
 use crate::session::events::{Notice, SessionEvent};
@@ -34,8 +35,10 @@ pub(in crate::session) enum Deed {
     TakeBack(TakenBack),
     /// The same; the interpreter could step back over them.
     OfferStep(TakenBack),
-    /// A prompt is sent again, in place of the exchange at `line`.
-    SendAgain { line: u32, text: String },
+    /// A prompt is sent again, in place of the exchange at `line`, if there is one.
+    SendAgain { line: Option<u32>, text: String },
+    /// A prompt is sent that replaces what came before it.
+    Begin(Box<Submission>),
     /// The skills are listed, as far as the conversation holds them.
     ListSkills(Box<Dialog>),
     /// A setting that was written is in force, if it can be before the next start.

@@ -11,7 +11,7 @@ mod output;
 mod sessions;
 mod settings;
 mod steps;
-mod turns;
+pub(super) mod turns;
 pub(super) mod undo;
 
 use std::time::Instant;
@@ -33,6 +33,7 @@ use crate::session::resume::{self, Gone};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;
+use crate::session::taken_back::Then;
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
 
@@ -134,11 +135,11 @@ impl Session {
             }
             MagicOrder::Undo => {
                 let ran_for = self.steps.ran_for.clone();
-                self.later(out, undo::take_back(history, false, ran_for));
+                self.later(out, undo::take_back(history, Then::Leave, ran_for));
             }
             MagicOrder::Retry => {
                 let ran_for = self.steps.ran_for.clone();
-                self.later(out, undo::take_back(history, true, ran_for));
+                self.later(out, undo::take_back(history, Then::SendAgain, ran_for));
             }
             MagicOrder::Copy(copied) => self.later(out, turns::copy(history, copied, number)),
             MagicOrder::ShowHistory => self.later(out, turns::show_history(history)),
@@ -197,6 +198,10 @@ impl Session {
             MagicOrder::Resume(wanted) => {
                 let found = resume::change_session(history, self.outputs.clone(), wanted);
                 self.wait_as(Holder::Command { firm: true }, out, found);
+            }
+            MagicOrder::NewSession(name) => {
+                let begun = resume::begin_session(history, self.outputs.clone(), name);
+                self.wait_as(Holder::Command { firm: true }, out, begun);
             }
             MagicOrder::Replay(again) => {
                 let gone_before = self.numbering.gone_before();
@@ -304,6 +309,7 @@ impl Session {
                 Deed::TakeBack(taken) => self.take_back(taken, out),
                 Deed::OfferStep(taken) => self.offer_step(taken, out),
                 Deed::SendAgain { line, text } => self.send_again(line, text, out),
+                Deed::Begin(submission) => self.begin_at_once(*submission, out.clone()),
                 Deed::ListSkills(dialog) => {
                     self.shelf.look_through(&dialog);
                     out.send(ToldEvent::Text(self.shelf.listing()));
@@ -353,7 +359,8 @@ impl Session {
             let deleted = history.reset().await;
             // The number is there at the latest with the first row.
             let session = history.session().await.map_or(0, |start| start.number);
-            let text = format!("Deleted {deleted} AI prompts from session {session}.");
+            let prompts = if deleted == 1 { "prompt" } else { "prompts" };
+            let text = format!("Deleted {deleted} AI {prompts} from session {session}.");
             tell(ToldEvent::Text(text))
         });
     }

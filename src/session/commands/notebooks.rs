@@ -60,7 +60,7 @@ pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<Later, Notice>
             }
             Ok(Ok(FoundCell::Other(source))) => {
                 let mut deeds = tell(ToldEvent::Verbatim(source));
-                let note = "that cell is no code; new cells go behind it";
+                let note = "that cell is not code; new cells go behind it";
                 deeds.extend(tell(Notice::note(note)));
                 deeds
             }
@@ -98,7 +98,7 @@ pub(super) fn save(
     Box::pin(async move {
         match write(history, target, out).await {
             Ok(session) => {
-                let text = format!("Saved {} to {shown}.", session.counted());
+                let text = format!("Saved {} to {shown}.", session.told());
                 let mut deeds = tell(ToldEvent::Text(text));
                 deeds.extend(failing(&session).into_iter().flat_map(tell));
                 deeds

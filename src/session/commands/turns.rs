@@ -6,6 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::deed::{Deed, tell, warn};
+use super::undo::named;
 use crate::dialog::{Dialog, display_form};
 use crate::history::History;
 use crate::input::is_ours;
@@ -69,6 +70,18 @@ pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<D
         },
     };
     vec![Deed::Wish(EditorWish::Copy { what, text })]
+}
+
+/// Sends the last prompt once more.
+pub(in crate::session) async fn repeat(history: History) -> Vec<Deed> {
+    let dialog = history.dialog().await;
+    let Some(last) = dialog.last_exchange() else {
+        return warn("there is no prompt to repeat");
+    };
+    let mut deeds = tell(Notice::note(format!("again: {}", named(&last.prompt))));
+    let text = last.prompt.clone();
+    deeds.push(Deed::SendAgain { line: None, text });
+    deeds
 }
 
 /// An answer as it is shown.
@@ -147,10 +160,12 @@ fn kind(dialog: &Dialog, line: u32) -> Kind {
 fn no_entry(dialog: &Dialog, line: u32, own: u32) -> String {
     match kind(dialog, line) {
         Kind::BeforeReset => {
-            format!("In [{line}] is before the reset: it is no part of the conversation")
+            format!("In [{line}] is before the reset: it is not part of the conversation")
         }
-        Kind::Command => format!("In [{line}] is a command: it is no part of the conversation"),
-        Kind::Unanswered => format!("In [{line}] has no answer: it is no part of the conversation"),
+        Kind::Command => format!("In [{line}] is a command: it is not part of the conversation"),
+        Kind::Unanswered => {
+            format!("In [{line}] has no answer: it is not part of the conversation")
+        }
         Kind::Entry | Kind::Nothing => {
             format!(
                 "there is no In [{line}]; the last one is In [{}]",

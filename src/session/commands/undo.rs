@@ -1,10 +1,11 @@
-//! `undo` and `retry`: the last exchange leaves the conversation; the interpreter steps back with it, if the user
-//! agrees.
+//! `undo` and `retry`: the last exchange leaves the conversation, or one that a prompt replaces; the interpreter steps
+//! back with it, if the user agrees.
 //!
 //! Invariant: where an exchange that is taken back has run cells which stay in the interpreter, that is said, with why
 //! and what can be done; nobody's answer is guessed, and whoever stops at the question has taken nothing back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
 
@@ -14,9 +15,10 @@ use crate::dialog::{CellEntry, Dialog};
 use crate::history::History;
 use crate::input::is_ours;
 use crate::runtime::{CheckpointWish, Checkpoints, RuntimeAnswer};
+use crate::session::Submission;
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::question::SteppedCell;
-use crate::session::taken_back::TakenBack;
+use crate::session::taken_back::{TakenBack, Then};
 
 const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
 
@@ -26,7 +28,7 @@ const NAMED: usize = 60;
 /// Takes the last exchange back; `ran_for` tells the agent's cells with their prompts.
 pub(super) async fn take_back(
     history: History,
-    again: bool,
+    then: Then,
     ran_for: BTreeMap<u32, u32>,
 ) -> Vec<Deed> {
     let dialog = history.dialog().await;
@@ -36,18 +38,43 @@ pub(super) async fn take_back(
     let taken = TakenBack {
         line: last.line,
         prompt: last.prompt.clone(),
-        again,
-        over: over(&dialog, last.line, &ran_for),
+        then,
+        over: over(&dialog, last.line..=last.line, &ran_for),
     };
+    offer(taken)
+}
+
+/// A prompt is to replace the exchange at `line` and all that came after.
+pub(in crate::session) async fn replace(
+    history: History,
+    line: u32,
+    submission: Submission,
+    ran_for: BTreeMap<u32, u32>,
+) -> Vec<Deed> {
+    let dialog = history.dialog().await;
+    offer(TakenBack {
+        line,
+        prompt: submission.text.clone(),
+        over: over(&dialog, line..=u32::MAX, &ran_for),
+        then: Then::Begin(Box::new(submission)),
+    })
+}
+
+fn offer(taken: TakenBack) -> Vec<Deed> {
     match taken.over.is_empty() {
         true => deeds(&taken),
         false => vec![Deed::TakeBack(taken)],
     }
 }
 
-/// What stands in the conversation from the first cell on that the exchange at `line` ran.
-fn over(dialog: &Dialog, line: u32, ran_for: &BTreeMap<u32, u32>) -> Vec<SteppedCell> {
-    let own = |cell: &CellEntry| ran_for.get(&cell.line) == Some(&line);
+/// What stands in the conversation from the first cell on that the exchanges at `lines` ran.
+fn over(
+    dialog: &Dialog,
+    lines: RangeInclusive<u32>,
+    ran_for: &BTreeMap<u32, u32>,
+) -> Vec<SteppedCell> {
+    let prompt_of = |cell: &CellEntry| ran_for.get(&cell.line);
+    let own = |cell: &CellEntry| prompt_of(cell).is_some_and(|line| lines.contains(line));
     let cells = dialog.cells.iter().filter(|cell| !cell.hidden);
     let cells = cells.skip_while(|cell| !own(cell));
     let cells = cells.filter(|cell| cell.shell.is_none() && !is_ours(&cell.source));
@@ -62,9 +89,13 @@ fn over(dialog: &Dialog, line: u32, ran_for: &BTreeMap<u32, u32>) -> Vec<Stepped
 /// What takes an exchange back, and nothing else.
 pub(in crate::session) fn deeds(taken: &TakenBack) -> Vec<Deed> {
     let line = taken.line;
-    if taken.again {
-        let text = taken.prompt.clone();
-        return vec![Deed::SendAgain { line, text }];
+    match &taken.then {
+        Then::Leave => {}
+        Then::SendAgain => {
+            let (line, text) = (Some(line), taken.prompt.clone());
+            return vec![Deed::SendAgain { line, text }];
+        }
+        Then::Begin(submission) => return vec![Deed::Begin(submission.clone())],
     }
     let text = format!(
         "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
@@ -126,15 +157,21 @@ pub(in crate::session) async fn stepped(
     let leaves = Some(taken.line);
     let mut all = steps::answered(told, wish, (history, stepped_over), leaves).await;
     let moved = all.iter().any(|deed| matches!(deed, Deed::Moved(_)));
-    if moved || !taken.again {
-        all.extend(deeds(&taken));
-    } else {
-        all.extend(tell(Notice::note("the prompt was not sent again")));
+    match taken.then {
+        Then::SendAgain if !moved => {
+            all.extend(tell(Notice::note("the prompt was not sent again")));
+        }
+        Then::Begin(_) if !moved => {
+            all.extend(tell(Notice::note(
+                "the prompt was not sent: Up brings it back",
+            )));
+        }
+        _ => all.extend(deeds(&taken)),
     }
     all
 }
 
-fn named(prompt: &str) -> String {
+pub(super) fn named(prompt: &str) -> String {
     let line = prompt.trim().replace('\n', " ");
     if line.chars().count() <= NAMED {
         return line;

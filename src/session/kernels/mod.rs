@@ -5,8 +5,9 @@
 //! and what its code may touch; a call that wants other things gets another one.
 //!
 //! Invariants: the one that works is never ended for another's sake; of those at rest at most [`MOST`] stay, the
-//! longest unused go first, and none for longer than [`REST`]; one that died twice within [`WINDOW`] is started no more
-//! until that is over. Absent on purpose: the user's own interpreter, which nothing here ends.
+//! longest unused go first, and none for longer than [`REST`]; where the system has no room for a new one, all at rest
+//! go and it is tried once more; one that died twice within [`WINDOW`] is started no more until that is over. Absent on
+//! purpose: the user's own interpreter, which nothing here ends.
 
 mod work;
 
@@ -106,6 +107,8 @@ struct Kernel {
     lost: Option<String>,
     /// It died and nothing starts another one.
     gone: bool,
+    /// There was no room for it once.
+    squeezed: bool,
 }
 
 impl Kernels {
@@ -170,6 +173,7 @@ impl Kernels {
             deaths: Vec::new(),
             lost: None,
             gone: false,
+            squeezed: false,
         };
         self.all.insert(self.last, kernel);
         self.lent = Some(self.last);
@@ -211,6 +215,25 @@ impl Kernels {
     pub(super) fn failed(&mut self, number: u32) -> bool {
         self.all.remove(&number);
         self.lent.take_if(|lent| *lent == number).is_some()
+    }
+
+    /// There was no room for a kernel: what it is to be, and those at rest, which end for it; `None`: that has been
+    /// tried, or none is at rest.
+    pub(super) fn squeeze(&mut self, number: u32) -> Option<(KernelWish, Vec<u32>)> {
+        let kernel = self.all.get_mut(&number)?;
+        let wish = kernel.wish.clone();
+        if std::mem::replace(&mut kernel.squeezed, true) {
+            return None;
+        }
+        let resting = self.resting().map(|(_, resting)| resting);
+        let resting: Vec<u32> = resting.filter(|resting| *resting != number).collect();
+        let ends = self.forget(resting.into_iter());
+        (!ends.is_empty()).then_some((wish, ends))
+    }
+
+    /// It is still wanted.
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.all.contains_key(&number)
     }
 
     /// A kernel died; `counts`: by itself. `gone`: nothing starts another one before it is lent.

@@ -17,24 +17,21 @@ use crate::runtime::{
     CallReply, CodeCall, CodeWish, Death, RequestId, RuntimeEvent, RuntimeRequest,
 };
 use crate::session::asking::{Asker, AskingEvent};
-use crate::session::events::{AnswerEvent, Notice, ToldEvent};
-use crate::session::floor::{FloorEvent, Holder};
+use crate::session::events::{AnswerEvent, Notice};
+use crate::session::floor::Holder;
 use crate::session::from_agent::InHand;
 use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
-use crate::session::question::{QuestionChoice, Reply};
 use crate::session::runtimes::Role;
-use crate::session::slots::Waiter;
 use crate::session::task::Session;
+use crate::session::ticket::CalledBy;
 use crate::session::tool_return::ToolReturn;
-use crate::session::toolbox::{Offer, RUN_CELLS, ToolEvent, ToolStep};
+use crate::session::toolbox::{Offer, RUN_CELLS, RUNS_CELLS, ToolEvent};
 
 /// The system prompt of a question beside the turn.
 const INSTRUCTIONS: &str = "\
 A program asks you for one answer, which it goes on with. You have no tools and see nothing but the question. Answer \
 with what was asked for and nothing else.";
-/// What code may not ask for that runs for the agent.
-const RUNS_CELLS: &str = "no cell can be run for a cell that waits for it: run the code here";
 
 impl Session {
     /// Finds the place a call wants its cells to run at, and the kernel there; [`ToolEvent::Opened`] comes.
@@ -53,9 +50,9 @@ impl Session {
     /// The place was looked at.
     pub(in crate::session) fn kernel_at(&mut self, opening: &Opening, looked: Looked) {
         let cwd = match looked {
-            Err(why) => return self.on_tool(ToolEvent::Opened(Err(why))),
+            Err(why) => return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why))),
             Ok(cwd) if opening.which == Which::Live => {
-                return self.on_tool(ToolEvent::Opened(Ok(Opened::live(cwd))));
+                return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(Opened::live(cwd))));
             }
             Ok(cwd) => cwd,
         };
@@ -69,8 +66,8 @@ impl Session {
             .lend(wish.clone(), fresh, opening.reset, Instant::now());
         self.end_kernels(ends);
         match lent {
-            Err(why) => self.on_tool(ToolEvent::Opened(Err(why))),
-            Ok(Lent::Up(opened)) => self.on_tool(ToolEvent::Opened(Ok(opened))),
+            Err(why) => self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why))),
+            Ok(Lent::Up(opened)) => self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(opened))),
             Ok(Lent::Coming) => {}
             Ok(Lent::Start(number)) => self.start_kernel(number, &wish),
         }
@@ -79,6 +76,34 @@ impl Session {
     fn start_kernel(&mut self, number: u32, wish: &KernelWish) {
         let planned = (self.setup.kernels)(wish);
         self.runtimes.add(number, planned);
+    }
+
+    /// Ends those at rest, and starts this one again when they have ended; false: nothing can be done.
+    fn make_room_for(&mut self, number: u32) -> bool {
+        let Some((wish, ends)) = self.kernels.squeeze(number) else {
+            return false;
+        };
+        let said = format!(
+            "there was no room for another kernel of the agent: {} at rest ended for it",
+            ends.len()
+        );
+        self.out_or_background().send(Notice::note(said));
+        let ends = ends.into_iter().chain([number]);
+        let ending: Vec<_> = ends.filter_map(|one| self.runtimes.remove(one)).collect();
+        let inbox = self.inbox.clone();
+        tokio::task::spawn_blocking(move || {
+            drop(ending);
+            // The session may have ended.
+            let _ = inbox.send(Command::RoomMade(number, wish));
+        });
+        true
+    }
+
+    /// The kernels that were at rest have ended.
+    pub(in crate::session) fn start_kernel_again(&mut self, number: u32, wish: &KernelWish) {
+        if self.kernels.has(number) {
+            self.start_kernel(number, wish);
+        }
     }
 
     /// One of the agent's own says something.
@@ -90,15 +115,17 @@ impl Session {
                     runtime.is_ready();
                 }
                 if let Some(opened) = self.kernels.up(number, info.unprotected) {
-                    self.on_tool(ToolEvent::Opened(Ok(opened)));
+                    self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(opened)));
                 }
             }
+            RuntimeEvent::StartFailed(failure)
+                if failure.is_of_room() && self.make_room_for(number) => {}
             RuntimeEvent::StartFailed(failure) => {
                 let awaited = self.kernels.failed(number);
                 self.end_kernels(vec![number]);
                 let why = format!("{}; {}", failure.message, failure.hint);
                 if awaited {
-                    self.on_tool(ToolEvent::Opened(Err(why)));
+                    self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why)));
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
@@ -199,7 +226,7 @@ impl Session {
 
     /// Nobody is told what came of it.
     fn is_off(&mut self, at: &InHand) {
-        self.on_asking(AskingEvent::Gone(Asker::Errand));
+        self.on_asking(AskingEvent::Gone(Asker::Tool(CalledBy::Code)));
         self.show_of_code(at.ended(&CallReply::Interrupted));
     }
 
@@ -335,56 +362,21 @@ impl Session {
                 format!("there is no tool `{name}` for code that the agent runs: it has {names}");
             return self.tell_code(CallReply::Refused(why));
         }
-        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
-        let (_, bench, mut desk) = self.desk(line);
-        let step = bench.begin(call, &mut desk);
-        self.do_for_errand(step);
+        if let Some(result) = self.begin_tool(CalledBy::Code, call) {
+            self.tool_told_code(result);
+        }
     }
 
-    /// Tells the tool that code of the agent has called, and does what it says.
-    pub(in crate::session) fn on_errand(&mut self, event: ToolEvent) {
-        if let ToolEvent::Replied(Reply::Chosen(QuestionChoice::Stop)) = event {
-            return self.on_floor(FloorEvent::Interrupted);
-        }
-        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
-        let (_, bench, mut desk) = self.desk(line);
-        let step = bench.on(event, &mut desk);
-        let out = self.out_or_background().clone();
-        self.shelf.keep_answers(&out);
-        self.do_for_errand(step);
-    }
-
-    fn do_for_errand(&mut self, step: ToolStep) {
-        let call = self.from_agent.bench.call();
-        match step {
-            ToolStep::Wait => {}
-            ToolStep::Submit(request) => self.ask_runtime(request, Waiter::Tool(call)),
-            ToolStep::Ask(about) => self.ask_user(about, Asker::Errand),
-            ToolStep::Show {
-                text,
-                pictures,
-                then,
-            } => {
-                self.say([ToldEvent::Verbatim(text)]);
-                self.say(pictures.into_iter().map(AnswerEvent::Picture));
-                self.do_for_errand(*then);
+    /// The tool that code of the agent has called is over.
+    pub(in crate::session) fn tool_told_code(&mut self, result: ToolReturn) {
+        let ToolReturn { success, text, .. } = result;
+        self.tell_code(match success {
+            true => CallReply::Value(text.into()),
+            false => {
+                let why = text.strip_prefix("Error: ").unwrap_or(&text);
+                CallReply::Refused(why.to_owned())
             }
-            ToolStep::ReadSkill(path) => self.read_skill_for(call, path),
-            ToolStep::Notebook(job) => self.work_on_notebook(call, job),
-            ToolStep::Open(_) | ToolStep::Run(_) | ToolStep::Interrupt | ToolStep::Kill => {
-                self.tell_code(CallReply::Refused(RUNS_CELLS.to_owned()));
-            }
-            ToolStep::Done(ToolReturn { success, text, .. }) => {
-                self.outputs.save(self.out_or_background());
-                self.tell_code(match success {
-                    true => CallReply::Value(text.into()),
-                    false => {
-                        let why = text.strip_prefix("Error: ").unwrap_or(&text);
-                        CallReply::Refused(why.to_owned())
-                    }
-                });
-            }
-        }
+        });
     }
 }
 
@@ -393,7 +385,9 @@ fn looked_at(place: &Path) -> Looked {
     let shown = place.display();
     match place.canonicalize() {
         Ok(folder) if folder.is_dir() => Ok(folder),
-        Ok(_) => Err(format!("`cwd`: {shown} is no directory; no cell was run")),
+        Ok(_) => Err(format!(
+            "`cwd`: {shown} is not a directory; no cell was run"
+        )),
         Err(error) => Err(format!("`cwd`: {shown}: {error}; no cell was run")),
     }
 }

@@ -106,11 +106,14 @@ fn what_cannot_be_read_is_said() {
     );
     check(
         json!({"id": "../../etc/passwd"}),
-        "Error: there is no output `../../etc/passwd`. Known, newest first: cell-12 (34,893 bytes)",
+        "Error: there is no shortened output `../../etc/passwd`; there are, newest first: cell-12 (34,893 bytes). What \
+         is not among them stands whole where it was shown (in code, `ipycodex.output(\"cell-12\")` gives what any \
+         cell showed)",
     );
     assert_eq!(
         read(&Outputs::default(), json!({"id": "cell-1"})),
-        "Error: there is no output `cell-1`: nothing has been cut in this session"
+        "Error: there is no shortened output `cell-1`: nothing was too long in this session, and stands whole where it \
+         was shown (in code, `ipycodex.output(\"cell-12\")` gives what any cell showed)"
     );
 }
 
@@ -241,7 +244,10 @@ fn an_address_is_an_id_and_people_get_the_whole() {
         assert!(outputs.whole(id).unwrap().ends_with("línea 3000\n"));
     }
     let none = outputs.whole("tool-1-1").unwrap_err();
-    assert!(none.starts_with("there is no output `tool-1-1`"), "{none}");
+    assert!(
+        none.starts_with("there is no shortened output `tool-1-1`"),
+        "{none}"
+    );
     let all = outputs.whole("").unwrap_err();
     assert!(all.contains("cell-12 (") && !all.contains("``"), "{all}");
 }

@@ -19,6 +19,7 @@ use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
+use crate::session::ticket::CalledBy;
 use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::Offer;
 
@@ -140,7 +141,7 @@ impl Session {
             },
             out,
         );
-        if let Some(result) = self.begin_tool(call, 0) {
+        if let Some(result) = self.begin_tool(CalledBy::Turn, call) {
             self.call_returned(result);
         }
     }
@@ -276,7 +277,7 @@ impl Session {
             name,
             arguments,
         };
-        if let Some(result) = self.begin_tool(call, 0) {
+        if let Some(result) = self.begin_tool(CalledBy::Turn, call) {
             self.call_returned(result);
         }
     }

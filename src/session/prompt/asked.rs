@@ -6,6 +6,13 @@ use std::ops::RangeInclusive;
 use super::preview::Preview;
 use crate::agent::InputPart;
 use crate::dialog::Expansion;
+use crate::output::limits::exceeds;
+use crate::session::attached::Attached;
+use crate::session::events::Notice;
+use crate::session::outputs::{OutputKind, Outputs};
+
+/// Code points of a file that is sent whole; of a longer one, as of any long output, beginning and end.
+const WHOLE_FILE: usize = 100_000;
 
 /// What is asked.
 pub(super) struct Asked {
@@ -28,6 +35,48 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// Takes the files it names, those too long for the model cut; says what is to be said of them.
+    pub(super) fn attach(&mut self, attached: Attached, outputs: &Outputs) -> Vec<Notice> {
+        let mut notices = attached.notices;
+        for mut part in attached.parts {
+            if let InputPart::File { path, text } = &mut part
+                && exceeds(text, WHOLE_FILE)
+            {
+                notices.push(Notice::note(format!(
+                    "`{path}` is long: the agent gets its beginning and its end, and can read the rest"
+                )));
+                *text = outputs.cut(OutputKind::File, self.line, text);
+            }
+            self.attached.push(part);
+        }
+        notices
+    }
+
+    /// What was given goes before what it refers to: with the prompt, and into the record. Returns what is sent with
+    /// it: the texts, and the files where `whole` says that they are sent as files.
+    pub(super) fn take_attached(&mut self, whole: bool) -> (String, Vec<InputPart>) {
+        let (mut sent, mut recorded) = (String::new(), String::new());
+        let (mut files, mut images) = (Vec::new(), Vec::new());
+        for part in std::mem::take(&mut self.attached) {
+            let text = match part.clone().without_file() {
+                InputPart::Image(url) => {
+                    images.push(url);
+                    continue;
+                }
+                InputPart::Text(text) | InputPart::File { text, .. } => text,
+            };
+            recorded.push_str(&text);
+            match part {
+                InputPart::File { .. } if whole => files.push(part),
+                _ => sent.push_str(&text),
+            }
+        }
+        sent.push_str(&self.expansion.xml);
+        self.expansion.xml.insert_str(0, &recorded);
+        self.expansion.images.splice(0..0, images);
+        (sent, files)
+    }
+
     /// The text whose references count.
     pub(super) fn referring(&self) -> Cow<'_, str> {
         match &self.verbatim {

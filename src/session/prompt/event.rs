@@ -8,14 +8,15 @@ use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::history::{PromptStart, RecordedThread};
 use crate::runtime::{RuntimeAnswer, RuntimeCapabilities, RuntimeRequest};
+use crate::session::attached::Attached;
 use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::outputs::Outputs;
 use crate::session::tool_return::ToolReturn;
 
 /// What can happen to a prompt.
 pub(in crate::session) enum PromptEvent<'a> {
-    /// The conversation, as the record has it.
-    RecordRead(Box<Dialog>),
+    /// The conversation, as the record has it, and the files that the prompt names.
+    RecordRead(Box<Dialog>, Attached),
     /// The runtime answered what was asked last.
     Answered(RuntimeAnswer),
     /// What the request is made of beside the prompt; due after [`PromptAction::Gathered`].

@@ -27,6 +27,7 @@ use std::time::Instant;
 
 use crate::agent::{AgentFailure, InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
+use crate::input::{NamedFile, named_files};
 use crate::session::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
 
 use asked::Asked;
@@ -143,6 +144,11 @@ impl Prompt {
         }
     }
 
+    /// The files it names.
+    pub(super) fn names_files(&self) -> Vec<NamedFile> {
+        named_files(&self.asked.referring())
+    }
+
     /// True when the turn in progress may call `name`.
     pub(super) fn offers(&self, name: &str) -> bool {
         matches!(&self.state, State::Running(running) if running.sent.offers(name))
@@ -159,9 +165,11 @@ impl Prompt {
     /// Takes an event; says what is to be done, in order. What it does not wait for, it ignores.
     pub(super) fn on(&mut self, event: PromptEvent<'_>, around: &Around<'_>) -> Vec<PromptAction> {
         match (std::mem::replace(&mut self.state, State::Settled), event) {
-            (State::Gathering(stage), PromptEvent::RecordRead(dialog)) => {
-                let come = stage.on_record(dialog, &mut self.asked, around);
-                self.has_come(come)
+            (State::Gathering(stage), PromptEvent::RecordRead(dialog, attached)) => {
+                let said = self.asked.attach(attached, around.outputs).into_iter();
+                let said = said.map(|it| PromptAction::Show(SessionEvent::Notice(it)));
+                let (reached, actions) = stage.on_record(dialog, &mut self.asked, around);
+                self.has_come((reached, said.chain(actions).collect()))
             }
             (State::Gathering(stage), PromptEvent::Answered(answer)) => {
                 let come = stage.on_answer(answer, &mut self.asked, around);

@@ -171,7 +171,7 @@ fn context(
         ),
     });
     lines.push(format!(
-        "[in all {} characters, about {} tokens: {ASCII_PER_TOKEN} ASCII characters or one other are taken for one]",
+        "[in all {} characters, about {} tokens at {ASCII_PER_TOKEN} characters each]",
         grouped(total.characters() as u64),
         grouped(total.tokens() as u64)
     ));

@@ -42,8 +42,6 @@ pub(super) struct Sent {
     tools: Vec<String>,
     /// All text sent, where it is logged.
     logged: Option<String>,
-    /// More was sent than the record keeps: the thread holds more than the record.
-    attached: bool,
     /// The input begins with a command of the agent's own.
     pub(super) commanded: bool,
 }
@@ -62,7 +60,7 @@ impl Sent {
     ) -> (Option<RecordedThread>, Option<String>) {
         let mut digest = self.digest;
         digest.answered(stored);
-        let thread = thread.filter(|_| !self.attached).map(|id| RecordedThread {
+        let thread = thread.map(|id| RecordedThread {
             id,
             digest: digest.hex(),
         });
@@ -95,27 +93,23 @@ pub(super) fn compose(
     });
     let history: Vec<Exchange> = history.inspect(|exchange| digest.add(exchange)).collect();
     let known = digest.hex();
-    let user = user_entry(&prompt.expansion.xml, &dialog.next_context(), &prompt.text);
+    let (sent, files) = prompt.take_attached(around.able.files);
+    let context = dialog.next_context();
+    let recorded = user_entry(&prompt.expansion.xml, &context, &prompt.text);
     let images = seen(dialog.next_pictures(&prompt.expansion));
-    digest.asked(&user, &images);
+    digest.asked(&recorded, &images);
     let (command, rest) =
         match prompt.verbatim.is_none() && runs_command(&prompt.text, around.commands) {
             true => {
-                let rest = format!("{}{}", prompt.expansion.xml, dialog.next_context());
+                let rest = format!("{sent}{context}");
                 (Some(prompt.text.trim().to_owned()), rest)
             }
-            false => (None, user),
+            false => (None, user_entry(&sent, &context, &prompt.text)),
         };
     // An agent knows a command of its own by the first word of the input.
     let commanded = command.is_some();
     let mut input: Vec<InputPart> = command.into_iter().map(InputPart::Text).collect();
-    let extra = !prompt.attached.is_empty();
-    let attached = std::mem::take(&mut prompt.attached).into_iter();
-    let attached = attached.filter(|part| sees || !matches!(part, InputPart::Image(_)));
-    input.extend(attached.map(|part| match around.able.files {
-        true => part,
-        false => part.without_file(),
-    }));
+    input.extend(files);
     input.extend(
         Some(rest)
             .filter(|rest| !rest.is_empty())
@@ -128,7 +122,6 @@ pub(super) fn compose(
             .choices
             .log_exact
             .then(|| input.iter().filter_map(InputPart::as_text).collect()),
-        attached: extra,
         commanded,
         digest,
     };

@@ -5,6 +5,7 @@ use crate::agent::{
     AgentCapabilities, AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId,
 };
 use crate::runtime::{RuntimeAnswer, RuntimeRequest, ToolLookup, Variable};
+use crate::session::attached::Attached;
 use crate::session::events::AnswerEvent;
 use crate::session::outputs::Outputs;
 use crate::session::tests::choices;
@@ -102,7 +103,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         surroundings.agent_is_busy = matches!(event, On::ComposeWhileBusy);
         let agent = |event| PromptEvent::Agent(event);
         let event = match event {
-            On::Record => PromptEvent::RecordRead(Box::default()),
+            On::Record => PromptEvent::RecordRead(Box::default(), Attached::default()),
             On::Tools(found) => PromptEvent::Answered(RuntimeAnswer::Tools(found)),
             On::Values => PromptEvent::Answered(RuntimeAnswer::Evaluated {
                 variables: vec![Variable::Undefined {

@@ -124,7 +124,7 @@ fn what_cannot_be_done_without_it_is_refused() {
         .recv_timeout(Duration::from_secs(60))
         .unwrap()
         .unwrap_err();
-    assert_eq!(failure.message, "the agent `plain` makes none");
+    assert_eq!(failure.message, "the agent `plain` makes no suggestions");
     assert!(stage.agent.suggest_requests().is_empty());
 }
 

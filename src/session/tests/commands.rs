@@ -186,7 +186,7 @@ fn tokens_are_told_for_each_turn_and_in_sum() {
             cached,
             output: 57,
             reasoning: 21,
-            window: None,
+            ..Usage::default()
         };
         let mut turn = vec![AgentEvent::Usage { turn: TURN, usage }];
         turn.extend(says("ok"));

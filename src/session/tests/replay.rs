@@ -25,6 +25,7 @@ fn exchange(prompt: &str, response: &str, after: Option<u32>) -> ReplayStep {
         prompt: prompt.into(),
         response: response.into(),
         after,
+        metadata: Default::default(),
     }
 }
 

@@ -124,6 +124,20 @@ fn undo_takes_the_last_exchange_then_the_one_before() {
 }
 
 #[test]
+fn dot_bang_sends_the_last_prompt_once_more() {
+    let stage = talk();
+    let ran = stage.run(".!");
+    assert_eq!(ran, ["again: second", "[5]", "> three", "Complete"]);
+    let last = stage.session.last_exchange();
+    let last = last.map(|last| (last.line, last.prompt, last.response));
+    assert_eq!(last, Some((5, "second".into(), "three".into())));
+    assert_eq!(
+        super::stage(Vec::new()).run(".!"),
+        ["there is no prompt to repeat"]
+    );
+}
+
+#[test]
 fn retry_sends_the_last_prompt_in_place_of_itself() {
     check(&["%ipycodex retry"], false, &[FIRST], "b b second");
     check(
@@ -275,11 +289,11 @@ fn what_cannot_be_hidden_is_said_and_nothing_is_done() {
     );
     assert_eq!(
         said("%ipycodex hide 6"),
-        "In [6] is a command: it is no part of the conversation"
+        "In [6] is a command: it is not part of the conversation"
     );
     assert_eq!(
         said("%ipycodex hide 5"),
-        "In [5] has no answer: it is no part of the conversation"
+        "In [5] has no answer: it is not part of the conversation"
     );
     assert_eq!(
         said("%ipycodex hide 50-99"),
@@ -299,7 +313,7 @@ fn what_cannot_be_hidden_is_said_and_nothing_is_done() {
     stage.run("%ipycodex reset");
     assert_eq!(
         said("%ipycodex hide 1"),
-        "In [1] is before the reset: it is no part of the conversation"
+        "In [1] is before the reset: it is not part of the conversation"
     );
     assert_eq!(said("%ipycodex undo"), "there is no exchange to take back");
     assert_eq!(said("%ipycodex retry"), "there is no exchange to take back");

@@ -122,6 +122,33 @@ fn a_no_leaves_the_interpreter_and_the_cells_are_told_as_cells() {
 }
 
 #[test]
+fn a_prompt_that_replaces_the_exchange_asks_first_too() {
+    let replaces = |reply, went_to: &[u32]| {
+        let (stage, went) = talk(&[3], |_| {});
+        let run = stage.session.submit(Submission {
+            text: ".other".into(),
+            replaces: Some(2),
+            ..Submission::default()
+        });
+        let said = answering(&stage, &run, &[Reply::Chosen(reply)]);
+        assert_eq!(*went.lock().unwrap(), went_to, "{said:?}");
+        assert_eq!(said[said.len() - 2..], ["> two", "Complete"]);
+        let sent = stage.agent.requests().pop().unwrap();
+        assert!(sent.history.is_empty(), "{:?}", sent.history);
+        said
+    };
+    let said = replaces(QuestionChoice::Once, &[3]);
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with("Back before In[3]")),
+        "{said:?}"
+    );
+    let said = replaces(QuestionChoice::No, &[]);
+    let note = "the interpreter keeps what In[3] and In[4] did";
+    assert!(said.iter().any(|line| line == note), "{said:?}");
+}
+
+#[test]
 fn whoever_stops_at_the_question_has_taken_nothing_back() {
     let (stage, went) = talk(&[3], |_| {});
     let run = stage.submit("%ipycodex undo");

@@ -24,6 +24,7 @@ pub(in crate::session) fn word(event: &SessionEvent) -> String {
         SessionEvent::Question(QuestionEvent::Over(id)) => format!("over {id}"),
         SessionEvent::End(event) => ended(event),
         SessionEvent::Told(ToldEvent::Text(text) | ToldEvent::Verbatim(text)) => text.clone(),
+        SessionEvent::Told(ToldEvent::Help(page)) => page.text(),
         SessionEvent::Told(ToldEvent::Earlier(earlier)) => {
             format!("earlier {}: {}", earlier.session, earlier.entries.len())
         }

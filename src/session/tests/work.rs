@@ -1,5 +1,7 @@
 //! What an agent does besides talking, and what it tells outside of turns.
 
+use std::time::Instant;
+
 use super::*;
 use crate::agent::{
     Activity, ActivityKind, Change, Choosable, Decision, FileChange, FilePlace, News, Offering,
@@ -109,10 +111,9 @@ fn news_belong_to_no_turn_and_are_listed_for_whoever_asks() {
     );
     let mut listed = stage.run("%ipycodex agent");
     // What comes after the turn may come after this input, too.
-    for _ in 0..100 {
-        if !listed[2].contains("review") {
-            listed = stage.run("%ipycodex agent");
-        }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !listed[2].contains("review") && Instant::now() < deadline {
+        listed = stage.run("%ipycodex agent");
     }
     assert_eq!(
         listed[1..],
@@ -220,7 +221,7 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
     let said = |line: &str| stage.run(line)[1..].join("\n");
     assert_eq!(
         said("%ipycodex option"),
-        "the agent `able` has told of no modes and no other options"
+        "the agent `able` offers no modes or options"
     );
     stage.run(".first");
     stage.run("x");
@@ -264,7 +265,7 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
 #[test]
 fn a_file_goes_whole_to_an_agent_that_takes_files_and_as_text_to_others() {
     for files in [true, false] {
-        let mut script = scripted::Script::new(vec![says("one")]);
+        let mut script = scripted::Script::new(vec![says("one"), says("two")]);
         script.able = crate::agent::AgentCapabilities {
             files,
             ..crate::agent::AgentCapabilities::full("able")
@@ -284,10 +285,20 @@ fn a_file_goes_whole_to_an_agent_that_takes_files_and_as_text_to_others() {
             ..Submission::default()
         });
         words(&run);
+        let recorded = "<file path=\"a&lt;b\">x &lt; 1</file>\n";
+        let asked = "<user-request>look</user-request>";
         let expected = match files {
-            true => file,
-            false => InputPart::Text("<file path=\"a&lt;b\">x &lt; 1</file>\n".into()),
+            true => vec![file, InputPart::Text(asked.into())],
+            false => vec![InputPart::Text(format!("{recorded}{asked}"))],
         };
-        assert_eq!(script.requests()[0].input[0], expected);
+        assert_eq!(script.requests()[0].input, expected);
+        // It stays part of the exchange: the thread goes on, and a new one would be told of it.
+        words(&stage.session.submit(Submission {
+            text: ".more".into(),
+            ..Submission::default()
+        }));
+        let again = &script.requests()[1];
+        assert_eq!(again.history[0].user, format!("{recorded}{asked}"));
+        assert!(again.thread.is_some());
     }
 }

@@ -25,7 +25,7 @@ impl<'a> Arguments<'a> {
         };
         match values.keys().find(|name| !known.contains(&name.as_str())) {
             Some(name) => Err(format!(
-                "`{path}{name}` is no argument; there are: {}",
+                "`{path}{name}` is not an argument; there are: {}",
                 known.join(", ")
             )),
             None => Ok(Arguments { values, path }),

@@ -41,6 +41,7 @@ pub(super) use table::{Offer, is_built_in, shows_itself};
 use tool::{Begun, Code, Desk, ShownAs, Tool};
 pub(super) use tool::{ToolEvent, ToolStep};
 use trial::Trial;
+pub(super) use work::RUNS_CELLS;
 
 /// What works for the agent at this moment.
 #[derive(Default)]

@@ -14,6 +14,9 @@ use crate::session::tool_return::ToolReturn;
 /// Lines of a traceback a model gets, from its end.
 const TRACEBACK_LINES: usize = 30;
 
+/// What is told of code that leaves nothing to see.
+pub(super) const NOTHING: &str = "(nothing printed, no value)";
+
 /// A look that has not returned.
 struct Look {
     code: String,
@@ -113,7 +116,7 @@ pub(super) fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> Tool
         text.push_str(&rest);
     }
     if text.is_empty() {
-        text.push_str("(nothing printed, no value)");
+        text.push_str(NOTHING);
     }
     let content = std::iter::once(InputPart::Text(text.clone()));
     ToolReturn {

@@ -161,7 +161,7 @@ fn wrong_arguments_are_named() {
     check(
         "pyrun",
         json!({"code": "1", "cwd": "/"}),
-        "pyrun: `cwd` is no argument; there are: code",
+        "pyrun: `cwd` is not an argument; there are: code",
     );
     check(
         "run_cells",

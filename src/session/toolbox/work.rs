@@ -20,9 +20,12 @@ use crate::session::question::{QuestionChoice, Reply};
 use crate::session::runtimes::{Role, RuntimeSlot};
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
-use crate::session::ticket::CallId;
+use crate::session::ticket::{CallId, CalledBy};
 use crate::session::tool_return::ToolReturn;
 
+/// What code may not ask for that runs for the agent.
+pub(in crate::session) const RUNS_CELLS: &str =
+    "no cell can be run for a cell that waits for it: run the code here";
 /// What is said of a kernel that ended between two cells.
 const NO_KERNEL: &str = "the kernel ended before the cell";
 
@@ -34,21 +37,20 @@ impl Session {
             let why = format!("tool `{}` is not defined", call.name);
             return Some(ToolReturn::failed(&why));
         }
-        let line = prompt.line();
-        self.begin_tool(call, line)
+        self.begin_tool(CalledBy::Turn, call)
     }
 
     /// Begins a call, whether or not it is offered; its result when that is all.
     pub(in crate::session) fn begin_tool(
         &mut self,
+        by: CalledBy,
         call: ToolCall,
-        line: u32,
     ) -> Option<ToolReturn> {
-        let (toolbox, _, mut desk) = self.desk(line);
-        match toolbox.begin(call, &mut desk) {
+        let (bench, mut desk) = self.bench(by);
+        match bench.begin(call, &mut desk) {
             ToolStep::Done(result) => Some(result),
             step => {
-                self.do_for_tool(step);
+                self.do_for_tool(by, step);
                 None
             }
         }
@@ -90,11 +92,9 @@ impl Session {
         }
     }
 
-    /// The bench of the agent's calls, that of its code, and what both may look at.
-    pub(in crate::session) fn desk(
-        &mut self,
-        line: u32,
-    ) -> (&mut super::Toolbox, &mut super::Toolbox, Desk<'_>) {
+    /// Where the calls of one are worked off, and what its tools may look at.
+    fn bench(&mut self, by: CalledBy) -> (&mut super::Toolbox, Desk<'_>) {
+        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
         let desk = Desk {
             now: Instant::now(),
             somebody: self.floor.asks(self.setup.asks),
@@ -112,51 +112,60 @@ impl Session {
             approvals: self.choices.approvals == Approvals::Ask,
             line,
         };
-        (&mut self.toolbox, &mut self.from_agent.bench, desk)
+        let bench = match by {
+            CalledBy::Turn => &mut self.toolbox,
+            CalledBy::Code => &mut self.from_agent.bench,
+        };
+        (bench, desk)
     }
 
     /// Tells whose call this is, if anybody still waits for it.
     pub(in crate::session) fn on_call(&mut self, call: CallId, event: ToolEvent) {
         if self.toolbox.call() == call {
-            self.on_tool(event);
+            self.on_tool(CalledBy::Turn, event);
         } else if self.from_agent.bench.call() == call {
-            self.on_errand(event);
+            self.on_tool(CalledBy::Code, event);
         }
     }
 
     /// Tells the tool that is worked off, and does what it says.
-    pub(in crate::session) fn on_tool(&mut self, event: ToolEvent) {
+    pub(in crate::session) fn on_tool(&mut self, by: CalledBy, event: ToolEvent) {
         if matches!(
             event,
             ToolEvent::Replied(Reply::Chosen(QuestionChoice::Stop))
         ) {
             return self.on_floor(FloorEvent::Interrupted);
         }
-        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
-        let (toolbox, _, mut desk) = self.desk(line);
-        let step = toolbox.on(event, &mut desk);
+        let (bench, mut desk) = self.bench(by);
+        let step = bench.on(event, &mut desk);
         let out = self.out_or_background().clone();
         self.shelf.keep_answers(&out);
-        self.do_for_tool(step);
+        self.do_for_tool(by, step);
     }
 
-    fn do_for_tool(&mut self, step: ToolStep) {
+    fn do_for_tool(&mut self, by: CalledBy, step: ToolStep) {
+        let call = self.bench(by).0.call();
         match step {
             ToolStep::Wait => {}
             ToolStep::Submit(request) => {
                 self.toolbox.branched |= matches!(request, RuntimeRequest::Branch(_));
-                self.ask_runtime(request, Waiter::Tool(self.toolbox.call()));
+                self.ask_runtime(request, Waiter::Tool(call));
+            }
+            ToolStep::Open(_) | ToolStep::Run(_) | ToolStep::Interrupt | ToolStep::Kill
+                if by == CalledBy::Code =>
+            {
+                self.tool_told_code(ToolReturn::failed(RUNS_CELLS));
             }
             ToolStep::Open(opening) => self.open_kernel(opening),
-            ToolStep::Ask(about) => self.ask_user(about, Asker::Tool),
+            ToolStep::Ask(about) => self.ask_user(about, Asker::Tool(by)),
             ToolStep::Show {
                 text,
                 pictures,
                 then,
             } => {
-                self.say([ToldEvent::Verbatim(text)]);
+                self.say((!text.is_empty()).then_some(ToldEvent::Verbatim(text)));
                 self.say(pictures.into_iter().map(AnswerEvent::Picture));
-                self.do_for_tool(*then);
+                self.do_for_tool(by, *then);
             }
             ToolStep::Run(code) => self.run_code(code),
             ToolStep::Interrupt => drop(self.interrupt_code()),
@@ -165,8 +174,12 @@ impl Session {
                 let told = runtime.and_then(RuntimeSlot::kill);
                 self.say(told);
             }
-            ToolStep::ReadSkill(path) => self.read_skill_for(self.toolbox.call(), path),
-            ToolStep::Notebook(job) => self.work_on_notebook(self.toolbox.call(), job),
+            ToolStep::ReadSkill(path) => self.read_skill_for(call, path),
+            ToolStep::Notebook(job) => self.work_on_notebook(call, job),
+            ToolStep::Done(result) if by == CalledBy::Code => {
+                self.outputs.save(self.out_or_background());
+                self.tool_told_code(result);
+            }
             ToolStep::Done(result) => {
                 let told = self.toolbox.put_back();
                 self.give_kernel_back();
@@ -246,7 +259,7 @@ impl Session {
             }
         };
         let Some(runtime) = self.runtimes.of(role) else {
-            return self.on_tool(ToolEvent::Opened(Err(NO_KERNEL.to_owned())));
+            return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(NO_KERNEL.to_owned())));
         };
         let id = runtime.execute(execute);
         let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
@@ -274,7 +287,7 @@ impl Session {
             self.runtimes.user.cell_ended(id, line);
         }
         if let Some(told) = told {
-            self.on_tool(told);
+            self.on_tool(CalledBy::Turn, told);
         }
         if !matches!(step, CellStep::On) {
             self.agents_code_ended();
@@ -295,20 +308,20 @@ impl Session {
         if self.toolbox.is_free() {
             return self.tools_away();
         }
-        self.on_tool(ToolEvent::CodeEnded { line, remains });
+        self.on_tool(CalledBy::Turn, ToolEvent::CodeEnded { line, remains });
     }
 
     /// What was to be said of the interpreter's end has been said: the tools go on.
     pub(in crate::session) fn tools_go_on(&mut self) {
         if self.toolbox.awaits_restart() {
-            self.on_tool(ToolEvent::Restarted);
+            self.on_tool(CalledBy::Turn, ToolEvent::Restarted);
         } else if self.toolbox.is_dead()
             && let Some(Running::Died { line, remains, .. }) = self.toolbox.take_code()
         {
             if self.toolbox.is_free() {
                 return self.tools_away();
             }
-            self.on_tool(ToolEvent::CodeEnded { line, remains });
+            self.on_tool(CalledBy::Turn, ToolEvent::CodeEnded { line, remains });
         }
     }
 

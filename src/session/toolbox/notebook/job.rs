@@ -233,7 +233,7 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
                 )));
             };
             if cell.kind() != Some(CellKind::Code) {
-                return Err(Report::failure(format!("cell {number} is no code cell")));
+                return Err(Report::failure(format!("cell {number} is not a code cell")));
             }
             let live_name = live.to_ascii_lowercase();
             if let Some(language) = document.language()

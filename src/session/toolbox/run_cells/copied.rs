@@ -8,13 +8,18 @@ use crate::output::traceback::CellError;
 use crate::output::transcript::TranscriptText;
 use crate::runtime::Ending;
 use crate::session::cell::Remains;
-use crate::session::toolbox::pyrun::seen;
+use crate::session::toolbox::pyrun::{NOTHING, seen};
 
 /// What Python raises where an interrupt falls.
 const INTERRUPTED: &str = "KeyboardInterrupt";
 
-/// What a cell left that printed this and had this value, or raised this.
-pub(super) fn remains(printed: &str, result: Result<MimeBundle, CellError>) -> Remains {
+/// What a cell left that printed this and had this value, or raised this; and what of it has not been shown yet: it
+/// printed before the user's eyes.
+pub(super) fn remains(printed: &str, result: Result<MimeBundle, CellError>) -> (Remains, String) {
+    let rest = match (printed, &result) {
+        ("", _) => None,
+        _ => Some(seen("", result.clone()).text),
+    };
     let raised = result.as_ref().err().map(CellError::summary);
     let ending = match &result {
         Ok(_) => Ending::Ok,
@@ -26,7 +31,14 @@ pub(super) fn remains(printed: &str, result: Result<MimeBundle, CellError>) -> R
         InputPart::Image(url) => Some(url),
         InputPart::Text(_) | InputPart::File { .. } => None,
     });
-    Remains {
+    let rest = rest.map_or_else(
+        || result.text.clone(),
+        |rest| match rest.as_str() {
+            NOTHING => String::new(),
+            _ => rest,
+        },
+    );
+    let remains = Remains {
         ending,
         shown: whole(result.text),
         outputs: Vec::new(),
@@ -36,7 +48,8 @@ pub(super) fn remains(printed: &str, result: Result<MimeBundle, CellError>) -> R
         took: Duration::ZERO,
         leaving: false,
         cwd: None,
-    }
+    };
+    (remains, rest)
 }
 
 fn whole(text: String) -> TranscriptText {

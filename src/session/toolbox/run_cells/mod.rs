@@ -126,11 +126,16 @@ impl Cells {
             RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
                 // Its end may be told by what gave it up: then nothing of it is kept.
                 self.timed_out &= !result.as_ref().is_err_and(|error| error.name == GIVEN_UP);
-                let remains = Box::new(copied::remains(&printed, result));
-                ToolStep::Show {
-                    text: remains.shown.text.clone(),
-                    pictures: remains.images.clone(),
-                    then: Box::new(self.ran(0, remains, desk)),
+                let (remains, rest) = copied::remains(&printed, result);
+                let pictures = remains.images.clone();
+                let next = self.ran(0, Box::new(remains), desk);
+                match rest.is_empty() && pictures.is_empty() {
+                    true => next,
+                    false => ToolStep::Show {
+                        text: rest,
+                        pictures,
+                        then: Box::new(next),
+                    },
                 }
             }
             RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) => {

@@ -23,7 +23,7 @@ fn cells_are_shown_numbered_and_told_once() {
             "= 42",
             "= [image/png]",
             "Ok",
-            "run_cells(2 cells) => ran In[3]: ran a = 1 42 In[4]: ran plot 42 [image/png]",
+            "run_cells(2 cells) => ran In[3], In[4]",
             "> done",
             "Complete"
         ]
@@ -133,7 +133,7 @@ fn a_reset_is_asked_for_each_time_and_ends_the_interpreter() {
             "ran b",
             "= 42",
             "Ok",
-            "run_cells(2 cells) => ran In[2]: ran a 42 In[3]: ran b 42",
+            "run_cells(2 cells) => ran In[2], In[3]",
             "> ok",
             "Complete"
         ]

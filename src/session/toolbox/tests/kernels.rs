@@ -1,9 +1,11 @@
 //! Cells in kernels of the agent's own: unasked, without numbers, kept or ended, told honestly.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::*;
-use crate::runtime::RuntimeEvent;
 use crate::runtime::connect::{RuntimePlan, capabilities, connect};
 use crate::runtime::scripted::Script;
+use crate::runtime::{RuntimeEvent, StartFailure};
 use crate::session::{Parts, PlannedRuntime};
 
 fn own(kernel: &str, codes: &[&str], more: Value) -> (&'static str, Value) {
@@ -47,7 +49,7 @@ fn they_run_unasked_and_take_no_numbers() {
             "ran plot",
             "= 42",
             "= [image/png]",
-            "run_cells(2 cells) => ran cell 1: ran a = 1 42 cell 2: ran plot 42 [image/png]",
+            "run_cells(2 cells) => ran",
             "> done",
             "Complete"
         ]
@@ -106,6 +108,44 @@ fn unprotected(parts: &mut Parts) {
     });
 }
 
+/// Kernels of which the system has no room for these, counted from 1.
+fn without_room(parts: &mut Parts, for_these: &'static [u32]) {
+    let count = AtomicU32::new(0);
+    parts.kernels = Box::new(move |_| {
+        let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut script = Script::new(Script::plain_end);
+        if for_these.contains(&count) {
+            script.opening = vec![RuntimeEvent::StartFailed(StartFailure {
+                message: "`python3`: Too many open files (os error 24)".into(),
+                hint: "close some".into(),
+            })];
+        }
+        let plan = RuntimePlan::Scripted(script);
+        PlannedRuntime {
+            able: capabilities(&plan),
+            connect: Box::new(move || connect(plan)),
+        }
+    });
+}
+
+#[test]
+fn where_there_is_no_room_those_at_rest_end_and_it_is_tried_once_more() {
+    let calls = [
+        own("scratch", &["a"], json!({})),
+        own("scratch", &["b"], json!({"cwd": "/tmp"})),
+    ];
+    // The second one is started twice, then it is up.
+    let met = told(&calls, |parts| without_room(parts, &[2]));
+    assert!(met[0].starts_with("ran"), "{met:?}");
+    assert!(met[1].starts_with("ran"), "{met:?}");
+    let twice = told(&calls, |parts| without_room(parts, &[2, 3]));
+    assert!(twice[1].contains("Too many open files"), "{twice:?}");
+    // None is at rest: nothing is gained by another try.
+    let first = told(&calls, |parts| without_room(parts, &[1]));
+    assert!(first[0].contains("Too many open files"), "{first:?}");
+    assert!(first[1].starts_with("ran"), "{first:?}");
+}
+
 #[test]
 fn without_protection_they_are_asked_for() {
     let turn = || calls(&[own("scratch", &["a"], json!({}))], "ok");
@@ -154,7 +194,7 @@ fn a_reset_of_ones_own_is_not_asked_for_and_leaves_the_users_alone() {
 }
 
 #[test]
-fn cells_in_a_copy_run_unasked_and_are_shown_when_they_have_run() {
+fn cells_in_a_copy_run_unasked_and_what_they_have_not_printed_is_shown_at_their_end() {
     let stage = asking(vec![calls(
         &[own("copy", &["a = 1", "raise", "b"], json!({}))],
         "done",
@@ -165,9 +205,9 @@ fn cells_in_a_copy_run_unasked_and_are_shown_when_they_have_run() {
             "[1]",
             "run_cells(3 cells)…",
             "a copy of your session runs 1 of 3:\na = 1",
-            "looked\n7",
+            "7",
             "a copy of your session runs 2 of 3:\nraise",
-            "before\nError: ValueError: bad\nline 1",
+            "Error: ValueError: bad\nline 1",
             "run_cells(3 cells) => cell 2 of 3 failed: ValueError: bad; cell 3 was not run cell 1: looked 7 cell 2: \
              before Error: Va...",
             "> done",

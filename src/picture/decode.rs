@@ -1,8 +1,8 @@
 //! Picture files to pixels: PNG, JPEG, GIF and WebP (the first frame), as their bytes say, whatever they are called.
 //!
 //! In: any bytes. Out: the size from the header alone, or all pixels. Invariants: nothing is decoded whose header tells
-//! of more than [`MOST_PIXELS`]; broken data is a [`Trouble`], never a panic; an unfinished JPEG is shown as far as it
-//! goes. Absent on purpose: animation, colour profiles; drawings (`svg`).
+//! of more than it may have ([`MOST_PIXELS`]); broken data is a [`Trouble`], never a panic; an unfinished JPEG is shown
+//! as far as it goes. Absent on purpose: animation, colour profiles; drawings (`display/picture/svg`).
 
 use std::io::Cursor;
 use std::num::NonZeroU64;
@@ -15,17 +15,22 @@ use super::pixels::Pixels;
 use super::trouble::Trouble;
 use crate::output::picture_type;
 
-/// The most pixels a picture may have: 64 MiB of memory.
-pub(super) const MOST_PIXELS: u64 = 16 << 20;
+/// The most pixels of a picture that is drawn: 64 MiB of memory.
+const MOST_PIXELS: u64 = 16 << 20;
 
 /// The most bytes of a file that is looked at.
-pub(super) const MOST_BYTES: usize = 64 << 20;
+pub(crate) const MOST_BYTES: usize = 64 << 20;
 
 /// Bytes a decoder may take for itself.
 const MEMORY: usize = 192 << 20;
 
 /// Width and height, as the header says; `Large` when it is not to be decoded.
-pub(super) fn size(file: &[u8]) -> Result<(u32, u32), Trouble> {
+pub(crate) fn size(file: &[u8]) -> Result<(u32, u32), Trouble> {
+    size_of_at_most(file, MOST_PIXELS)
+}
+
+/// The same, with another limit.
+pub(super) fn size_of_at_most(file: &[u8], most: u64) -> Result<(u32, u32), Trouble> {
     if file.len() > MOST_BYTES {
         return Err(Trouble::Long(file.len() >> 20));
     }
@@ -45,22 +50,31 @@ pub(super) fn size(file: &[u8]) -> Result<(u32, u32), Trouble> {
         }
         _ => webp(file)?.dimensions(),
     };
-    allowed(width, height)?;
+    within(width, height, most)?;
     Ok((width, height))
 }
 
 /// Refuses sizes that are not drawn.
-pub(super) fn allowed(width: u32, height: u32) -> Result<(), Trouble> {
+pub(crate) fn allowed(width: u32, height: u32) -> Result<(), Trouble> {
+    within(width, height, MOST_PIXELS)
+}
+
+fn within(width: u32, height: u32, most: u64) -> Result<(), Trouble> {
     match u64::from(width) * u64::from(height) {
         0 => Err(Trouble::Broken),
-        pixels if pixels > MOST_PIXELS => Err(Trouble::Large { width, height }),
+        pixels if pixels > most => Err(Trouble::Large { width, height }),
         _ => Ok(()),
     }
 }
 
 /// All pixels.
-pub(super) fn pixels(file: &[u8]) -> Result<Pixels, Trouble> {
-    let (width, height) = size(file)?;
+pub(crate) fn pixels(file: &[u8]) -> Result<Pixels, Trouble> {
+    pixels_of_at_most(file, MOST_PIXELS)
+}
+
+/// The same, with another limit.
+pub(super) fn pixels_of_at_most(file: &[u8], most: u64) -> Result<Pixels, Trouble> {
+    let (width, height) = size_of_at_most(file, most)?;
     let bytes = match picture_type(file).ok_or(Trouble::Unknown)? {
         "image/png" => png_pixels(file)?,
         "image/jpeg" => {

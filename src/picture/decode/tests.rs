@@ -54,7 +54,7 @@ fn webp() -> Vec<u8> {
 }
 
 /// A JPEG of 8 by 8 grey pixels.
-const JPEG: &[u8] = include_bytes!("../../../../tests/data/pictures/grey.jpg");
+const JPEG: &[u8] = include_bytes!("../../../tests/data/pictures/grey.jpg");
 
 #[test]
 fn each_format_gives_its_pixels() {

@@ -9,7 +9,7 @@ const PARTS: u32 = 3;
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pixels {
+pub(crate) struct Pixels {
     width: u32,
     height: u32,
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub(super) struct Pixels {
 
 impl Pixels {
     /// A picture of these bytes; nothing when it is empty or they are not as many as the size says.
-    pub(super) fn new(width: u32, height: u32, bytes: Vec<u8>) -> Option<Self> {
+    pub(crate) fn new(width: u32, height: u32, bytes: Vec<u8>) -> Option<Self> {
         let wanted = u64::from(width) * u64::from(height) * 4;
         (wanted > 0 && bytes.len() as u64 == wanted).then_some(Pixels {
             width,
@@ -26,16 +26,16 @@ impl Pixels {
         })
     }
 
-    pub(super) fn width(&self) -> u32 {
+    pub(crate) fn width(&self) -> u32 {
         self.width
     }
 
-    pub(super) fn height(&self) -> u32 {
+    pub(crate) fn height(&self) -> u32 {
         self.height
     }
 
     /// The pixel at a place; nothing outside.
-    pub(super) fn get(&self, x: u32, y: u32) -> Option<[u8; 4]> {
+    pub(crate) fn get(&self, x: u32, y: u32) -> Option<[u8; 4]> {
         if x >= self.width || y >= self.height {
             return None;
         }
@@ -44,7 +44,7 @@ impl Pixels {
     }
 
     /// The picture at this smaller (or equal) size: each pixel is the mean of those it covers, weighed by their alpha.
-    pub(super) fn shrunk(&self, width: u32, height: u32) -> Pixels {
+    pub(crate) fn shrunk(&self, width: u32, height: u32) -> Pixels {
         let (width, height) = (width.clamp(1, self.width), height.clamp(1, self.height));
         if (width, height) == (self.width, self.height) {
             return self.clone();
@@ -84,7 +84,7 @@ impl Pixels {
 
     /// As [`Pixels::shrunk`], but thin lines stay visible: each pixel goes half of the way from the mean of what it
     /// covers to that part of it which differs most.
-    pub(super) fn condensed(&self, width: u32, height: u32) -> Pixels {
+    pub(crate) fn condensed(&self, width: u32, height: u32) -> Pixels {
         let finer = self.shrunk(width * PARTS, height * PARTS);
         let mut mean = finer.shrunk(width, height);
         if (finer.width, finer.height) != (mean.width * PARTS, mean.height * PARTS) {
@@ -108,7 +108,7 @@ impl Pixels {
     }
 
     /// The picture laid over a ground: nothing lets light through.
-    pub(super) fn over(mut self, ground: [u8; 3]) -> Pixels {
+    pub(crate) fn over(mut self, ground: [u8; 3]) -> Pixels {
         for pixel in self.bytes.chunks_exact_mut(4) {
             let alpha = u32::from(pixel[3]);
             for (value, ground) in pixel.iter_mut().zip(ground) {
@@ -124,7 +124,7 @@ impl Pixels {
     ///
     /// # Errors
     /// [`Trouble::Broken`] when the encoder refuses, which it has no reason to.
-    pub(super) fn to_png(&self) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn to_png(&self) -> Result<Vec<u8>, Trouble> {
         let mut out = Vec::new();
         let mut encoder = png::Encoder::new(&mut out, self.width, self.height);
         encoder.set_color(png::ColorType::Rgba);

@@ -1,0 +1,130 @@
+//! A picture as a model takes it: as it is, or made smaller where it is too large.
+//!
+//! In: bytes of a PNG, JPEG, GIF or WebP. Out: a `data:` URL, and what was done to the picture. Invariant: what comes
+//! out is within [`LONGEST_SIDE`] and [`LARGEST`]; what is within them already keeps its bytes. A moving GIF that is
+//! too large becomes its first frame.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::decode::{pixels_of_at_most, size_of_at_most};
+use super::trouble::Trouble;
+use crate::output::picture_type;
+
+/// Pixels of the longer side: services scale what is larger, or refuse it.
+const LONGEST_SIDE: u32 = 2048;
+
+/// Bytes of the file; in base64 it is a third longer, and no service takes more than 5 MB of that.
+const LARGEST: usize = 3 << 20;
+
+/// The most pixels that are decoded to be made fewer: 256 MiB of memory for a moment.
+const MOST_PIXELS: u64 = 64 << 20;
+
+/// How far a picture goes at a time while it is too large.
+const STEP: f64 = 0.75;
+
+/// Width and height before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MadeSmaller {
+    from: (u32, u32),
+    to: (u32, u32),
+}
+
+impl fmt::Display for MadeSmaller {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MadeSmaller { from, to } = self;
+        write!(
+            out,
+            "{}×{}, made smaller: {}×{}",
+            from.0, from.1, to.0, to.1
+        )
+    }
+}
+
+/// The picture as a `data:` URL, and how it was made smaller, if it was.
+///
+/// # Errors
+/// No picture a model takes, a damaged one, or one that is too large even to be made smaller.
+pub(crate) fn for_model(file: &[u8]) -> Result<(String, Option<MadeSmaller>), Trouble> {
+    let mime = picture_type(file).ok_or(Trouble::Unknown)?;
+    let from = size_of_at_most(file, MOST_PIXELS)?;
+    let longest = from.0.max(from.1);
+    if longest <= LONGEST_SIDE && file.len() <= LARGEST {
+        return Ok((data_url(mime, file), None));
+    }
+    let whole = pixels_of_at_most(file, MOST_PIXELS)?;
+    let mut scale = (f64::from(LONGEST_SIDE) / f64::from(longest)).min(1.0);
+    loop {
+        let side = |length: u32| ((f64::from(length) * scale) as u32).max(1);
+        let smaller = whole.shrunk(side(from.0), side(from.1));
+        let png = smaller.to_png()?;
+        if png.len() <= LARGEST {
+            let to = (smaller.width(), smaller.height());
+            let made = (to != from).then_some(MadeSmaller { from, to });
+            return Ok((data_url("image/png", &png), made));
+        }
+        scale *= STEP;
+    }
+}
+
+/// Bytes as a `data:` URL.
+fn data_url(mime: &str, bytes: &[u8]) -> String {
+    format!("data:{mime};base64,{}", BASE64_STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::{Pixels, size};
+
+    /// A picture that no packing makes small.
+    fn noise(width: u32, height: u32) -> Vec<u8> {
+        let mut state = 1u32;
+        let bytes = (0..width * height * 4).map(|n| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if n % 4 == 3 { 255 } else { (state >> 24) as u8 }
+        });
+        let picture = Pixels::new(width, height, bytes.collect()).unwrap();
+        picture.to_png().unwrap()
+    }
+
+    fn decoded(url: &str) -> Vec<u8> {
+        let (_, data) = url.split_once(";base64,").unwrap();
+        BASE64_STANDARD.decode(data).unwrap()
+    }
+
+    #[test]
+    fn what_fits_keeps_its_bytes() {
+        let file = noise(40, 30);
+        let (url, made) = for_model(&file).unwrap();
+        assert_eq!((decoded(&url), made), (file, None));
+        assert!(url.starts_with("data:image/png;base64,"));
+    }
+
+    #[test]
+    fn what_is_too_wide_is_made_smaller_in_proportion() {
+        let wide = Pixels::new(4096, 16, [10, 20, 30, 255].repeat(4096 * 16)).unwrap();
+        let (url, made) = for_model(&wide.to_png().unwrap()).unwrap();
+        assert_eq!(size(&decoded(&url)), Ok((2048, 8)));
+        assert_eq!(made.unwrap().to_string(), "4096×16, made smaller: 2048×8");
+    }
+
+    #[test]
+    fn what_has_too_many_bytes_is_made_smaller_until_it_fits() {
+        let file = noise(1200, 1000);
+        assert!(file.len() > LARGEST);
+        let (url, made) = for_model(&file).unwrap();
+        let (small, made) = (decoded(&url), made.unwrap());
+        assert!(small.len() <= LARGEST, "{}", small.len());
+        assert_eq!((size(&small), made.from), (Ok(made.to), (1200, 1000)));
+    }
+
+    #[test]
+    fn what_is_no_picture_or_a_broken_one_is_trouble() {
+        assert_eq!(for_model(b"hello"), Err(Trouble::Unknown));
+        let file = noise(20, 20);
+        assert_eq!(for_model(&file[..20]), Err(Trouble::Broken));
+    }
+}
