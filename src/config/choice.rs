@@ -276,7 +276,9 @@ impl std::str::FromStr for RuntimeChoice {
             .map(RuntimeChoice::Jupyter)
             .or_else(|| named(text, "gateway:").map(RuntimeChoice::Gateway))
             .ok_or_else(|| WrongValue {
-                allowed: "embedded, jupyter:NAME, jupyter:CONNECTION_FILE, gateway:URL".into(),
+                allowed:
+                    "embedded, jupyter:NAME, jupyter:CONNECTION_FILE, gateway:URL, gateway:auto"
+                        .into(),
             })
     }
 }

@@ -41,6 +41,8 @@ pub struct Choices {
     pub kernel_mode: KernelMode,
     /// How many earlier states of the interpreter are kept.
     pub checkpoints: u32,
+    /// After how many seconds the end of a run that nobody looks at is told on the desktop; 0: never.
+    pub notify_after: u32,
     /// How pictures are drawn.
     pub images: Images,
     /// Plots are drawn for the terminal's background.
@@ -82,6 +84,7 @@ impl Default for Choices {
             agent_tools: AgentTools::Both,
             kernel_mode: KernelMode::Session,
             checkpoints: 10,
+            notify_after: 10,
             images: Images::Auto,
             fit_plots: true,
             history_hint: true,

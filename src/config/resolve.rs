@@ -223,7 +223,7 @@ impl Said<'_> {
         if !unknown.is_empty() {
             self.reports.push(
                 Report::failure(format!(
-                    "`{}` has keys that are not known: {}",
+                    "`{}` has unknown settings: {}",
                     self.file.path().display(),
                     unknown.join(", ")
                 ))
@@ -327,7 +327,7 @@ fn codex_command(environment: &Environment, reports: &mut Vec<Report>) -> Vec<St
         Some(words) if !words.is_empty() => words,
         _ => {
             reports.push(
-                Report::failure(format!("`IPYAI_CODEX_CMD` is no command: `{command}`"))
+                Report::failure(format!("`IPYAI_CODEX_CMD` is not a command: `{command}`"))
                     .hint("quotes must be closed, as in a shell; `codex` is used instead"),
             );
             default()

@@ -16,8 +16,10 @@ use crate::markdown::Theme;
 pub struct Setting {
     /// Its name: a key of `config.json`, and what a command calls it.
     pub name: &'static str,
-    /// What it is, as what follows "show or set".
+    /// What it decides, in one short line.
     pub help: &'static str,
+    /// Its values and what each means, where that is not plain.
+    pub meanings: &'static [(&'static str, &'static str)],
     /// When a new value counts.
     pub when: When,
     get: fn(&Choices) -> Value,
@@ -126,6 +128,7 @@ macro_rules! row {
         Setting {
             name: stringify!($field),
             help: $help,
+            meanings: &[],
             when: When::$when,
             get: |choices| choices.$field.written(),
             set: |choices, text| {
@@ -143,104 +146,171 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         values: || SettingValues::Models,
         able: |able| able.models,
-        ..row!(
-            model,
-            Now,
-            "the model ('' is the agent's own); alone it lists those there are"
-        )
+        meanings: &[
+            ("''", "the agent's own default"),
+            ("NAME", "one of those that `%ipycodex model` lists"),
+        ],
+        ..row!(model, Now, "which model answers")
     },
     Setting {
         values: || SettingValues::Models,
         able: |able| able.suggestions && able.models,
-        ..row!(completion_model, Now, "the model of completions")
+        meanings: &[
+            ("''", "the agent's own default"),
+            ("NAME", "one of those that `%ipycodex model` lists"),
+        ],
+        ..row!(completion_model, Now, "which model completes (Alt-.)")
     },
     Setting {
         able: |able| able.effort,
-        ..row!(think, Now, "how much the model thinks")
+        meanings: &[
+            ("l", "low"),
+            ("m", "medium"),
+            ("h", "high"),
+            ("x", "extra high"),
+        ],
+        ..row!(think, Now, "how hard the model thinks")
     },
     Setting {
         able: |able| able.search,
+        meanings: &[
+            ("off", "not at all"),
+            ("l", "little"),
+            ("m", "medium"),
+            ("h", "much"),
+        ],
         ..row!(search, Now, "how much the agent searches the web")
     },
     Setting {
         set: set_theme,
         values: || SettingValues::Themes,
-        ..row!(
-            code_theme,
-            Now,
-            "the theme of code; alone it shows those there are"
-        )
+        meanings: &[
+            ("''", "one that suits the terminal's background"),
+            ("NAME", "one of those that `%ipycodex code_theme` shows"),
+        ],
+        ..row!(code_theme, Now, "the colours of code")
     },
-    row!(log_exact, Now, "whether raw prompts and answers are logged"),
-    row!(threads, Now, "how the agent keeps the conversation"),
+    row!(log_exact, Now, "log raw prompts and answers"),
+    Setting {
+        meanings: &[
+            ("session", "one thread of the agent for the whole session"),
+            (
+                "ephemeral",
+                "a new thread for each prompt, told all that went before",
+            ),
+        ],
+        ..row!(threads, Now, "how the agent keeps the conversation")
+    },
     Setting {
         able: |able| able.approvals,
-        ..row!(
-            approvals,
-            Now,
-            "whether you are asked before commands and edits"
-        )
+        meanings: &[
+            ("never", "the agent does by itself what `sandbox` allows"),
+            ("ask", "you see each command and each edit first"),
+        ],
+        ..row!(approvals, Now, "does the agent ask before it acts")
     },
     Setting {
         able: |able| able.sandbox,
-        ..row!(sandbox, Now, "what commands of the agent may touch")
+        meanings: &[
+            ("read-only", "reading files"),
+            (
+                "workspace-write",
+                "reading, and writing in this directory and /tmp; no network",
+            ),
+            ("danger-full-access", "everything you can"),
+        ],
+        ..row!(sandbox, Now, "what the agent's commands may touch")
     },
     Setting {
         able: |able| able.tools.is_some(),
-        ..row!(run_cells, Now, "whether the agent may run cells here")
+        meanings: &[
+            ("ask", "you see the cells and say yes or no"),
+            (
+                "preview",
+                "you first see what they would do, tried in a copy",
+            ),
+            ("auto", "they run without a question"),
+            ("off", "the agent cannot run cells here"),
+        ],
+        ..row!(run_cells, Now, "may the agent run cells here")
     },
-    row!(
-        agent_tools,
-        Now,
-        "what the agent works with: Python here, a shell of its own, or both"
-    ),
+    Setting {
+        meanings: &[
+            ("both", "Python in your session, and commands"),
+            ("python", "Python in your session, no shell of its own"),
+            ("shell", "commands, no Python in your session"),
+        ],
+        ..row!(agent_tools, Now, "what the agent works with")
+    },
     Setting {
         able: |able| able.tools.is_some(),
+        meanings: &[
+            ("session", "it keeps its variables for the session"),
+            ("per-call", "each call gets a fresh one"),
+        ],
+        ..row!(kernel_mode, Now, "how long the agent's kernel lives")
+    },
+    row!(checkpoints, Now, "how many cells `back` can step back"),
+    row!(notify_after, Now, "desktop notice after N s (0: none)"),
+    Setting {
+        meanings: &[
+            ("auto", "as the terminal can"),
+            ("kitty", "sharp, by kitty's protocol (Ghostty, Konsole)"),
+            ("iterm2", "sharp, by iTerm2's protocol (WezTerm)"),
+            ("blocks", "in half blocks, anywhere"),
+            ("off", "not at all"),
+        ],
+        ..row!(images, Now, "how pictures are drawn")
+    },
+    row!(fit_plots, Now, "fit plots to a dark terminal"),
+    row!(history_hint, Now, "suggest earlier inputs in grey"),
+    Setting {
+        meanings: &[
+            ("codex", "OpenAI Codex"),
+            ("demo", "a built-in one without AI, to try things offline"),
+            (
+                "acp:COMMAND",
+                "a program that speaks the Agent Client Protocol",
+            ),
+            ("NAME", "one of `agents` in `config.json`"),
+        ],
+        ..row!(agent, Now, "who answers")
+    },
+    row!(prompt_mode, NextStart, "start in prompt mode"),
+    row!(greeting, NextStart, "greet at the start"),
+    row!(edit_mode, NextStart, "whose keys the editor has"),
+    Setting {
+        meanings: &[
+            (
+                "''",
+                "the active virtual environment, else .venv, else python3",
+            ),
+            ("PATH", "this one"),
+        ],
+        ..row!(python, NextStart, "which Python runs cells")
+    },
+    Setting {
+        meanings: &[
+            ("''", "none"),
+            ("NAME", "this one; `default` is IPython's own"),
+        ],
         ..row!(
-            kernel_mode,
-            Now,
-            "whether the agent's own kernel is kept or lives for one call"
+            ipython_profile,
+            NextStart,
+            "which profile of IPython is loaded"
         )
     },
-    row!(
-        checkpoints,
-        Now,
-        "how many cells you can take the interpreter back (0: none)"
-    ),
-    row!(images, Now, "how pictures are drawn"),
-    row!(
-        fit_plots,
-        Now,
-        "whether plots are shown light on a dark terminal"
-    ),
-    row!(
-        history_hint,
-        Now,
-        "whether earlier inputs are suggested in grey"
-    ),
-    row!(
-        agent,
-        Now,
-        "the agent that answers; the conversation goes with it"
-    ),
-    row!(
-        prompt_mode,
-        NextStart,
-        "whether the REPL starts in prompt mode"
-    ),
-    row!(
-        greeting,
-        NextStart,
-        "whether the REPL begins with a greeting"
-    ),
-    row!(edit_mode, NextStart, "the keys of the line editor"),
-    row!(python, NextStart, "the interpreter that runs cells"),
-    row!(
-        ipython_profile,
-        NextStart,
-        "the profile of IPython that is loaded ('' is none)"
-    ),
-    row!(runtime, InFile, "what runs cells"),
+    Setting {
+        meanings: &[
+            ("embedded", "a Python of our own"),
+            (
+                "jupyter:NAME",
+                "an installed Jupyter kernel, or a connection file",
+            ),
+            ("gateway:URL", "a kernel behind a Jupyter gateway"),
+        ],
+        ..row!(runtime, InFile, "what runs cells")
+    },
 ];
 
 /// An empty name is none: the theme follows the terminal's background.
@@ -410,6 +480,18 @@ mod tests {
                 for other in SETTINGS.iter().filter(|other| other.name != row.name) {
                     assert_eq!(other.get(&choices), other.get(&Choices::default()));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn each_word_with_a_meaning_is_a_value() {
+        for row in SETTINGS.iter().filter(|row| !row.meanings.is_empty()) {
+            let meant: Vec<&str> = row.meanings.iter().map(|(word, _)| *word).collect();
+            if let SettingValues::Words(words) = row.values()
+                && row.name != "agent"
+            {
+                assert_eq!(meant, words, "{}", row.name);
             }
         }
     }

@@ -231,7 +231,7 @@ impl Terminal {
         if !self.taken.swap(false, Ordering::SeqCst) {
             return;
         }
-        let mut sequences = b"\x1b[0m\x1b[?2004l\x1b[?25h".to_vec();
+        let mut sequences = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h".to_vec();
         if self.alternate_screen.swap(false, Ordering::SeqCst) {
             sequences.extend_from_slice(b"\x1b[?1049l");
         }
@@ -418,12 +418,12 @@ mod tests {
         assert_ne!(modes(&ours), before);
         guard.restorer().restore();
         assert_eq!(modes(&ours), before);
-        has_written(&main, b"\x1b[0m\x1b[?2004l\x1b[?25h");
+        has_written(&main, b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h");
         guard.host_mode();
         guard.alternate_screen(true);
         drop(guard);
         assert_eq!(modes(&ours), before);
-        has_written(&main, b"\x1b[0m\x1b[?2004l\x1b[?25h\x1b[?1049l");
+        has_written(&main, b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l");
         rustix::io::write(&ours, b"end").unwrap();
         has_written(&main, b"end");
     }
@@ -445,7 +445,7 @@ mod tests {
         assert!(worker.join().is_err());
         std::panic::set_hook(standard);
         assert_eq!(modes(&ours), before);
-        has_written(&main, b"\x1b[0m\x1b[?2004l\x1b[?25hmessage");
+        has_written(&main, b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25hmessage");
     }
 
     #[test]

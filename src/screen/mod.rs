@@ -14,6 +14,7 @@ mod clipboard;
 pub mod guard;
 mod keyboard;
 pub mod live;
+mod notify;
 mod sink;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,7 @@ use crate::report::{Report, ReportKind};
 use crate::runtime::TerminalSize;
 use crate::text::escape::{visible, visible_lines};
 
+use notify::Notices;
 pub use sink::ScreenError;
 use sink::Sink;
 
@@ -95,6 +97,7 @@ struct Facts {
     rich: bool,
     titles: bool,
     in_tmux: bool,
+    notices: Notices,
     fallback: TerminalSize,
 }
 
@@ -137,6 +140,7 @@ impl Screen {
                         .variable("TERM")
                         .is_some_and(|term| term != "linux"),
                 in_tmux: environment.variable("TMUX").is_some(),
+                notices: Notices::of(environment),
                 fallback: TerminalSize {
                     columns: number("COLUMNS").unwrap_or(80),
                     rows: number("LINES").unwrap_or(24),
@@ -278,7 +282,7 @@ impl Screen {
         sinks.out.flush()
     }
 
-    /// Has the terminal mark what is pasted, or not; nothing where that is not known.
+    /// Has the terminal mark what is pasted and say whether it is looked at, or not; nothing where that is not known.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -288,8 +292,8 @@ impl Screen {
         }
         let mut sinks = self.sinks();
         sinks.out.write(match marked {
-            true => b"\x1b[?2004h",
-            false => b"\x1b[?2004l",
+            true => b"\x1b[?2004h\x1b[?1004h",
+            false => b"\x1b[?1004l\x1b[?2004l",
         })?;
         sinks.out.flush()
     }
@@ -314,13 +318,27 @@ impl Screen {
         sinks.out.flush()
     }
 
+    /// Tells the user on the desktop, through the terminal; nothing where there is none.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn notify(&self, text: &str) -> Result<(), ScreenError> {
+        if !self.facts.rich {
+            return Ok(());
+        }
+        let mut sinks = self.sinks();
+        let sequence = self.facts.notices.sequence(text);
+        sinks.out.write(sequence.as_bytes())?;
+        sinks.out.flush()
+    }
+
     /// Puts text into the user's clipboard.
     ///
     /// # Errors
     /// Why that cannot be done, as a phrase.
     pub fn copy(&self, text: &str) -> Result<(), String> {
         if !self.facts.rich {
-            return Err("standard output is no terminal that has a clipboard".into());
+            return Err("standard output is not a terminal with a clipboard".into());
         }
         if self.facts.in_tmux {
             return clipboard::copy_in_tmux(text);

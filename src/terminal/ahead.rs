@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
+use crate::display::Ended;
 use crate::text::escape::editable;
 use crate::text::keys::{Decoder, PASTE_BEGINS, PASTE_ENDS, is_control};
 use crate::text::last_word;
@@ -69,6 +70,23 @@ impl Lines {
     pub(super) fn into_text(mut self) -> String {
         self.ended.push(self.typed);
         self.ended.join("\n").trim_matches('\n').to_owned()
+    }
+}
+
+/// What stands in the editor when a run is over. What was typed ahead does not run after an error or an interrupt, or
+/// behind a text that is there to be edited: it stands there, too.
+pub(super) fn begin_with(
+    refill: String,
+    ended: Ended,
+    queued: impl FnOnce() -> Option<String>,
+) -> String {
+    if ended == Ended::Well && refill.is_empty() {
+        return refill;
+    }
+    match queued() {
+        Some(queued) if refill.is_empty() => queued,
+        Some(queued) => format!("{refill}\n{queued}"),
+        None => refill,
     }
 }
 

@@ -315,7 +315,7 @@ impl Editor {
                         leave_line(&self.line, &label, &self.screen)?;
                         return Ok(Edited::Aside(replaces));
                     }
-                    Some(Action::Answer) => self.background.say("no MCP client asks anything"),
+                    Some(Action::Answer) => self.background.say("no MCP client is asking anything"),
                     Some(
                         Action::Complete
                         | Action::Inspect

@@ -21,7 +21,9 @@ use crate::screen::guard::TerminalGuard;
 const DEFAULT: &str = "vi";
 
 /// What an editor that was killed may have left on: other screen, keypad, cursor keys, mouse, hidden cursor, colours.
-const SANE: &[u8] = b"\x1b[?1049l\x1b>\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m";
+const SANE: &[u8] =
+    b"\x1b[?1049l\x1b>\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\
+    \x1b[?2004l\x1b[?25h\x1b[0m";
 
 /// The user's editor.
 pub(super) struct External {
@@ -39,13 +41,14 @@ impl External {
         let command = self.command.as_deref().unwrap_or(DEFAULT);
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| {
-            format!("`{command}` is no command: quotes must be closed, as in a shell")
+            format!("`{command}` is not a command line: it is empty, or a quote is not closed")
         })?;
-        let place = Place::new().map_err(|error| format!("no temporary directory: {error}"))?;
+        let place = Place::new()
+            .map_err(|error| format!("could not make a temporary directory: {error}"))?;
         let prompt =
             text.starts_with('.') || (mode == Mode::Prompts && !text.starts_with([';', '!', '%']));
         let file = place.0.join(if prompt { "prompt.md" } else { "cell.py" });
-        write(&file, text).map_err(|error| format!("no temporary file: {error}"))?;
+        write(&file, text).map_err(|error| format!("could not make a temporary file: {error}"))?;
         let mut editor = Command::new(&words[0]);
         let status = self
             .run(editor.args(&words[1..]).arg(&file))
@@ -89,7 +92,7 @@ impl External {
         let variables = program.variables.iter().map(|(name, value)| (name, value));
         match self.run(Command::new(first).args(rest).envs(variables)) {
             Ok(status) if status.success() => "Logged in: the next prompt uses it.".to_owned(),
-            Ok(status) => format!("`{line}` ended with {status}: nothing is known of a login"),
+            Ok(status) => format!("`{line}` ended with {status}: you may not be logged in"),
             Err(error) => format!("`{line}` could not be started ({error})"),
         }
     }
@@ -193,8 +196,8 @@ mod tests {
             Mode::Cells,
             Err("`no-such-editor -x` could not be started"),
         );
-        check("vi 'open", "a", Mode::Cells, Err("is no command"));
-        check("  ", "a", Mode::Cells, Err("is no command"));
+        check("vi 'open", "a", Mode::Cells, Err("is not a command line"));
+        check("  ", "a", Mode::Cells, Err("is not a command line"));
         check("rm", "a", Mode::Cells, Err("left no file"));
         check(
             "sh -c 'printf \"\\377\" >\"$0\"'",

@@ -7,6 +7,7 @@
 //! answer, in order. Invariants: what is no answer is given on, late by one key at most; once the answer has come, or
 //! nobody waits for it, every event passes at once.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use reedline::{EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
 
 use crate::markdown::Background;
 use crate::terminal::query;
+
+/// What every answer begins with.
+const ESCAPE: u8 = 0x1b;
 
 /// An answer is no longer than this.
 const LONGEST: usize = 40;
@@ -89,6 +93,19 @@ impl Ground {
         {
             self.pass(event).into_iter().for_each(&mut hold);
         }
+    }
+
+    /// Takes a late answer out of bytes that were read while something runs; gives on what was typed.
+    pub(super) fn typed<'a>(&self, bytes: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+        if self.state().asked != Asked::Waiting || !bytes.contains(&ESCAPE) {
+            return bytes;
+        }
+        let heard = query::take_out(&bytes);
+        if let Some(background) = heard.background {
+            self.state().asked = Asked::Heard;
+            (self.tell)(background);
+        }
+        Cow::Owned(heard.typed)
     }
 
     /// Takes an event; gives on what is no part of the answer.
@@ -252,6 +269,23 @@ mod tests {
             light,
             Asked::Heard,
         );
+    }
+
+    #[test]
+    fn a_late_answer_is_no_key_of_what_runs() {
+        let heard = Arc::new(Mutex::new(None));
+        let told_to = Arc::clone(&heard);
+        let ground = Ground::new(move |background| *told_to.lock().unwrap() = Some(background));
+        let late = b"a\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62;4cb\x1b[A";
+        assert_eq!(
+            *ground.typed(Cow::Borrowed(late)),
+            *late,
+            "nobody has asked"
+        );
+        ground.wait();
+        assert_eq!(*ground.typed(Cow::Borrowed(late)), *b"ab\x1b[A");
+        assert_eq!(*heard.lock().unwrap(), Some(Background::Light));
+        assert_eq!(*ground.typed(Cow::Borrowed(late)), *late, "it comes once");
     }
 
     #[test]

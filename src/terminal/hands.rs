@@ -262,10 +262,12 @@ impl Keyboard for Hands {
         let mut ahead = Ahead {
             queued: lines.ended,
             typed: lines.typed,
+            awaited: false,
         };
         if let Some(terminal) = state.cell.as_ref().filter(|_| state.open) {
             // The terminal shows it.
             ahead.typed.clear();
+            ahead.awaited = terminal.is_read();
             if terminal.has_lines() {
                 ahead.queued.push(state.for_cell.last_line().to_owned());
             }

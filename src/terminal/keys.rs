@@ -155,6 +155,10 @@ impl Keys {
     /// One event of the terminal.
     fn one(&mut self, event: Event) -> ReedlineEvent {
         let event = match event {
+            event if event == gate::RESUMED => Action::Resumed.event(),
+            event if event == gate::CALLED => Action::Called.event(),
+            // Late words of a run: the editor does not ask who looks.
+            Event::FocusGained | Event::FocusLost => ReedlineEvent::None,
             Event::Key(key) => self.key(key),
             Event::Paste(text) => {
                 self.begun.clear();
@@ -162,8 +166,6 @@ impl Keys {
                 let text = editable(&text).replace("\r\n", "\n").replace('\r', "\n");
                 edit(vec![EditCommand::InsertString(text)])
             }
-            gate::RESUMED => Action::Resumed.event(),
-            gate::CALLED => Action::Called.event(),
             event => self.machine.event(event),
         };
         if does::ends_reading(&event, self.is_empty()) {

@@ -15,6 +15,7 @@ mod changes;
 mod complete;
 mod editor;
 mod external;
+mod focus;
 mod front;
 mod greeting;
 mod ground;
@@ -59,15 +60,17 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
+use ahead::begin_with;
 use aside::Aside;
 use background::{Background, Printer};
 use bell::Bell;
 use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
+use focus::Focus;
 pub use greeting::Greeting;
 use guests::Guests;
-use keys::gate::{SharedGate, Waker};
+use keys::gate::{SharedGate, Waker, pass};
 use leaving::Leaving;
 use prompt::Label;
 use showing::Showing;
@@ -264,6 +267,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
             told,
             gate: editor.gate(),
             ground: editor.ground().clone(),
+            focus: Focus::default(),
             asks_background: options.asks_background,
             early: Vec::new(),
             environment: options.environment,
@@ -324,8 +328,8 @@ impl Shell {
     fn work(&mut self, loaded: Ended, mut first: Option<String>) -> Result<i32, Report> {
         let early = std::mem::take(&mut self.showing.early);
         self.editor.type_ahead(&early);
-        let mut begin_with = match first {
-            None => self.begin_with(String::new(), loaded),
+        let mut begins_with = match first {
+            None => begin_with(String::new(), loaded, || self.editor.take_queue()),
             Some(_) => String::new(),
         };
         let mut replacing = None;
@@ -340,12 +344,16 @@ impl Shell {
                 label = label.following(self.session.clone());
             }
             self.background.set_editing(true);
-            let text = std::mem::take(&mut begin_with);
+            let text = std::mem::take(&mut begins_with);
+            let queued = pass(&self.showing.gate).holds();
             let edited = match first.take() {
                 Some(first) => Ok(Edited::Submitted(first, None)),
                 None => self.editor.read(&label, &text, replacing.take()),
             };
             self.background.set_editing(false);
+            if !queued {
+                self.showing.focus.is_here();
+            }
             match edited? {
                 Edited::Cleared => {}
                 Edited::Aside(replaces) => {
@@ -376,24 +384,12 @@ impl Shell {
                         self.editor.set_folded(folded);
                     }
                     self.editor.type_ahead(&typed);
-                    begin_with = self.begin_with(aftermath.refill, aftermath.ended);
+                    let queued = || self.editor.take_queue();
+                    begins_with = begin_with(aftermath.refill, aftermath.ended, queued);
                     self.screen.trusted(b"\n")?;
                     self.screen.flush()?;
                 }
             }
-        }
-    }
-
-    /// What stands in the editor when a run is over. What was typed ahead does not run after an error or an
-    /// interrupt, or behind a text that is there to be edited: it stands there, too.
-    fn begin_with(&self, refill: String, ended: Ended) -> String {
-        if ended == Ended::Well && refill.is_empty() {
-            return refill;
-        }
-        match self.editor.take_queue() {
-            Some(queued) if refill.is_empty() => queued,
-            Some(queued) => format!("{refill}\n{queued}"),
-            None => refill,
         }
     }
 

@@ -28,9 +28,9 @@ pub(super) fn colour(answer: &str) -> Option<&str> {
     answer.strip_prefix(COLOUR)
 }
 
-/// How long a terminal that answers nothing is waited for. A reply that came later would be typed text, so this is
-/// long; only what answers not even `CSI c` costs it, once.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a terminal is waited for, once. A reply that comes later is taken out of what is typed ([`take_out`], or by
+/// the editor's `ground`).
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What came back.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub(super) struct Heard {
     pub(super) background: Option<Background>,
     /// What was typed meanwhile.
     pub(super) typed: Vec<u8>,
+    /// The terminal has said all it was asked.
+    pub(super) complete: bool,
 }
 
 /// Listens until both replies are there.
@@ -47,9 +49,9 @@ pub(super) fn listen() -> Heard {
     let stdin = std::io::stdin();
     let mut bytes = Vec::new();
     loop {
-        let (heard, complete) = understand(&bytes);
+        let heard = take_out(&bytes);
         let left = deadline.saturating_duration_since(Instant::now());
-        if complete || left.is_zero() {
+        if heard.complete || left.is_zero() {
             return heard;
         }
         let left = Timespec {
@@ -72,8 +74,8 @@ pub(super) fn listen() -> Heard {
     }
 }
 
-/// What the bytes so far say, and whether the last reply is among them.
-fn understand(bytes: &[u8]) -> (Heard, bool) {
+/// What the bytes so far say, and what of them was typed.
+pub(super) fn take_out(bytes: &[u8]) -> Heard {
     let mut heard = Heard::default();
     let mut rest = bytes;
     if let Some((start, colour, length)) = colour_reply(rest) {
@@ -81,7 +83,7 @@ fn understand(bytes: &[u8]) -> (Heard, bool) {
         heard.typed.extend_from_slice(&rest[..start]);
         rest = &rest[start + length..];
     }
-    let complete = match terminal_reply(rest) {
+    heard.complete = match terminal_reply(rest) {
         Some((start, length)) => {
             heard.typed.extend_from_slice(&rest[..start]);
             rest = &rest[start + length..];
@@ -90,7 +92,7 @@ fn understand(bytes: &[u8]) -> (Heard, bool) {
         None => false,
     };
     heard.typed.extend_from_slice(rest);
-    (heard, complete)
+    heard
 }
 
 /// `ESC ] 11 ; COLOUR` and its end (BEL or `ESC \`): where it starts, the colour, how long it is.
@@ -161,10 +163,11 @@ mod tests {
             let expected = Heard {
                 background,
                 typed: typed.to_vec(),
+                complete,
             };
             assert_eq!(
-                understand(bytes),
-                (expected, complete),
+                take_out(bytes),
+                expected,
                 "{:?}",
                 String::from_utf8_lossy(bytes)
             );

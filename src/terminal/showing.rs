@@ -14,6 +14,7 @@ use crate::screen::guard::TerminalGuard;
 use crate::session::{
     BeginEvent, CellEvent, Notice, QuestionEvent, Run, RunKind, SessionEvent, SessionHandle,
 };
+use crate::terminal::focus::{Focus, Unseen};
 use crate::terminal::ground::{Asked, Ground};
 use crate::terminal::hands::Hands;
 use crate::terminal::keys::gate::{SharedGate, pass};
@@ -37,6 +38,8 @@ pub(super) struct Showing {
     /// Keys that wait for the editor.
     pub(super) gate: SharedGate,
     pub(super) ground: Ground,
+    /// Whether the user looks.
+    pub(super) focus: Focus,
     /// The terminal may still be asked for its background.
     pub(super) asks_background: bool,
     /// Typed during what came before, and read by nobody.
@@ -73,7 +76,9 @@ impl Showing {
         );
         let mut typing = target.and_then(|target| self.type_at(target, &hands));
         let mut shell = false;
+        let mut unseen = self.unseen();
         let shown = follow(run, &self.screen, &mut display, |event| {
+            unseen.meet(event)?;
             match event {
                 SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
                     shell = *kind == RunKind::Shell;
@@ -129,6 +134,7 @@ impl Showing {
         self.screen.flush()?;
         let mut aftermath = display.into_aftermath();
         aftermath.ended = hands.ended(aftermath.ended);
+        unseen.end(aftermath.ended)?;
         std::mem::take(&mut aftermath.pages)
             .iter()
             .try_for_each(|text| {
@@ -165,6 +171,9 @@ impl Showing {
         let heard = query::listen();
         if let Some(background) = heard.background {
             self.session.on_background(background);
+        } else if !heard.complete {
+            // It may come yet, among the keys.
+            self.ground.wait();
         }
         Ok(heard.typed)
     }
@@ -182,6 +191,7 @@ impl Showing {
 
     fn type_at(&self, target: KeyTarget, hands: &Arc<Hands>) -> Option<Typing> {
         let (screen, guard) = (self.screen.clone(), self.guard.clone());
+        let heard = (self.focus.clone(), self.ground.clone());
         let on_signal = move |signal| {
             let said = match signal {
                 Signal::InterruptedTwice => {
@@ -207,8 +217,15 @@ impl Showing {
             // A screen that is gone is noticed by the display.
             drop(said);
         };
-        let typing =
-            Typing::start(target, hands, &self.told, self.guard.clone(), on_signal).ok()?;
+        let typing = Typing::start(
+            target,
+            hands,
+            &self.told,
+            self.guard.clone(),
+            heard,
+            on_signal,
+        )
+        .ok()?;
         // A terminal that is gone is noticed by the display.
         let _ = self.screen.pastes(true);
         Some(typing)
@@ -248,6 +265,13 @@ impl Showing {
             theme: chosen.unwrap_or(self.appearance.theme),
             ..self.appearance
         }
+    }
+
+    /// A run that begins.
+    fn unseen(&self) -> Unseen {
+        let choices = self.session.choices();
+        let after = choices.map_or(0, |choices| choices.notify_after);
+        Unseen::new(self.focus.clone(), self.screen.clone(), after)
     }
 
     /// How pictures are drawn, as chosen last.

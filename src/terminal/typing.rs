@@ -7,6 +7,7 @@
 //! pipe, so no byte is read once the run is over; through the same pipe it is told what the signal thread has heard
 //! (`told`). In the background it does not read. Absent on purpose: where bytes are kept (`hands.rs`).
 
+use std::borrow::Cow;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -16,6 +17,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::runtime::CellTerminal;
 use crate::screen::guard::TerminalGuard;
+use crate::terminal::focus::Focus;
+use crate::terminal::ground::Ground;
 use crate::terminal::hands::Hands;
 use crate::terminal::keys::gate::pass;
 use crate::terminal::told::{self, News, Told};
@@ -84,6 +87,7 @@ impl Typing {
         hands: &Arc<Hands>,
         told: &Told,
         guard: Option<Arc<TerminalGuard>>,
+        (focus, ground): (Focus, Ground),
         on_signal: impl Fn(Signal) + Send + 'static,
     ) -> std::io::Result<Self> {
         let mut listener = told.listen()?;
@@ -160,7 +164,15 @@ impl Typing {
                 }
                 let mut chunk = [0; 4096];
                 match rustix::io::read(&stdin, &mut chunk) {
-                    Ok(count) if count > 0 => keys.take(&chunk[..count]),
+                    Ok(count) if count > 0 => {
+                        // A program with the terminal to itself has asked itself, or nobody has.
+                        let lent = guard.as_ref().is_some_and(|guard| guard.is_lent());
+                        let typed = match lent {
+                            true => Cow::Borrowed(&chunk[..count]),
+                            false => ground.typed(focus.typed(&chunk[..count])),
+                        };
+                        keys.take(&typed);
+                    }
                     Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
                     // The terminal is gone; the thread that hears of it ends the program.
                     Ok(_) | Err(_) => break,

@@ -4,7 +4,7 @@
 //! which part of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this
 //! file only finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
 
-use crate::input::{Input, Mode, classify};
+use crate::input::{Input, Mode, classify, open_file};
 use crate::terminal::complete::place::{Place, place};
 pub(super) use crate::terminal::complete::question::{CompletionSource, Keep, Wanted, Writing};
 
@@ -100,6 +100,13 @@ fn prompt(text: &str, cursor: usize, from: usize) -> CompletionSource {
         };
     }
     let before = &text[line..cursor];
+    if let Some((name, quote)) = open_file(before) {
+        return CompletionSource::Files {
+            start: line + name,
+            writing: quote.map_or(Writing::Shell, |_| Writing::Raw),
+            wanted: Wanted::Any,
+        };
+    }
     let word = before
         .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | ':')))
         .map_or(0, |at| {

@@ -145,7 +145,7 @@ fn magics_and_our_commands() {
 }
 
 #[test]
-fn prompts_know_references_and_skills_only() {
+fn prompts_know_references_files_and_skills_only() {
     let cases = &[
         (".what is os.pa¦", "nothing"),
         (".¦", "nothing"),

@@ -10,14 +10,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crossterm::event::Event;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::terminal::ahead::{Lines, is_ctrl_c, is_enter};
 use crate::terminal::bell::Bell;
 
-/// Stands among the keys for a stop of the program that is over; terminals are not asked to tell this.
-pub(in crate::terminal) const RESUMED: Event = Event::FocusGained;
+/// Stands among the keys for a stop of the program that is over; no terminal has this key.
+pub(in crate::terminal) const RESUMED: Event = no_key(u8::MAX);
 
 /// Held keys, for the keys' side and the editor's.
 #[derive(Debug, Default)]
@@ -138,8 +138,12 @@ impl Gate {
     }
 }
 
-/// Stands among the keys for a guest who needs the screen; terminals are not asked to tell this.
-pub(in crate::terminal) const CALLED: Event = Event::FocusLost;
+/// Stands among the keys for a guest who needs the screen; no terminal has this key.
+pub(in crate::terminal) const CALLED: Event = no_key(u8::MAX - 1);
+
+const fn no_key(number: u8) -> Event {
+    Event::Key(KeyEvent::new(KeyCode::F(number), KeyModifiers::NONE))
+}
 
 /// Wakes whoever reads the keys.
 #[derive(Clone)]
