@@ -10,7 +10,9 @@ use super::order::{Copied, Magic, MagicOrder, View};
 pub(super) const COPY: Magic = Magic {
     name: "copy",
     arguments: "[answer|code|N]",
-    help: "put the last answer, its Python blocks, or In [N] (an exchange: its answer) into the clipboard",
+    help: "copy the last answer, its code, or In [N]",
+    more: "`code` takes the answer's Python blocks; of an exchange In [N] the answer is taken. Alt-c on an empty line \
+           copies the last answer.",
     run: |_, what, _| {
         let copied = match what.trim() {
             "" | "answer" => Copied::Answer,
@@ -30,6 +32,7 @@ pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'sta
         name,
         arguments,
         help,
+        more: "",
         run: hide_or_show,
     }
 }

@@ -9,7 +9,9 @@ use super::order::{Magic, MagicOrder, View, unquoted};
 pub(super) const SAVE: Magic = Magic {
     name: "save",
     arguments: "[-f] [FILE]",
-    help: "save code, notes, outputs and exchanges as a notebook; alone: as the startup notebook",
+    help: "save the session as a Jupyter notebook",
+    more: "Cells with their outputs, notes and exchanges. Without FILE: as the startup notebook, which each new shell \
+           replays. A file that holds what the session does not is replaced only with -f.",
     run: save,
 };
 
@@ -17,7 +19,8 @@ pub(super) const SAVE: Magic = Magic {
 pub(super) const LOAD: Magic = Magic {
     name: "load",
     arguments: "FILE",
-    help: "run a notebook or script here; saved exchanges join the conversation",
+    help: "run a notebook or script in this session",
+    more: "Saved exchanges join the conversation; nothing is sent to the agent.",
     run: load,
 };
 
@@ -25,7 +28,9 @@ pub(super) const LOAD: Magic = Magic {
 pub(super) const OPEN: Magic = Magic {
     name: "open",
     arguments: "[FILE]",
-    help: "work on a notebook in place: cells that run are written into it; alone: list its cells",
+    help: "work on a notebook in place",
+    more: "Cells that run are written into it with what they show. Without FILE, the cells of the open notebook are \
+           listed. `cell 3` brings one into the editor, `close` ends it.",
     run: |_, rest, _| Ok(vec![MagicOrder::Open(unquoted(rest).trim().to_owned())]),
 };
 
@@ -33,10 +38,13 @@ pub(super) const OPEN: Magic = Magic {
 pub(super) const CELL: Magic = Magic {
     name: "cell",
     arguments: "N",
-    help: "bring a cell of the open notebook into the editor; it goes back where it was",
+    help: "edit a cell of the open notebook",
+    more: "It comes into the editor; when it has run, it is written back to its place.",
     run: |_, rest, _| match rest.trim().parse() {
         Ok(number) => Ok(vec![MagicOrder::Bring(number)]),
-        Err(_) => Err("Usage: %ipycodex cell N, the number of a cell, from 0".to_owned()),
+        Err(_) => Err(
+            "Usage: %ipycodex cell N, where N is a number that `%ipycodex open` lists".to_owned(),
+        ),
     },
 };
 
@@ -44,7 +52,8 @@ pub(super) const CELL: Magic = Magic {
 pub(super) const EXPORT: Magic = Magic {
     name: "export",
     arguments: "[-f] FILE",
-    help: "write the session to a .ipynb, .md, .html or .py",
+    help: "write the session as .ipynb, .md, .html or .py",
+    more: "A file that is there is replaced only with -f.",
     run: export,
 };
 
@@ -64,7 +73,9 @@ fn load(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> 
 fn export(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let (force, name) = forced(rest);
     if name.is_empty() {
-        return Err("Usage: %ipycodex export <filename>, a .ipynb, .md, .html or .py".to_owned());
+        return Err(
+            "Usage: %ipycodex export FILE, where FILE ends in .ipynb, .md, .html or .py".to_owned(),
+        );
     }
     Ok(vec![MagicOrder::Export {
         file: name.to_owned(),

@@ -1,69 +1,177 @@
-//! `%ipycodex help [COMMAND]` and `help keys`: a page in markdown, laid out by whoever shows it.
+//! `%ipycodex help [COMMAND]` and `help keys`: pages, laid out by whoever shows them.
+//!
+//! Invariant: no row of them is wider than 80 columns.
 
-use super::order::CommandUsage;
+use super::order::{CommandUsage, Magic};
 use super::setting;
-use crate::config::{ActionRow, GROUPS, Keymap, Setting};
+use crate::config::{ActionRow, GROUPS, KeyAction, Keymap, Setting, When};
+use crate::text::{Page, Section};
 
-/// The page that explains the command or setting `name`, all of `commands` when it is empty, or the keys. None when
+/// The group of commands that the settings join.
+pub(super) const SETTINGS: &str = "Settings";
+
+/// The one that begins with keys.
+pub(super) const ABOUT_KEYS: &str = "Keys";
+
+/// The keys that are told beside the commands.
+const KEYS: &[KeyAction] = &[
+    KeyAction::Enter,
+    KeyAction::Newline,
+    KeyAction::Complete,
+    KeyAction::Inspect,
+    KeyAction::Suggest,
+    KeyAction::Blocks,
+    KeyAction::SearchHistory,
+    KeyAction::OpenEditor,
+    KeyAction::Unfold,
+];
+
+/// The page that explains the command or setting `name`, all of `groups` when it is empty, or the keys. None when
 /// there is nothing of that name.
 pub(super) fn page(
     name: &str,
-    commands: impl Iterator<Item = CommandUsage>,
+    groups: &[(&'static str, &'static [Magic])],
     keymap: &Keymap,
-) -> Option<String> {
-    if name == "keys" {
-        return Some(keys(keymap));
+) -> Option<Page> {
+    match name {
+        "" => Some(everything(groups, keymap)),
+        "keys" => Some(keys(keymap)),
+        name => {
+            let mut magics = groups.iter().flat_map(|(_, magics)| magics.iter());
+            match magics.find(|magic| magic.name == name) {
+                Some(magic) => Some(of_command(magic)),
+                None => of_setting(name.strip_prefix("set ").unwrap_or(name)),
+            }
+        }
     }
-    let mut rows: Vec<CommandUsage> = commands
-        .filter(|usage| name.is_empty() || usage.name == name)
-        .collect();
-    if rows.is_empty() {
-        rows.push(setting::usage(Setting::named(name)?));
+}
+
+fn row(cells: [&str; 2]) -> Vec<String> {
+    cells.map(str::to_owned).to_vec()
+}
+
+fn usage_row(usage: &CommandUsage) -> Vec<String> {
+    let typed = format!("{} {}", usage.name, usage.arguments);
+    row([typed.trim_end(), &usage.help])
+}
+
+fn everything(groups: &[(&'static str, &'static [Magic])], keymap: &Keymap) -> Page {
+    let mut sections = vec![Section {
+        paragraphs: vec![
+            "Each command stands after `%ipycodex`; `%ipycodex help COMMAND` explains one."
+                .to_owned(),
+        ],
+        ..Section::default()
+    }];
+    for (title, magics) in groups {
+        let magics = magics.iter().map(|magic| {
+            let typed = format!("{} {}", magic.name, magic.arguments);
+            row([typed.trim_end(), magic.help])
+        });
+        let keys = KEYS.iter().filter(|_| *title == ABOUT_KEYS);
+        let keys = keys.filter_map(|action| key(*action, keymap));
+        let settings = setting::commands().filter(|_| *title == SETTINGS);
+        let settings = settings.map(|it| usage_row(&setting::usage(it)));
+        let title = match *title {
+            SETTINGS => format!("{title} (they hold for this session; `set` keeps them)"),
+            title => title.to_owned(),
+        };
+        let rows = keys.chain(magics).chain(settings).collect();
+        sections.push(Section::titled(title, rows));
     }
-    let mut page = String::from("|:-|:-|\n|after `%ipycodex`|does|\n|:-|:-|\n");
-    for row in rows {
-        // A bar inside a cell would end it.
-        let usage = format!("{} {}", row.name, row.arguments).replace('|', "/");
-        page.push_str(&format!("|`{}`|{}|\n", usage.trim_end(), row.help));
+    Page { sections }
+}
+
+/// The first chord of an action, and what it does.
+fn key(action: KeyAction, keymap: &Keymap) -> Option<Vec<String>> {
+    let what = KeyAction::rows().find(|it| it.action == action)?.help;
+    let chord = keymap.of(action).next()?.chord.to_string();
+    Some(row([&chord, what]))
+}
+
+fn of_command(magic: &Magic) -> Page {
+    let typed = format!("%ipycodex {} {}", magic.name, magic.arguments);
+    explained(&typed, magic.help, Vec::new(), magic.more)
+}
+
+fn of_setting(name: &str) -> Option<Page> {
+    let setting = Setting::named(name)?;
+    let usage = setting::usage(setting);
+    let typed = format!("%ipycodex {} {}", usage.name, usage.arguments);
+    let lasts = match setting.when {
+        When::Now => {
+            format!(
+                "It holds for this session; `%ipycodex set {name} VALUE` keeps it. Without a value, it is shown."
+            )
+        }
+        When::NextStart => {
+            "It is written into `config.json` and holds from the next start on.".to_owned()
+        }
+        When::InFile => "It stands in `config.json` and holds from the next start on.".to_owned(),
+    };
+    let meanings = setting.meanings.iter();
+    let meanings = meanings.map(|(word, what)| row([word, what])).collect();
+    Some(explained(&typed, setting.help, meanings, &lasts))
+}
+
+/// How it is typed, what it does, what its values mean, what else there is to know.
+fn explained(typed: &str, help: &str, meanings: Vec<Vec<String>>, more: &str) -> Page {
+    let mut characters = help.chars();
+    let first = characters.next().map(|c| c.to_uppercase().to_string());
+    let help = format!("{}{}.", first.unwrap_or_default(), characters.as_str());
+    let paragraphs = |text: &str| Section {
+        paragraphs: vec![text.to_owned()],
+        ..Section::default()
+    };
+    let mut sections = vec![Section {
+        paragraphs: vec![help],
+        ..Section::titled(typed.trim_end(), Vec::new())
+    }];
+    if !meanings.is_empty() {
+        sections.push(Section::titled("Values", meanings));
     }
-    page.push_str("|-|-|\n");
-    Some(page)
+    if !more.is_empty() {
+        sections.push(paragraphs(more));
+    }
+    Page { sections }
 }
 
 /// Every action of the editor with the chords in force, the user's own marked.
-fn keys(keymap: &Keymap) -> String {
-    let mut page = String::from("|:-|:-|:-|\n|keys|do|name in `config.json`|\n");
+fn keys(keymap: &Keymap) -> Page {
+    let mut sections: Vec<Section> = Vec::new();
     for (title, rows) in GROUPS {
-        page.push_str(&format!("|:-|:-|:-|\n|**{title}**|||\n"));
-        for row in *rows {
-            page.push_str(&key_row(keymap, row));
-        }
+        let rows = rows.iter().map(|row| key_row(keymap, row)).collect();
+        sections.push(Section::titled(*title, rows));
     }
-    page.push_str(
-        "|-|-|-|\n\nEsc and then a key is that key with Alt. In vi's normal mode the keys vi uses itself are vi's.\n\
-         While something runs, Up takes the last line typed ahead back, Ctrl-C all of them.\n\
-         Your own: `\"keys\": {\"suggest\": \"ctrl-space\", \"open_editor\": [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \
-         \"\"}`\n",
-    );
-    page
+    if let Some(first) = sections.first_mut() {
+        first.head = ["keys", "name", "what they do"].map(str::to_owned).to_vec();
+    }
+    let paragraphs = [
+        "Esc and then a key is that key with Alt. In vi's normal mode, vi's own keys come first.",
+        "Up and Down look for inputs that begin with the text before the cursor. Keys that take the grey text do what \
+         else they do where there is none; Alt-c copies where nothing is typed.",
+        "While something runs, Up takes back the last line typed ahead, Ctrl-C all of them.",
+        "Change a key by its name in `config.json`: `\"keys\": {\"suggest\": \"ctrl-space\", \"open_editor\": \
+         [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \"\"}`. An empty text takes the key away.",
+    ];
+    sections.push(Section {
+        paragraphs: paragraphs.map(str::to_owned).to_vec(),
+        ..Section::default()
+    });
+    Page { sections }
 }
 
-fn key_row(keymap: &Keymap, row: &ActionRow) -> String {
+fn key_row(keymap: &Keymap, row: &ActionRow) -> Vec<String> {
     let bindings: Vec<_> = keymap.of(row.action).collect();
     let own = bindings.iter().any(|binding| binding.own);
     let chords: Vec<String> = bindings
         .iter()
-        .map(|binding| format!("`{}`", cell_text(&binding.chord.to_string())))
+        .map(|binding| binding.chord.to_string())
         .collect();
     let shown = match (chords.is_empty(), own) {
         (true, _) => "none".to_owned(),
         (false, false) => chords.join(" · "),
         (false, true) => format!("{} (yours)", chords.join(" · ")),
     };
-    format!("|{shown}|{}|`{}`|\n", row.help, row.name)
-}
-
-/// A chord without what would end its cell or its code.
-fn cell_text(chord: &str) -> String {
-    chord.replace('|', "bar").replace('`', "backtick")
+    vec![shown, row.name.to_owned(), row.help.to_owned()]
 }

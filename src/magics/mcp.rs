@@ -8,18 +8,24 @@ use crate::config::{AgentCommand, SERVER_NAMES, is_server_name};
 use crate::text::columns;
 use crate::text::similar::did_you_mean;
 
+/// Each form.
+const USAGE: &str = "`mcp add NAME [-e K=V]… -- COMMAND` writes the server into `config.json`; the agent starts it \
+                     with its next thread. `mcp remove NAME` takes it out, `mcp list` names those there are.";
+
 /// The row.
 pub(super) const MCP: Magic = Magic {
     name: "mcp",
-    arguments: "[list|add NAME [-e K=V]… -- COMMAND|remove NAME]",
-    help: "list, add or remove MCP servers for the agent, in `config.json`",
+    arguments: "[list|add|remove]",
+    help: "list, add or remove MCP servers for the agent",
+    more: USAGE,
     run,
 };
 
-fn run(magic: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
-    let usage = || format!("Usage: %ipycodex {} {}", magic.name, magic.arguments);
+fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+    let usage =
+        || "Usage: %ipycodex mcp [list|add NAME [-e K=V]… -- COMMAND|remove NAME]".to_owned();
     let Some(words) = shlex::split(rest) else {
-        return Err(format!("a quote is not closed. {}", usage()));
+        return Err(format!("A quote is not closed. {}", usage()));
     };
     let servers = &view.choices.mcp_servers;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -31,12 +37,14 @@ fn run(magic: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, St
         }]),
         ["remove", name] => {
             let meant = did_you_mean(name, servers.keys().map(String::as_str));
-            Err(format!("there is no MCP server '{name}'{meant}"))
+            Err(format!(
+                "there is no MCP server '{name}'{meant}; `%ipycodex mcp list` names those there are"
+            ))
         }
         ["add", name, rest @ ..] => {
             if !is_server_name(name) {
                 return Err(format!(
-                    "'{name}' cannot be an MCP server: expected is {SERVER_NAMES}"
+                    "'{name}' cannot name an MCP server: use {SERVER_NAMES}"
                 ));
             }
             let command = command(rest).map_err(|why| format!("{why}. {}", usage()))?;
@@ -55,7 +63,7 @@ fn command(mut words: &[&str]) -> Result<AgentCommand, String> {
     while let ["-e" | "--env", rest @ ..] = words {
         let pair = rest.first().and_then(|pair| pair.split_once('='));
         let Some((name, value)) = pair.filter(|(name, _)| !name.is_empty()) else {
-            return Err("behind `-e` a variable is expected, as NAME=VALUE".to_owned());
+            return Err("`-e` takes a variable as NAME=VALUE".to_owned());
         };
         variables.push((name.to_owned(), value.to_owned()));
         words = &rest[1..];
@@ -66,14 +74,14 @@ fn command(mut words: &[&str]) -> Result<AgentCommand, String> {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             variables,
         }),
-        _ => Err("the command that starts it is missing".to_owned()),
+        _ => Err("the command that starts the server is missing".to_owned()),
     }
 }
 
 fn listing(view: &View<'_>) -> String {
     let servers = &view.choices.mcp_servers;
     if servers.is_empty() {
-        return "no MCP servers; `%ipycodex mcp add NAME -- COMMAND` adds one".to_owned();
+        return "No MCP servers yet: `%ipycodex mcp add NAME -- COMMAND` adds one.".to_owned();
     }
     let widest = servers.keys().map(|name| columns(name)).max().unwrap_or(0);
     let lines = servers.iter().map(|(name, server)| {
@@ -92,7 +100,10 @@ fn listing(view: &View<'_>) -> String {
     });
     let mut lines: Vec<String> = lines.collect();
     if !view.able.mcp_servers {
-        lines.push(format!("the agent `{}` takes none of them", view.able.name));
+        lines.push(format!(
+            "The agent `{}` cannot use MCP servers: none of these is started.",
+            view.able.name
+        ));
     }
     lines.join("\n")
 }

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::agent::AgentCapabilities;
 use crate::config::{AgentChoice, AgentCommand, Choices, Keymap, Provenance};
+use crate::text::Page;
 
 /// What a command may know.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ pub enum MagicOrder {
     Say(String),
     /// Worth knowing.
     Note(String),
-    /// Show this page of help, in markdown.
-    Help(String),
+    /// Show this page: help, or the settings.
+    Help(Page),
     /// Show the themes for code, this one being in force.
     Themes(String),
     /// Answer with this agent from now on.
@@ -121,6 +122,8 @@ pub enum MagicOrder {
     PickSession,
     /// End the session here and go on with the one of this number or name.
     Resume(String),
+    /// End the session here and begin an empty one, with this name.
+    NewSession(Option<String>),
     /// Run cells of the record again.
     Replay(Again),
     /// Step the interpreter between cells.
@@ -189,8 +192,10 @@ pub(super) struct Magic {
     pub(super) name: &'static str,
     /// What may follow, for the help.
     pub(super) arguments: &'static str,
-    /// One line.
+    /// One line: what it does.
     pub(super) help: &'static str,
+    /// What else there is to know, for the page of this command; may be empty.
+    pub(super) more: &'static str,
     pub(super) run: fn(&Magic, &str, &View<'_>) -> Result<Vec<MagicOrder>, String>,
 }
 
@@ -204,7 +209,15 @@ pub(super) const fn plain(
         name,
         arguments: "",
         help,
+        more: "",
         run,
+    }
+}
+
+impl Magic {
+    /// The row with what else there is to know.
+    pub(super) const fn more(self, more: &'static str) -> Self {
+        Magic { more, ..self }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Commands about sessions taken up: `resume 43` changes to one, `replay 3-5` runs cells of this one again.
+//! Commands about sessions: `resume 43` changes to one, `new` to an empty one, `replay 3-5` runs cells of this one
+//! again.
 
 use super::entries::ranges;
 use super::order::{Again, Magic, MagicOrder, View, unquoted};
@@ -7,15 +8,27 @@ use super::order::{Again, Magic, MagicOrder, View, unquoted};
 pub(super) const RESUME: Magic = Magic {
     name: "resume",
     arguments: "[ID|NAME]",
-    help: "end this session here and go on with another one, picked from a list unless named; the variables stay",
+    help: "go on with another session; the variables stay",
+    more: "Without ID you pick one from a list. This session ends here.",
     run: resume,
+};
+
+/// The row of `new`.
+pub(super) const NEW: Magic = Magic {
+    name: "new",
+    arguments: "[NAME]",
+    help: "begin an empty session; the variables stay",
+    more: "This session ends here; `%ipycodex resume` goes back to it.",
+    run: new,
 };
 
 /// The row of `replay`.
 pub(super) const REPLAY: Magic = Magic {
     name: "replay",
     arguments: "[show] [N…]",
-    help: "run cells of an earlier interpreter again, or `replay 3-5 8`; `show` lists them",
+    help: "run the cells of an earlier interpreter again",
+    more: "`replay 3-5 8` runs just those, `replay show` lists what would run. Each runs under its number; `s` skips \
+           one, Ctrl-C stops.",
     run: replay,
 };
 
@@ -25,6 +38,15 @@ fn resume(_: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, Stri
         return Ok(vec![MagicOrder::PickSession]);
     }
     Ok(vec![MagicOrder::Resume(wanted.to_owned())])
+}
+
+fn new(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+    let name = unquoted(name).trim();
+    if name.chars().any(char::is_control) {
+        return Err("A session's name is one line of text.".to_owned());
+    }
+    let name = (!name.is_empty()).then(|| name.to_owned());
+    Ok(vec![MagicOrder::NewSession(name)])
 }
 
 fn replay(magic: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {

@@ -1,5 +1,5 @@
 //! Commands about settings: `think m` sets one for this session, `set think m` in `config.json` too, `%ipycodex` alone
-//! lists them, `%ipycodex --json` for programs.
+//! lists them with the files, `%ipycodex --json` for programs.
 //!
 //! All is read off the rows of [`SETTINGS`]. What may be written into the file is decided here; writing is the
 //! session's. Absent on purpose: `keys`, which is no one value.
@@ -11,17 +11,22 @@ use serde_json::{Value, json};
 use super::order::{CommandUsage, Magic, MagicOrder, View, unquoted};
 use crate::agent::AgentCapabilities;
 use crate::config::{Choices, MOST_COUNTED, SETTINGS, Setting, SettingValues, When};
-use crate::text::aligned;
 use crate::text::similar::did_you_mean;
+use crate::text::{Page, Section};
 
-/// Words that are told in a usage line; more characters of them go to the help.
-const IN_USAGE: usize = 24;
+/// Words that are told in a usage line; with more characters of them, they stand on the page of the setting.
+const IN_USAGE: usize = 12;
+
+/// What to do with a listing.
+const HOW_TO_SET: &str = "`%ipycodex think h` sets for this session, `%ipycodex set think h` for good; `%ipycodex help \
+                          think` explains.";
 
 /// `set NAME [VALUE]`.
 pub(super) const SET: Magic = Magic {
     name: "set",
     arguments: "NAME [VALUE]",
-    help: "write a setting into `config.json`; without VALUE, show what stands there",
+    help: "keep the value of a setting in `config.json`",
+    more: "It holds from now on, in this session, too. Without VALUE, what the file says is shown.",
     run: set,
 };
 
@@ -35,29 +40,25 @@ pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(|row| row.when != When::InFile)
 }
 
-/// How a setting is used and what it is.
+/// How a setting is used and what it decides.
 pub(super) fn usage(row: &Setting) -> CommandUsage {
-    let (arguments, more) = match row.values() {
-        SettingValues::Models | SettingValues::Themes | SettingValues::Text => {
-            ("[NAME]".to_owned(), String::new())
-        }
-        SettingValues::Count => ("[NUMBER]".to_owned(), String::new()),
+    let arguments = match row.values() {
+        SettingValues::Models | SettingValues::Themes => "[NAME]".to_owned(),
+        SettingValues::Count => "[NUMBER]".to_owned(),
+        SettingValues::Text => "[VALUE]".to_owned(),
         values => match values.words().join("|") {
-            words if words.len() <= IN_USAGE => (format!("[{words}]"), String::new()),
-            words => (
-                "[VALUE]".to_owned(),
-                format!(": {}", words.replace('|', ", ")),
-            ),
+            words if words.len() <= IN_USAGE => format!("[{words}]"),
+            _ => "[VALUE]".to_owned(),
         },
     };
-    let (before, verb) = match row.when {
-        When::Now => ("", "show or set"),
-        When::NextStart | When::InFile => ("set ", "show or set in `config.json`"),
+    let before = match row.when {
+        When::Now => "",
+        When::NextStart | When::InFile => "set ",
     };
     CommandUsage {
         name: format!("{before}{}", row.name),
         arguments,
-        help: format!("{verb} {}{more}", row.help),
+        help: row.help.to_owned(),
     }
 }
 
@@ -113,25 +114,33 @@ pub fn for_now(name: &str, value: &str) -> String {
     format!("for this session; `%ipycodex set {name} {value}` keeps it")
 }
 
-/// Every setting and every file: what it is, who decided it, what it does.
-pub(super) fn listing(view: &View<'_>) -> String {
-    let mut rows = vec![["setting", "value", "from", "what it is"].map(str::to_owned)];
-    rows.extend(SETTINGS.iter().map(|row| {
+/// Every setting and every file: its value, who decided it, what it does.
+pub(super) fn listing(view: &View<'_>) -> Page {
+    let rows = SETTINGS.iter().map(|row| {
         let value = text(&row.get(view.choices));
         let origin = view.provenance.of(row, view.choices).word();
         let value = if value.is_empty() { "-" } else { &value };
-        [row.name, value, origin, row.help].map(str::to_owned)
-    }));
-    let mut listed = aligned(&rows);
+        [row.name, value, origin, row.help]
+            .map(str::to_owned)
+            .to_vec()
+    });
+    let settings = Section {
+        head: ["setting", "value", "from", "what it does"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+        ..Section::default()
+    };
     let files = view.provenance.files();
-    let files: Vec<_> = files
-        .map(|(what, path)| [what.to_owned(), view.provenance.shown(path)])
-        .collect();
-    if !files.is_empty() {
-        listed.push(String::new());
-        listed.extend(aligned(&files));
+    let files = files.map(|(what, path)| vec![what.to_owned(), view.provenance.shown(path)]);
+    let files = Section {
+        rows: files.collect(),
+        paragraphs: vec![HOW_TO_SET.to_owned()],
+        ..Section::default()
+    };
+    Page {
+        sections: vec![settings, files],
     }
-    listed.join("\n")
 }
 
 /// The same for programs: one line of JSON.
@@ -193,7 +202,7 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
         ));
     }
     if name == "keys" {
-        return Err("keys are set in config.json; %ipycodex help keys names them".to_owned());
+        return Err("set keys in config.json; `%ipycodex help keys` lists their names".to_owned());
     }
     let Some(row) = settable().find(|row| row.name == name) else {
         let meant = did_you_mean(name, known.iter().copied());

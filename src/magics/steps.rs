@@ -6,7 +6,9 @@ use super::order::{Magic, MagicOrder, Steps, View, alone};
 pub(super) const BACK: Magic = Magic {
     name: "back",
     arguments: "[N|list]",
-    help: "take the interpreter to where it was before the last cell, or before In [N]; `list`: where it can go",
+    help: "take the interpreter to before the last cell",
+    more: "`back 5` goes to before In [5], `back list` tells where it can go. What is stepped over leaves the \
+           conversation, not the record; files and other processes are not taken back.",
     run: back,
 };
 
@@ -14,7 +16,8 @@ pub(super) const BACK: Magic = Magic {
 pub(super) const FORWARD: Magic = Magic {
     name: "forward",
     arguments: "",
-    help: "undo the last `back`, as long as nothing else has run",
+    help: "undo the last `back`",
+    more: "As long as nothing else has run.",
     run: |magic, rest, _| alone(magic, rest, MagicOrder::Step(Steps::Forward)),
 };
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::agent::AgentCapabilities;
 use crate::agent::Effort;
 use crate::config::{Choices, Keymap, Provenance, SETTINGS};
+use crate::text::{Page, columns};
 
 fn choices() -> Choices {
     Choices {
@@ -215,10 +216,11 @@ fn alone_lists_everything() {
         },
     )
     .unwrap();
-    let [MagicOrder::Say(text)] = orders.as_slice() else {
+    let [MagicOrder::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
-    let rows: Vec<&str> = text.lines().collect();
+    let text = page.text();
+    let rows: Vec<&str> = text.lines().take_while(|row| !row.is_empty()).collect();
     assert!(rows[0].starts_with("setting           value"), "{text}");
     assert!(rows[1].starts_with("model             gpt-5.5"), "{text}");
     assert!(rows[2].starts_with("completion_model  -"), "{text}");
@@ -228,6 +230,11 @@ fn alone_lists_everything() {
         .collect();
     assert_eq!(from[..3], [Some("from"), Some("session"), Some("default")]);
     assert_eq!(rows.len(), 1 + SETTINGS.len());
+    for row in page.ansi(80, false).lines() {
+        assert!(columns(row) <= 80, "{row}");
+    }
+    let rows = |width| page.ansi(width, false).lines().count();
+    assert_eq!(rows(80), rows(120) + 1, "a row wraps");
 }
 
 #[test]
@@ -244,32 +251,63 @@ fn help_has_a_line_for_every_command() {
     let [MagicOrder::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
+    let rows =
+        |page: &Page| -> Vec<String> { page.ansi(80, false).lines().map(str::to_owned).collect() };
+    let told = rows(page);
     for usage in commands() {
-        assert!(page.contains(&format!("|`{}", usage.name)), "{page}");
+        let row = format!("  {} ", usage.name);
+        assert!(
+            told.iter().any(|it| it.starts_with(&row)),
+            "{row}: {told:#?}"
+        );
     }
-    let orders = run("help think", &view).unwrap();
-    let [MagicOrder::Help(page)] = orders.as_slice() else {
-        panic!("{orders:?}")
-    };
-    assert!(
-        page.contains("`think [l/m/h/x]`") && !page.contains("`model"),
-        "{page}"
+    // No row is wrapped: as many of them as on a wide screen.
+    assert!(told.iter().all(|row| columns(row) <= 80), "{told:#?}");
+    assert_eq!(
+        told.len(),
+        page.ansi(200, false).lines().count(),
+        "{told:#?}"
     );
-    for (name, part) in [
+    for (name, parts) in [
+        (
+            "think",
+            &[
+                "%ipycodex think [l|m|h|x]",
+                "  x  extra high",
+                "%ipycodex set think VALUE",
+            ][..],
+        ),
         (
             "sandbox",
-            "|`sandbox [VALUE]`|show or set what commands of the agent may touch: read-only, workspace-write, ",
+            &[
+                "%ipycodex sandbox [VALUE]",
+                "  read-only           reading files",
+            ],
         ),
         (
             "edit_mode",
-            "|`set edit_mode [emacs/vi]`|show or set in `config.json` the keys of the line editor|",
+            &[
+                "%ipycodex set edit_mode [emacs|vi]",
+                "from the next start on",
+            ],
+        ),
+        (
+            "save",
+            &[
+                "%ipycodex save [-f] [FILE]",
+                "Save the session as a Jupyter notebook.",
+            ],
         ),
     ] {
         let orders = run(&format!("help {name}"), &view).unwrap();
-        assert!(
-            matches!(&orders[..], [MagicOrder::Help(page)] if page.contains(part)),
-            "{orders:?}"
-        );
+        let [MagicOrder::Help(page)] = orders.as_slice() else {
+            panic!("{orders:?}")
+        };
+        let text = page.text();
+        for part in parts {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("context"), "{text}");
     }
 }
 
@@ -289,15 +327,16 @@ fn the_keys_in_force_are_listed_and_the_users_own_marked() {
     let [MagicOrder::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
-    for part in [
-        "|`ctrl-space` (yours)|",
-        "|`f2` · `ctrl-x ctrl-e`|",
-        "|none|edit the last prompt and replace its answer|`recall`|",
-    ] {
-        assert!(page.contains(part), "{part} in {page}");
+    let text = page.text();
+    for part in ["ctrl-space (yours)  ", "f2 · ctrl-x ctrl-e  ", "none  "] {
+        assert!(text.contains(part), "{part} in {text}");
     }
     for row in crate::config::KeyAction::rows() {
-        assert!(page.contains(&format!("|`{}`|", row.name)), "{row:?}");
+        let wide = format!("  {}", row.name);
+        assert!(text.contains(&wide), "{row:?}");
+    }
+    for row in page.ansi(80, false).lines() {
+        assert!(columns(row) <= 80, "{row}");
     }
 }
 

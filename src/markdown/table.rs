@@ -3,7 +3,7 @@
 //! In: cells as inline pieces, alignments, the width there is. Out: lines, each with the offset of the source row it
 //! belongs to. Invariant: with [`Columns`] given, a row's lines depend on that row alone, so a table whose head has
 //! scrolled away can go on. Where columns would get too narrow to read, each row becomes a list of `head: cell` lines.
-//! Absent on purpose: `termimad`, which knows neither links nor styles inside a cell as the rest of us has them.
+//! Absent on purpose: a crate for it; none at hand knows links and styles inside a cell as the rest of us has them.
 
 use nu_ansi_term::Style;
 use pulldown_cmark::Alignment;

@@ -376,7 +376,7 @@ impl Tree {
             (Value::Map(entries), Some(key)) => entries.push((key, node.value)),
             (Value::Map(_), None) => {
                 let Value::Text { text, .. } = node.value else {
-                    return Err(Fault::Syntax("a key is no text".into()));
+                    return Err(Fault::Syntax("a key is not text".into()));
                 };
                 if !frame.keys.insert(text.clone()) {
                     return Err(Fault::Syntax(format!(

@@ -12,8 +12,8 @@ mod line;
 pub mod needle;
 pub mod offset;
 mod one_line;
+mod page;
 pub mod similar;
-
 mod width;
 mod wrap;
 
@@ -23,6 +23,7 @@ pub use hanging::hanging;
 pub use json::parse as parse_json;
 pub use line::{Line, Span};
 pub use one_line::{first_line, joined_words};
+pub use page::{Page, Section};
 pub use width::{
     character_columns, clusters, columns, cut, cut_characters, cut_with, expand_tabs,
     is_plain_ascii, last_word, split_at_columns,

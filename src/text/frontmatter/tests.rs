@@ -86,7 +86,7 @@ fn faults_are_one_line_with_a_place() {
     check("a: b: c", "line 2");
     check("a: 1\nb: 2\na: 3", "the key `a` is there twice in line 4");
     check("a: 1\n---\nb: 2", "a second YAML document begins in line 3");
-    check("? [a]\n: b", "a key is no text");
+    check("? [a]\n: b", "a key is not text");
     check("a: &x [*x]", "an alias stands inside what it names");
     check("a: *nobody", "line 2");
 }
