@@ -1,0 +1,6 @@
+//! The README: its commands run, its picture is what the program shows.
+
+mod commands;
+mod drawn;
+mod picture;
+mod texts;
