@@ -14,6 +14,7 @@
 )]
 #![allow(unreachable_pub, reason = "a bench binary has no outside")]
 
+mod back_ends;
 mod completion;
 mod dialog;
 mod first_result;
@@ -41,10 +42,11 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 16] = [
+const BENCHES: [Bench; 17] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
+    ("back_ends", back_ends::rows),
     ("steps", steps::rows),
     ("completion", completion::rows),
     ("output", output::rows),

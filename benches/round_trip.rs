@@ -132,12 +132,18 @@ impl Ours {
         Ours::warm(runtime, events)
     }
 
-    fn warm(runtime: Box<dyn Runtime>, events: RuntimeEvents) -> Result<Ours, String> {
-        let mut ours = Ours {
+    /// A runtime that has been connected to.
+    pub fn of(runtime: Box<dyn Runtime>, events: RuntimeEvents) -> Ours {
+        Ours {
             runtime,
             events,
             number: 0,
-        };
+        }
+    }
+
+    /// The same, warm.
+    pub fn warm(runtime: Box<dyn Runtime>, events: RuntimeEvents) -> Result<Ours, String> {
+        let mut ours = Ours::of(runtime, events);
         for _ in 0..WARMING {
             ours.once()?;
         }

@@ -1,6 +1,7 @@
 //! Checkpoints: what they add to a cell that comes after a pause, what one takes and holds, and a step back, with more
-//! and less in memory.
+//! and less in memory; what copies cost that wait.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,6 +17,9 @@ const RUNS: usize = 7;
 
 /// Long enough for a copy to be made.
 const PAUSE: Duration = Duration::from_millis(150);
+
+/// How long copies are watched that do nothing.
+const IDLE: Duration = Duration::from_secs(2);
 
 /// Cells of one figure.
 const CELLS: usize = 5;
@@ -49,7 +53,7 @@ pub fn rows() -> Vec<Row> {
             target: Target::AtMost(50.0),
         }
     }));
-    for (megabytes, most) in [(10, 10.0), (100, 10.0), (1000, f64::INFINITY)] {
+    for (megabytes, most) in [(10, Some(10.0)), (100, Some(10.0)), (1000, None)] {
         let mut ours = Lazy::new(|| holding(&home, &python, megabytes, 10));
         let made: Result<Vec<(f64, f64)>, String> = (0..RUNS).map(|_| made(ours.get()?)).collect();
         let figures = |of: fn(&(f64, f64)) -> f64| -> Figures {
@@ -67,7 +71,7 @@ pub fn rows() -> Vec<Row> {
             "time",
             "ms",
             figures(|made| made.0),
-            Target::AtMost(most),
+            most.map_or(Target::None, Target::AtMost),
         ));
         rows.push(row(
             "memory",
@@ -76,7 +80,56 @@ pub fn rows() -> Vec<Row> {
             Target::AtMost(10.0),
         ));
     }
+    let mut ours = Lazy::new(|| with_copies(&home, &python));
+    let [idle]: [Figures; 1] = in_turn(
+        3,
+        [&mut || {
+            ours.get()?;
+            let before = on_cpu(&home);
+            sleep(IDLE);
+            Ok(on_cpu(&home) - before)
+        }],
+    );
+    rows.push(Row {
+        what: "10 idle copies: CPU in 2 s".into(),
+        unit: "ms",
+        ours: idle,
+        peer: None,
+        target: Target::AtMost(0.1),
+    });
     rows
+}
+
+/// An interpreter with as many copies as it keeps, which does nothing.
+fn with_copies(home: &Home, python: &Path) -> Result<Ours, String> {
+    let mut ours = holding(home, python, 10, 10)?;
+    for number in 0..12 {
+        ours.run(&format!("held[0] = {number}"))?;
+        sleep(PAUSE);
+    }
+    match ours.asked(CheckpointWish::List)? {
+        RuntimeAnswer::Checkpoints(there) if there.rows.len() >= 10 => {}
+        other => return Err(format!("not ten checkpoints: {other:?}")),
+    }
+    sleep(PAUSE);
+    Ok(ours)
+}
+
+/// Time in ms that the processes of interpreters in this home have run.
+fn on_cpu(home: &Home) -> f64 {
+    let home = home.path();
+    let place = home.as_os_str().as_bytes();
+    let has = |words: &[u8], part: &[u8]| words.windows(part.len()).any(|some| some == part);
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let times = processes.filter_map(|process| {
+        let words = std::fs::read(process.path().join("cmdline")).ok()?;
+        if !has(&words, b"runner.py") || !has(&words, place) {
+            return None;
+        }
+        let times = std::fs::read_to_string(process.path().join("schedstat")).ok()?;
+        times.split(' ').next()?.parse::<f64>().ok()
+    });
+    times.sum::<f64>() / 1e6
 }
 
 /// An interpreter with so many megabytes in use that keeps `most` checkpoints.

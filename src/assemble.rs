@@ -241,7 +241,10 @@ fn runtime_plan(
             return Ok(RuntimePlan::Jupyter(plan));
         }
         RuntimeChoice::Gateway(address) => {
-            return kernels::gateway_plan(environment, address).map(RuntimePlan::Gateway);
+            let python = python_plan(environment, settings, cwd.clone());
+            let python = || first_interpreter(&RuntimePlan::Embedded(python));
+            let plan = kernels::gateway_plan(environment, settings, address, cwd, python)?;
+            return Ok(RuntimePlan::Gateway(plan));
         }
     }
     Ok(RuntimePlan::Embedded(PythonPlan {

@@ -1,5 +1,30 @@
 //! ipycodex: an IPython-style shell where Python cells and an AI agent share one live session.
 //!
+//! For users: [`guide`] is the reference, the README the tour. For those who work on it: this page is the map. For
+//! those who use it as a library: one crate, and pieces of it that stand alone.
+//!
+//! | to | take |
+//! |---|---|
+//! | tell what a typed text is | [`input::classify`] |
+//! | read and change notebooks, every other byte kept | [`notebook::document`] |
+//! | render markdown on a terminal, also while it streams | [`markdown`] |
+//! | make foreign bytes safe for a terminal, or plain | [`output`] |
+//! | run Python, or a kernel of Jupyter, behind one contract | [`runtime::connect`] |
+//! | talk to Codex or an agent of the Agent Client Protocol | [`agent::connect`] |
+//! | put a front-end onto a session | [`assemble::assemble`], then [`session::SessionHandle`] |
+//!
+//! ```
+//! use ipycodex::input::{Input, Mode, classify};
+//!
+//! assert!(matches!(classify("sum(range(10))", Mode::Cells), Input::Cell { .. }));
+//! assert!(matches!(classify(".why is this slow?", Mode::Cells), Input::Prompt(_)));
+//! assert!(matches!(classify("'the cutoff is arbitrary'", Mode::Cells), Input::Note { .. }));
+//! assert!(matches!(classify("%ipycodex undo", Mode::Cells), Input::Command { .. }));
+//! ```
+//!
+//! A front-end is a function: it submits texts to a [`session::SessionHandle`] and shows the [`session::Run`] that each
+//! of them gives, a stream of [`session::SessionEvent`]s. `batch` is the smallest one to read.
+//!
 //! # The flow
 //!
 //! ```text
@@ -47,6 +72,8 @@
 //! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
+//! | `picture` | 1 | pixels: read, made smaller, written; pictures as models take them |
+//! | [`guide`] | 1 | the reference for users, a text |
 //! | [`markdown`] | 1 | streamed markdown to styled lines |
 //! | [`notebook`] | 1 | notebook files; sessions as notebooks, scripts and pages, and such as steps to run |
 //! | [`runtime`] | 2, 3 | the contract; `python/`, `jupyter/`, `shell/`, `scripted` behind it, `connect` chooses |
@@ -81,6 +108,7 @@
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
 //! | `shell` | the user's shell, once a command was typed in shell mode: as above | as above |
 //! | `gateway` | nothing: one question to a gateway over HTTP | its answer |
+//! | `gateway's keeper` | nothing: it waits for the process that keeps a gateway of ours | that process |
 //! | `jupyter`, `kernel's end`, `kernel's words` | a kernel: its sockets, process, last words | dropping the runtime |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
 //! | `agent terminal` | a command an agent runs through us | its end, or that of the turn |
@@ -106,6 +134,9 @@
 //!
 //! Between us and each child stands its guard, a process of one thread: a fork of ours that ends what the child started
 //! when it or we are gone ([`process`]).
+//!
+//! A gateway that all our processes share is kept by a process of ours, which outlives whoever started it (`ipycodex
+//! keep-gateway`, `runtime/jupyter/shared`).
 //!
 //! Pickers and the look back (Ctrl-R) are on main, between two keys of the editor or two reads of it; the picker reads
 //! the record over a connection of its own. A suggestion comes on the agent's threads and is handed over on `session`.
@@ -137,6 +168,7 @@ pub mod dialog;
 pub mod display;
 pub mod environment;
 pub mod files;
+pub mod guide;
 pub mod history;
 pub mod input;
 pub mod jupyter;
@@ -146,6 +178,7 @@ pub mod markdown;
 pub mod mcp;
 pub mod notebook;
 pub mod output;
+mod picture;
 pub mod process;
 #[cfg(test)]
 mod properties;

@@ -11,6 +11,8 @@ mod jupyter;
 mod kernel;
 mod mcp;
 mod notebook;
+mod packaging;
+mod readme;
 mod repl;
 mod runtime;
 mod skills;

@@ -20,6 +20,13 @@ fn the_runners_own_tests_pass() {
 }
 
 #[test]
+fn the_runner_is_the_same_in_every_python_of_this_machine() {
+    for python in other_pythons() {
+        passes(&mut runners_command_in(&python, "test_runner.py", None));
+    }
+}
+
+#[test]
 fn the_built_in_engine_shows_what_ipython_shows() {
     if let Some(python) = peers::figures() {
         runners_tests("test_as_ipython.py", Some(&python));
@@ -53,13 +60,48 @@ fn steps_and_copies_are_the_same_with_ipython_and_carry_arrays_and_tables() {
     }
 }
 
+/// Pythons from 3.8 to 3.13 beside `python3`: on the path, or where pyenv keeps them; each minor version once.
+fn other_pythons() -> Vec<PathBuf> {
+    let pyenv = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
+    let pyenv = pyenv.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".pyenv")));
+    let kept = pyenv.and_then(|folder| std::fs::read_dir(folder.join("versions")).ok());
+    let kept: Vec<PathBuf> = kept
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|version| version.path())
+        .collect();
+    let runs = |python: &PathBuf| {
+        let asked = Command::new(python).args(["-c", ""]).output();
+        asked.is_ok_and(|told| told.status.success())
+    };
+    let of = |minor: u32| {
+        let begin = format!("3.{minor}.");
+        let named = |folder: &&PathBuf| {
+            let name = folder.file_name().unwrap_or_default();
+            name.to_string_lossy().starts_with(&begin)
+        };
+        let kept = kept
+            .iter()
+            .find(named)
+            .map(|folder| folder.join("bin/python3"));
+        let ways = [Some(PathBuf::from(format!("python3.{minor}"))), kept];
+        ways.into_iter().flatten().find(runs)
+    };
+    (8..=13).filter_map(of).collect()
+}
+
 /// Runs the Python tests in these files, beside an interpreter with IPython where there is one.
 fn runners_tests(pattern: &str, ipython: Option<&Path>) {
     passes(&mut runners_command(pattern, ipython));
 }
 
 fn runners_command(pattern: &str, ipython: Option<&Path>) -> Command {
-    let mut command = Command::new("python3");
+    runners_command_in(Path::new("python3"), pattern, ipython)
+}
+
+fn runners_command_in(python: &Path, pattern: &str, ipython: Option<&Path>) -> Command {
+    let mut command = Command::new(python);
     command
         .args(["-m", "unittest", "discover", "-p", pattern])
         .args(["-s", "tests/runner", "-t", "tests/runner"])

@@ -17,9 +17,10 @@ use rules::Map;
 use source::Source;
 
 /// What may stand at the top of the repository, beside dot files.
-const TOP_LEVEL: [&str; 11] = [
+const TOP_LEVEL: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
+    "pyproject.toml",
     "src",
     "skills",
     "tests",

@@ -51,7 +51,7 @@ pub use news::{News, Offering, Selection};
 pub use question::{AgentQuestion, Choosable, Decision, Field, QuestionAnswer, Subject};
 pub use settings::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
 pub use suggest::{ConsultRequest, Consultation, Consulted, SuggestRequest, Suggested};
-pub use turn::{AgentReply, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
+pub use turn::{AgentReply, Cost, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
 pub trait Agent: Send {

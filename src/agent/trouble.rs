@@ -104,7 +104,7 @@ fn without_colours(text: &str) -> String {
 fn not_protocol(junk: u64) -> String {
     match junk {
         0 => String::new(),
-        1 => " (it also printed a line that is no protocol)".into(),
-        _ => format!(" (it also printed {junk} lines that are no protocol)"),
+        1 => " (it also printed a line that is not part of the protocol)".into(),
+        _ => format!(" (it also printed {junk} lines that are not part of the protocol)"),
     }
 }

@@ -1,5 +1,7 @@
 //! What a turn is started with, and what the session answers in the middle of it.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::input::InputPart;
@@ -98,6 +100,39 @@ pub struct Usage {
     pub reasoning: u64,
     /// Size of the model's window, when known.
     pub window: Option<u64>,
+    /// What the conversation has cost so far, where the agent tells prices.
+    pub cost: Option<Cost>,
+}
+
+/// An amount of money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Millionths.
+    pub millionths: u64,
+    /// Its code (ISO 4217), in ASCII.
+    pub currency: [u8; 3],
+}
+
+impl Cost {
+    /// Such an amount; `None` where it is none.
+    pub fn of(amount: f64, currency: &str) -> Option<Self> {
+        let code = currency.as_bytes().try_into().ok();
+        let currency = code.filter(|code: &[u8; 3]| code.iter().all(u8::is_ascii_alphanumeric))?;
+        let millionths = (amount * 1e6).round();
+        (0.0..1e15).contains(&millionths).then_some(Cost {
+            millionths: millionths as u64,
+            currency,
+        })
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amount = self.millionths as f64 / 1e6;
+        let digits = if self.millionths < 100_000 { 4 } else { 2 };
+        let currency = std::str::from_utf8(&self.currency).unwrap_or_default();
+        write!(out, "{amount:.digits$} {currency}")
+    }
 }
 
 impl Usage {
@@ -112,6 +147,7 @@ impl Usage {
             output: a.output + b.output,
             reasoning: a.reasoning + b.reasoning,
             window: a.window.or(b.window),
+            cost: a.cost.or(b.cost),
         })
     }
 }

@@ -128,9 +128,11 @@ impl Showing for Plain {
                 None => Ok(()),
             },
             SessionEvent::Cell(CellEvent::Raised(error)) => self.screen.notice(&error.plain()),
-            SessionEvent::Told(
-                ToldEvent::Text(text) | ToldEvent::Verbatim(text) | ToldEvent::Help(text),
-            ) => {
+            SessionEvent::Told(ToldEvent::Help(page)) => {
+                self.screen.untrusted(&page.text())?;
+                self.screen.trusted(b"\n")
+            }
+            SessionEvent::Told(ToldEvent::Text(text) | ToldEvent::Verbatim(text)) => {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }

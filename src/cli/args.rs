@@ -108,6 +108,16 @@ pub(super) enum Subcommands {
         #[arg(long, required = true)]
         acp: bool,
     },
+    /// The process that keeps the gateway of `--runtime gateway:auto`
+    #[command(hide = true)]
+    KeepGateway {
+        /// Where its users meet
+        folder: PathBuf,
+        /// The Python it runs in
+        python: PathBuf,
+        /// Seconds without users after which it ends
+        idle: u64,
+    },
     /// The offline agent's process
     #[command(hide = true)]
     DemoAgent {
@@ -363,7 +373,8 @@ pub(super) struct Common {
     #[arg(long, global = true, value_name = "PATH")]
     pub python: Option<PathBuf>,
     /// What runs cells: `embedded`; `jupyter:NAME`, an installed kernel of any language; `jupyter:FILE`, the
-    /// connection file of one that runs; `gateway:URL`, a kernel behind a gateway of Jupyter
+    /// connection file of one that runs; `gateway:URL`, a kernel behind a gateway of Jupyter; `gateway:auto`, behind
+    /// one that your shells share, started where none runs
     #[arg(long, global = true, value_name = "WHAT")]
     pub runtime: Option<String>,
     /// Use the built-in engine even where IPython is installed
@@ -497,9 +508,7 @@ fn is_trait(word: &str) -> bool {
 
 /// What is said of a first word that is neither a command nor a file; names the command it looks like.
 pub(super) fn no_command(word: &str) -> Report {
-    let report = Report::usage(format!(
-        "`{word}` is no command and no file that can be loaded"
-    ));
+    let report = Report::usage(format!("`{word}` is neither a command nor a file to load"));
     let command = Arguments::command();
     let known = command
         .get_subcommands()

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::agent::InputPart;
@@ -15,7 +13,7 @@ use crate::cli::door::door;
 use crate::cli::resume;
 use crate::environment::Environment;
 use crate::input::Mode;
-use crate::output::picture_type;
+use crate::picture::for_model;
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
@@ -28,7 +26,7 @@ const LEAVE: Duration = Duration::from_secs(4);
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// The largest picture, in bytes.
-const LARGEST_IMAGE: u64 = 20 << 20;
+const LARGEST_IMAGE: u64 = 64 << 20;
 
 /// Asks; returns the exit code.
 pub(super) fn run(
@@ -36,7 +34,7 @@ pub(super) fn run(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let prompt = submission(ask, environment)?;
+    let (prompt, said) = submission(ask, environment)?;
     let wanted = Wanted {
         flags: arguments.common.flags(false)?,
         resume: match ask.session {
@@ -68,6 +66,9 @@ pub(super) fn run(
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;
+    for line in said {
+        screen.notice(&format!("note: {line}"))?;
+    }
     let options = batch::BatchOptions {
         silent: false,
         timeout: None,
@@ -87,7 +88,8 @@ pub(super) fn run(
     status
 }
 
-fn submission(ask: &Ask, environment: &Environment) -> Result<Submission, Report> {
+/// What is asked, and what is to be said of what goes with it.
+fn submission(ask: &Ask, environment: &Environment) -> Result<(Submission, Vec<String>), Report> {
     let piped = if environment.stdin_is_terminal {
         String::new()
     } else {
@@ -114,17 +116,21 @@ fn submission(ask: &Ask, environment: &Environment) -> Result<Submission, Report
         let path = path.display().to_string();
         attached.push(InputPart::File { path, text });
     }
+    let mut said = Vec::new();
     for path in &ask.images {
-        attached.push(InputPart::Image(image(path)?));
+        let (url, smaller) = image(path)?;
+        attached.push(InputPart::Image(url));
+        said.extend(smaller);
     }
     // The dot makes it a prompt whatever it begins with; where all are prompts, nobody is told what a dot means.
-    Ok(Submission {
+    let submission = Submission {
         text: format!(".{}", prompt.trim_end()),
         mode: Mode::Prompts,
         attached,
         schema: schema(ask)?,
         ..Submission::default()
-    })
+    };
+    Ok((submission, said))
 }
 
 fn schema(ask: &Ask) -> Result<Option<Value>, Report> {
@@ -144,15 +150,16 @@ fn schema(ask: &Ask) -> Result<Option<Value>, Report> {
     }
 }
 
-fn image(path: &Path) -> Result<String, Report> {
-    let bytes = read(path, LARGEST_IMAGE)?;
-    let Some(mime) = picture_type(&bytes) else {
-        return Err(
-            Report::failure(format!("`{}` is no picture an agent takes", path.display()))
-                .hint("give a PNG, JPEG, GIF or WebP file"),
-        );
-    };
-    Ok(format!("data:{mime};base64,{}", STANDARD.encode(bytes)))
+/// The picture, and what is to be said where it was made smaller.
+fn image(path: &Path) -> Result<(String, Option<String>), Report> {
+    let shown = path.display();
+    let (url, smaller) = for_model(&read(path, LARGEST_IMAGE)?).map_err(|why| {
+        Report::failure(format!("`{shown}` is not a picture an agent takes"))
+            .because(why)
+            .hint("give a PNG, JPEG, GIF or WebP file")
+    })?;
+    let said = smaller.map(|made| format!("`{shown}` is too large for the model: {made}"));
+    Ok((url, said))
 }
 
 fn read(path: &Path, largest: u64) -> Result<Vec<u8>, Report> {

@@ -24,8 +24,10 @@ pub(super) fn run(
 ) -> Result<i32, Report> {
     let shown = export.output.display().to_string();
     let Some(form) = FileForm::of(&export.output) else {
-        return Err(Report::usage(format!("cannot tell the form of `{shown}`"))
-            .hint("name a .ipynb, .md, .html or .py file"));
+        return Err(
+            Report::usage(format!("cannot tell what format `{shown}` is to have"))
+                .hint("name a .ipynb, .md, .html or .py file"),
+        );
     };
     let (settings, reports) = resolve(&arguments.common.flags(false)?, environment);
     let screen = Screen::open(environment, settings.color)?;

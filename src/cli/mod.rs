@@ -24,7 +24,7 @@ mod skills;
 mod version;
 mod work;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -32,6 +32,7 @@ use clap::error::ErrorKind;
 use crate::config::Paths;
 use crate::environment::Environment;
 use crate::report::{Report, ReportKind};
+use crate::runtime::connect::keep_gateway;
 use crate::screen::{ColorChoice, Screen};
 use crate::trace::{self, STARTUP};
 use args::{Arguments, Subcommands};
@@ -126,6 +127,16 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
                 .map(|()| 0)
                 .map_err(Report::from)
         }
+        Some(Subcommands::KeepGateway {
+            folder,
+            python,
+            idle,
+        }) => Ok(keep_gateway(
+            folder,
+            &python,
+            environment.variables.clone(),
+            Duration::from_secs(idle),
+        )),
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

@@ -132,7 +132,7 @@ fn quoted(word: &OsStr) -> Result<String, Report> {
             "`{}` cannot be given to a script here",
             shown.escape_debug()
         ))
-        .because("it holds a line break, or is no UTF-8")
+        .because("it holds a line break, or is not UTF-8")
         .hint("`ipycodex run FILE ARG…` takes any argument"));
     };
     // And a name behind `$`, quoted or not: there the quotes begin anew.

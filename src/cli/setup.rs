@@ -61,7 +61,7 @@ pub(super) fn run(
         install(&managed, uv.as_deref(), environment)?;
     } else {
         if state == ManagedState::Broken {
-            say(&format!("{place} is not whole: it is made anew"))?;
+            say(&format!("{place} is incomplete: making it again"))?;
             managed
                 .remove()
                 .map_err(|error| not_written(&place, &error))?;
@@ -165,7 +165,7 @@ fn done(command: &mut Command, environment: &Environment) -> Result<(), Report> 
         .chain(command.get_args())
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let failed = || Report::failure(format!("`{}` did not succeed", words.join(" ")));
+    let failed = || Report::failure(format!("`{}` failed", words.join(" ")));
     let kept = environment.variables.iter();
     let ours = kept.filter(|(name, _)| *name != "VIRTUAL_ENV" && *name != "PYTHONHOME");
     let status = command

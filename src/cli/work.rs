@@ -93,7 +93,7 @@ pub(super) fn work_of(what: &Run) -> Result<Work, Report> {
     {
         let name = output.display();
         return Err(Report::usage(format!(
-            "`--output {name}` is no notebook: expected a .ipynb file"
+            "`--output {name}` is not a notebook: expected a .ipynb file"
         )));
     }
     if is_notebook(&what.file) {

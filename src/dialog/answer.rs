@@ -287,9 +287,18 @@ pub fn call_line(name: &str, arguments: &Value) -> String {
     format!("{head}...)")
 }
 
-/// `f(x=1) => 2` on one line, the result cut to 100 characters.
+/// `f(x=1) => 2` on one line, the result cut to 100 characters. Of cells that ran only their numbers are told: what
+/// they showed stands above.
 pub fn tool_line(name: &str, arguments: &Value, result: &str) -> String {
-    result_line(&call_line(name, arguments), result)
+    let call = call_line(name, arguments);
+    match result.strip_prefix("ran\n") {
+        Some(shown) if name == "run_cells" => {
+            let labels = shown.lines().filter_map(|line| line.strip_suffix(':'));
+            let labels: Vec<&str> = labels.filter(|it| it.starts_with("In[")).collect();
+            result_line(&call, &format!("ran {}", labels.join(", ")))
+        }
+        _ => result_line(&call, result),
+    }
 }
 
 /// `cmd => output` on one line, with the exit code when it is not 0, the output cut to 100 characters.

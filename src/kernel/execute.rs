@@ -12,14 +12,14 @@ use tokio::sync::mpsc::Receiver;
 
 use super::asking::{Asked, Heard, What};
 use super::desk::Desk;
-use super::forms::Failure;
+use super::forms::{Failure, data};
 use super::front::Done;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Telling, Wanted};
 use super::wish::{NO_CODE, Wish, flag};
 use crate::display::Spoken;
 use crate::jupyter::Request;
-use crate::runtime::{InputReply, OutputStream, RuntimeAnswer, RuntimeRequest, Stdin, Variable};
+use crate::runtime::{InputReply, OutputStream, RuntimeAnswer, RuntimeRequest, Stdin};
 use crate::session::{Next, Reply, Run, SessionHandle, Submission};
 
 /// Runs an input; what is to be answered.
@@ -222,37 +222,38 @@ async fn heard(heard: Heard, session: &SessionHandle, telling: &mut Telling<'_>)
 
 /// What a client wants to know with the reply.
 async fn evaluate(session: &SessionHandle, wanted: &Map<String, Value>) -> Map<String, Value> {
-    let mut told = Map::new();
-    for (name, expression) in wanted {
-        let expression = expression.as_str().unwrap_or_default();
-        let asked = session.ask(RuntimeRequest::Evaluate {
-            variables: vec![format!("repr({expression})")],
-            shells: Vec::new(),
-        });
-        let failed = |why: &str| {
-            let (name, value) = why.split_once(": ").unwrap_or(("NameError", why));
-            json!({"status": "error", "ename": name, "evalue": value, "traceback": [why]})
-        };
-        let value = match asked.await {
-            Ok(RuntimeAnswer::Evaluated { variables, .. }) => match variables.first() {
-                Some(Variable::Value {
-                    text,
-                    failed: false,
-                    ..
-                }) => {
-                    json!({"status": "ok", "data": {"text/plain": text}, "metadata": {}})
-                }
-                Some(Variable::Value { text, .. }) => failed(text.trim_start_matches("Error: ")),
-                Some(Variable::Undefined { names, .. }) => failed(&format!(
-                    "NameError: name '{}' is not defined",
-                    names.join("', '")
-                )),
-                None => failed("ValueError: it has no value"),
-            },
-            Ok(RuntimeAnswer::Unable(why)) => failed(&format!("NotImplementedError: {why}")),
-            Ok(_) | Err(_) => failed("RuntimeError: the interpreter did not answer"),
-        };
-        told.insert(name.clone(), value);
+    if wanted.is_empty() {
+        return Map::new();
     }
-    told
+    let text = |expression: &Value| expression.as_str().unwrap_or_default().to_owned();
+    let asked = session.ask(RuntimeRequest::Express {
+        expressions: wanted.values().map(text).collect(),
+    });
+    let failed = |failure: &Failure| {
+        let mut told = failure.content();
+        told["status"] = "error".into();
+        told
+    };
+    let values: Vec<Value> = match asked.await {
+        Ok(RuntimeAnswer::Expressed(values)) => {
+            let told = values.iter().map(|value| match value {
+                Ok(bundle) => {
+                    json!({"status": "ok", "data": data(bundle), "metadata": bundle.metadata()})
+                }
+                Err(error) => failed(&Failure::raised(error)),
+            });
+            told.collect()
+        }
+        Ok(RuntimeAnswer::Unable(why)) => vec![failed(&Failure::new("NotImplementedError", why))],
+        Ok(RuntimeAnswer::Failed(why)) => vec![failed(&Failure::new("RuntimeError", why))],
+        Ok(_) | Err(_) => Vec::new(),
+    };
+    let unanswered = failed(&Failure::new(
+        "RuntimeError",
+        "the interpreter did not answer",
+    ));
+    // What failed as a whole has one answer, which is that of each.
+    let last = values.last().cloned().unwrap_or(unanswered);
+    let values = values.into_iter().chain(std::iter::repeat(last));
+    wanted.keys().cloned().zip(values).collect()
 }

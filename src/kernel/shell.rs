@@ -29,6 +29,15 @@ pub(super) struct Shell<F, I> {
     leaving: Leaving,
 }
 
+/// What a request leads to beside its reply.
+#[derive(Default)]
+struct Outcome {
+    /// The kernel is to end.
+    leaves: bool,
+    /// Inputs that are not run, in their order.
+    aborted: VecDeque<Request>,
+}
+
 impl<F: Front, I: Introduces> Shell<F, I> {
     pub(super) fn new(
         front: F,
@@ -52,10 +61,13 @@ impl<F: Front, I: Introduces> Shell<F, I> {
         while let Some(request) = self.next().await {
             let request = Arc::new(request);
             self.voice.state(&request, "busy").await;
-            let leaves = self.on(&request).await;
+            let outcome = self.on(&request).await;
             self.front.settle().await;
             self.voice.state(&request, "idle").await;
-            if leaves {
+            for request in outcome.aborted {
+                self.abort(&request).await;
+            }
+            if outcome.leaves {
                 self.leaving.leave();
             }
         }
@@ -71,23 +83,28 @@ impl<F: Front, I: Introduces> Shell<F, I> {
         }
     }
 
-    /// Works a request off; true when the kernel is to end.
-    async fn on(&mut self, request: &Arc<Request>) -> bool {
+    /// Works a request off.
+    async fn on(&mut self, request: &Arc<Request>) -> Outcome {
         let content = match request.message.kind.as_str() {
             "execute_request" => {
                 let done = self.front.execute(request).await;
-                if done.stops {
-                    self.abort_waiting().await;
-                }
+                let aborted = match done.stops {
+                    true => self.inputs_behind().await,
+                    false => VecDeque::new(),
+                };
                 self.voice.reply(request, done.content).await;
-                return done.leaves;
+                let leaves = done.leaves;
+                return Outcome { leaves, aborted };
             }
             "shutdown_request" => {
                 let restart = request.message.content.get("restart");
                 let content =
                     json!({"status": "ok", "restart": restart.cloned().unwrap_or(json!(false))});
                 self.voice.reply(request, content).await;
-                return true;
+                return Outcome {
+                    leaves: true,
+                    ..Outcome::default()
+                };
             }
             "kernel_info_request" => Some(self.about.kernel().await),
             _ => self.front.answer(request).await,
@@ -95,11 +112,11 @@ impl<F: Front, I: Introduces> Shell<F, I> {
         if let Some(content) = content {
             self.voice.reply(request, content).await;
         }
-        false
+        Outcome::default()
     }
 
-    /// Inputs that wait are not run; other requests are answered in their turn.
-    async fn abort_waiting(&mut self) {
+    /// Inputs that wait; other requests are answered in their turn.
+    async fn inputs_behind(&mut self) -> VecDeque<Request> {
         tokio::time::sleep(ON_THEIR_WAY).await;
         while let Ok(request) = self.requests.try_recv() {
             self.waiting.push_back(request);
@@ -109,16 +126,19 @@ impl<F: Front, I: Introduces> Shell<F, I> {
             .drain(..)
             .partition(|request| request.message.kind == "execute_request");
         self.waiting = others;
-        for request in inputs {
-            self.voice.state(&request, "busy").await;
-            let content: Value = json!({
-                "status": "aborted",
-                "execution_count": self.front.last_line(),
-                "user_expressions": {},
-                "payload": [],
-            });
-            self.voice.reply(&request, content).await;
-            self.voice.state(&request, "idle").await;
-        }
+        inputs
+    }
+
+    /// An input is not run.
+    async fn abort(&mut self, request: &Request) {
+        self.voice.state(request, "busy").await;
+        let content: Value = json!({
+            "status": "aborted",
+            "execution_count": self.front.last_line(),
+            "user_expressions": {},
+            "payload": [],
+        });
+        self.voice.reply(request, content).await;
+        self.voice.state(request, "idle").await;
     }
 }

@@ -284,7 +284,9 @@ impl<'a> Telling<'a> {
                     .print(OutputStream::Stdout, &format!("{text}\n"))
                     .await;
             }
-            ToldEvent::Help(markdown) => self.sheet.show_markdown(markdown.clone(), markdown).await,
+            ToldEvent::Help(page) => {
+                self.sheet.show_markdown(page.markdown(), page.text()).await;
+            }
             ToldEvent::Page(bundle) => {
                 let data: Map<String, Value> = forms::data(&bundle);
                 let page = json!({"source": "page", "data": data, "start": 0});

@@ -208,7 +208,7 @@ impl Guest {
                 let arguments = match params.get("arguments") {
                     None | Some(Value::Null) => json!({}),
                     Some(arguments) if arguments.is_object() => arguments.clone(),
-                    Some(_) => return Err(wire::invalid("`arguments` is no object")),
+                    Some(_) => return Err(wire::invalid("`arguments` is not an object")),
                 };
                 Wanted::Call(Box::new(Called {
                     name: name.to_owned(),

@@ -58,7 +58,7 @@ impl Envelope {
             });
         };
         let Some(revision) = revision.as_str() else {
-            return Err(invalid(format!("`{REVISION}` is no text")));
+            return Err(invalid(format!("`{REVISION}` is not text")));
         };
         if revision != CURRENT {
             return Err(RpcError {

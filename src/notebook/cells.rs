@@ -10,7 +10,7 @@ use super::events;
 use super::faults::fault;
 use super::literal::literal;
 use super::metadata::{OURS, is_ours, kept};
-use super::saved::{SavedCell, SavedEntry, SavedSession};
+use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use crate::input::note_value;
 
 /// The prompt that a markdown cell is the answer of, where we saved one.
@@ -66,7 +66,10 @@ fn saved(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
         }
         "prompt" => {
             let prompt = known.get("prompt")?.as_str()?.to_owned();
-            Some(SavedEntry::Prompt(events::prompt(known, prompt, text)))
+            Some(SavedEntry::Prompt(SavedPrompt {
+                metadata: kept(cell),
+                ..events::prompt(known, prompt, text)
+            }))
         }
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! `startup.json`, the snapshot of versions before notebooks: `{version, events: [{kind, line, source}, {kind, line,
 //! prompt, response, history_line}]}`. Read, never written.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::document::NotebookError;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
@@ -47,6 +47,7 @@ pub(super) fn prompt(value: &Value, prompt: String, response: String) -> SavedPr
     let history_line =
         number(value, "history_line").unwrap_or_else(|| line.unwrap_or(1).saturating_sub(1));
     SavedPrompt {
+        metadata: Map::new(),
         line: line.unwrap_or_else(|| history_line.saturating_add(1)),
         history_line,
         prompt,

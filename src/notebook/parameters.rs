@@ -35,7 +35,7 @@ pub fn with_parameters(
     for (name, value) in parameters {
         if !crate::input::is_name(name) {
             return Err(format!(
-                "`{name}` is no name of a parameter: expected letters, digits and `_`"
+                "`{name}` cannot name a parameter: expected letters, digits and `_`"
             ));
         }
         source.push_str(&format!("{name} = {}\n", python(value)));

@@ -41,6 +41,8 @@ pub struct SavedPrompt {
     pub prompt: String,
     /// The stored answer.
     pub response: String,
+    /// As [`SavedCell::metadata`].
+    pub metadata: Map<String, Value>,
 }
 
 /// One thing of a session.
@@ -117,12 +119,5 @@ impl SavedSession {
         };
         let prompts = self.entries.len() - cells;
         format!("{} and {}", of(cells, "code cell"), of(prompts, "prompt"))
-    }
-
-    /// `2 code cells and 1 prompts`.
-    pub fn counted(&self) -> String {
-        let cells = self.cells().count();
-        let prompts = self.entries.len() - cells;
-        format!("{cells} code cells and {prompts} prompts")
     }
 }

@@ -30,6 +30,7 @@ fn prompt(line: u32, history_line: u32, prompt: &str, response: &str) -> SavedPr
         history_line,
         prompt: prompt.into(),
         response: response.into(),
+        ..SavedPrompt::default()
     }
 }
 
@@ -174,7 +175,7 @@ fn the_form_is_the_contracts() {
 fn a_session_is_read_back() {
     let text = write_session(&session());
     assert_eq!(read(&text), to_run(&session()));
-    assert_eq!(read(&text).counted(), "5 code cells and 2 prompts");
+    assert_eq!(read(&text).told(), "5 code cells and 2 prompts");
 }
 
 #[test]
@@ -271,11 +272,11 @@ fn broken_cells_are_named() {
     assert_eq!(
         broken_cells(&Document::parse(text.to_owned()).unwrap()),
         [
-            "cell 2 of 8 is no JSON object",
+            "cell 2 of 8 is not a JSON object",
             "cell 3 of 8 has no `cell_type`",
             "cell 4 of 8 has the unknown `cell_type` \"sql\"",
             "cell 5 of 8 has no `source`",
-            "cell 6 of 8 has a `source` that is no text and no list of lines",
+            "cell 6 of 8 has a `source` that is neither text nor a list of lines",
             "cell 8 of 8 has `metadata.ipycodex` that is not understood",
         ]
     );

@@ -76,27 +76,25 @@ fn code<S: SerializeSeq>(cell: &SavedCell, id: String, cells: &mut S) -> Result<
         Some(value) => cells.serialize_element(&MarkdownCell {
             cell_type: "markdown",
             id,
-            metadata: CodeMetadata(cell, Some(&cell.source)),
+            metadata: Members(cell_metadata(cell, Some(&cell.source))),
             source: Lines(&value),
         }),
         None => cells.serialize_element(&CodeCell {
             cell_type: "code",
             execution_count: cell.line,
             id,
-            metadata: CodeMetadata(cell, None),
+            metadata: Members(cell_metadata(cell, None)),
             outputs: Outputs(cell),
             source: Lines(&cell.source),
         }),
     }
 }
 
-fn exchange(prompt: &SavedPrompt, id: String) -> MarkdownCell<'_, Ours<'_>> {
+fn exchange(prompt: &SavedPrompt, id: String) -> MarkdownCell<'_> {
     MarkdownCell {
         cell_type: "markdown",
         id,
-        metadata: Ours {
-            ipycodex: Known::of(prompt),
-        },
+        metadata: Members(exchange_metadata(prompt)),
         source: Lines(&prompt.response),
     }
 }
@@ -106,59 +104,63 @@ struct CodeCell<'a> {
     cell_type: &'static str,
     execution_count: u32,
     id: String,
-    metadata: CodeMetadata<'a>,
+    metadata: Members,
     outputs: Outputs<'a>,
     source: Lines<'a>,
 }
 
 #[derive(Serialize)]
-struct MarkdownCell<'a, M> {
+struct MarkdownCell<'a> {
     cell_type: &'static str,
     id: String,
-    metadata: M,
+    metadata: Members,
     source: Lines<'a>,
 }
 
-/// The metadata of a cell of code, which remembers this source: what it was, when it ran, what it was loaded with.
-struct CodeMetadata<'a>(&'a SavedCell, Option<&'a str>);
+struct Members(Vec<(String, Value)>);
 
-impl Serialize for CodeMetadata<'_> {
+impl Serialize for Members {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let CodeMetadata(cell, source) = self;
-        serializer.collect_map(cell_metadata(cell, *source))
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
-/// The same as members, by the alphabet.
+/// The metadata of a cell of code, which remembers this source: what it was, when it ran, what it was loaded with; by
+/// the alphabet.
 pub(super) fn cell_metadata(cell: &SavedCell, source: Option<&str>) -> Vec<(String, Value)> {
     let known = Known::Code {
         kind: "code",
         line: cell.line,
         source,
     };
-    let known = serde_json::to_value(known).unwrap_or_default();
-    let loaded = cell.metadata.clone().into_iter();
-    let mut members: Vec<(String, Value)> = loaded.collect();
-    members.push((OURS.to_owned(), known));
     // A note does not run.
     let ran = cell.ran.filter(|_| source.is_none());
-    members.extend(
-        ran.and_then(recorded_times)
-            .map(|times| (TIMES.to_owned(), times)),
-    );
+    let times = ran.and_then(recorded_times);
+    members(&cell.metadata, &known, times)
+}
+
+/// The same of an exchange.
+pub(super) fn exchange_metadata(prompt: &SavedPrompt) -> Vec<(String, Value)> {
+    let known = Known::Prompt {
+        history_line: prompt.history_line,
+        kind: "prompt",
+        line: prompt.history_line.saturating_add(1),
+        prompt: &prompt.prompt,
+    };
+    members(&prompt.metadata, &known, None)
+}
+
+fn members(
+    loaded: &Map<String, Value>,
+    known: &Known<'_>,
+    times: Option<Value>,
+) -> Vec<(String, Value)> {
+    let known = serde_json::to_value(known).unwrap_or_default();
+    let mut members: Vec<(String, Value)> = loaded.clone().into_iter().collect();
+    members.push((OURS.to_owned(), known));
+    members.extend(times.map(|times| (TIMES.to_owned(), times)));
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
     members
-}
-
-/// What an exchange was, as members.
-pub(super) fn exchange_metadata(prompt: &SavedPrompt) -> Vec<(String, Value)> {
-    let known = serde_json::to_value(Known::of(prompt)).unwrap_or_default();
-    vec![(OURS.to_owned(), known)]
-}
-
-#[derive(Serialize)]
-struct Ours<'a> {
-    ipycodex: Known<'a>,
 }
 
 #[derive(Serialize)]
@@ -176,17 +178,6 @@ enum Known<'a> {
         line: u32,
         prompt: &'a str,
     },
-}
-
-impl<'a> Known<'a> {
-    fn of(prompt: &'a SavedPrompt) -> Self {
-        Known::Prompt {
-            history_line: prompt.history_line,
-            kind: "prompt",
-            line: prompt.history_line.saturating_add(1),
-            prompt: &prompt.prompt,
-        }
-    }
 }
 
 /// What a cell showed.

@@ -32,7 +32,7 @@ pub fn check(path: &Path) -> Vec<String> {
     };
     if !directory.is_dir() {
         let what = if directory.exists() {
-            "is no directory"
+            "is not a directory"
         } else {
             "does not exist"
         };
@@ -63,7 +63,7 @@ fn is_skill_file(name: &std::ffi::OsStr) -> bool {
 
 fn frontmatter(bytes: &[u8]) -> Result<Frontmatter, String> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| format!("SKILL.md is no UTF-8 after {} bytes", error.valid_up_to()))?;
+        .map_err(|error| format!("SKILL.md is not UTF-8 after {} bytes", error.valid_up_to()))?;
     let text = text.replace("\r\n", "\n");
     let yaml = match fences(&text) {
         Fences::Closed { yaml, .. } => yaml,
@@ -71,7 +71,7 @@ fn frontmatter(bytes: &[u8]) -> Result<Frontmatter, String> {
         Fences::Absent => return Err("the first line is not `---`".into()),
     };
     let frontmatter = parse(yaml).map_err(|fault| fault.to_string())?;
-    let frontmatter = frontmatter.ok_or("the frontmatter is no mapping")?;
+    let frontmatter = frontmatter.ok_or("the frontmatter is not a mapping")?;
     match frontmatter.loose() {
         Some(what) => Err(format!(
             "the frontmatter has {what}, which strict YAML refuses"
@@ -84,7 +84,12 @@ fn faults(frontmatter: &Frontmatter, directory: &str) -> Vec<String> {
     let mut faults: Vec<String> = frontmatter
         .keys()
         .filter(|key| !FIELDS.contains(key))
-        .map(|key| format!("`{key}` is no field of a skill; {} are", FIELDS.join(", ")))
+        .map(|key| {
+            format!(
+                "`{key}` is not a field of a skill; {} are",
+                FIELDS.join(", ")
+            )
+        })
         .collect();
     match required(frontmatter, "name") {
         Err(why) => faults.push(why),
@@ -105,7 +110,7 @@ fn faults(frontmatter: &Frontmatter, directory: &str) -> Vec<String> {
         Some(Value::Text { .. }) => {
             faults.extend(too_long(frontmatter, "compatibility", MOST_COMPATIBILITY));
         }
-        Some(_) => faults.push("the compatibility is no text".into()),
+        Some(_) => faults.push("the compatibility is not text".into()),
         None => {}
     }
     faults
@@ -117,7 +122,7 @@ fn required<'f>(frontmatter: &'f Frontmatter, key: &str) -> Result<&'f str, Stri
         None => Err(format!("the {key} is missing")),
         Some(Value::Text { text, .. }) if !text.trim().is_empty() => Ok(text.trim()),
         Some(Value::Text { .. }) => Err(format!("the {key} is blank")),
-        Some(_) => Err(format!("the {key} is no text")),
+        Some(_) => Err(format!("the {key} is not text")),
     }
 }
 

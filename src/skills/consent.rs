@@ -40,7 +40,7 @@ pub enum ConsentError {
         why: String,
     },
     /// The path of the project is no text.
-    #[error("the path of the project is no UTF-8")]
+    #[error("the path of the project is not UTF-8")]
     NoText,
     /// It could not be written.
     #[error(transparent)]

@@ -33,7 +33,7 @@ pub(super) struct Manifest {
 /// One line: why it is no skill.
 pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| format!("is no UTF-8 after {} bytes", error.valid_up_to()))?;
+        .map_err(|error| format!("is not UTF-8 after {} bytes", error.valid_up_to()))?;
     let mut warnings = Vec::new();
     let text = match text.strip_prefix('\u{feff}') {
         Some(text) => {
@@ -64,7 +64,7 @@ pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
         }
         frontmatter => frontmatter.map_err(|fault| fault.to_string())?,
     };
-    let frontmatter = frontmatter.ok_or("its frontmatter is no mapping")?;
+    let frontmatter = frontmatter.ok_or("its frontmatter is not a mapping")?;
     let name = name(&frontmatter, directory, &mut warnings)?;
     let description = description(&frontmatter, &mut warnings)?;
     if let Fences::Closed { yaml, .. } = fences(&text) {
@@ -142,7 +142,7 @@ fn name(
 fn description(frontmatter: &Frontmatter, warnings: &mut Vec<String>) -> Result<String, String> {
     let Some(written) = frontmatter.text("description") else {
         let there = frontmatter.value("description").is_some();
-        let what = if there { "is no text" } else { "is missing" };
+        let what = if there { "is not text" } else { "is missing" };
         return Err(format!("the description {what}"));
     };
     let length = written.chars().count();

@@ -46,7 +46,7 @@ impl ProjectFiles {
         for path in first.into_iter().chain(modules(&folder.join("modules"))) {
             let text = whole(&path);
             let text =
-                text.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "is no UTF-8".into()));
+                text.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "is not UTF-8".into()));
             match text {
                 Ok(text) => found.files.push((path, text)),
                 Err(why) => found
@@ -115,7 +115,7 @@ mod tests {
         std::fs::write(base.join("p/.ipycodex/modules/c.py"), b"\xff").unwrap();
         let odd = find("p").unwrap();
         assert_eq!(odd.files, found.files);
-        assert!(odd.left_out[0].ends_with("modules/c.py` is no UTF-8; it was not run"));
+        assert!(odd.left_out[0].ends_with("modules/c.py` is not UTF-8; it was not run"));
         write("p/a/.ipycodex/other", "");
         assert_eq!(find("p/a/b"), None, "the nearest has none");
     }

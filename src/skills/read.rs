@@ -38,7 +38,7 @@ pub(super) fn regular(path: &Path) -> Result<File, String> {
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
     let file = File::from(file);
     if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err("is no regular file".into());
+        return Err("is not a regular file".into());
     }
     Ok(file)
 }

@@ -283,7 +283,7 @@ fn the_list_is_frozen() {
         catalog
             .activate("edited")
             .unwrap_err()
-            .contains("is no regular file")
+            .contains("is not a regular file")
     );
 }
 

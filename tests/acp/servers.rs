@@ -105,7 +105,7 @@ fn the_agents_calls_of_other_servers_are_shown_and_recorded() {
 fn servers_are_added_listed_handed_on_and_removed() {
     let shell = shell();
     shell.cell(2, "%ipycodex mcp");
-    shell.shows("no MCP servers");
+    shell.shows("No MCP servers yet");
     shell.cell(
         3,
         "%ipycodex mcp add web -e KEY=hush -e B=2 -- web-server --port '1 2'",
@@ -137,8 +137,8 @@ fn servers_are_added_listed_handed_on_and_removed() {
     );
     assert_eq!(settings(&shell)["mcp_servers"], serde_json::json!({}));
     shell.cell(9, "%ipycodex mcp add 'a b' -- x");
-    shell.shows("'a b' cannot be an MCP server");
+    shell.shows("'a b' cannot name an MCP server");
     shell.cell(10, "%ipycodex mcp add ab -e K -- x");
-    shell.shows("behind `-e` a variable is expected");
+    shell.shows("`-e` takes a variable as NAME=VALUE");
     shell.leave();
 }

@@ -24,8 +24,8 @@ fn the_options_for_models_are_in_force() {
         "%ipycodex\n%ipycodex images off\n%ipycodex --json\n",
     );
     for words in [
-        "model large flag the model",
-        "completion_model tiny flag the model",
+        "model large flag which model",
+        "completion_model tiny flag which model",
         "think h file how",
         "search l default how",
         "settings ",
@@ -69,8 +69,7 @@ fn reset_takes_the_last_exchange_out_of_the_namespace() {
             "{ran:?}"
         );
         assert!(
-            ran.stdout
-                .contains("Deleted 1 AI prompts from session 1.\n"),
+            ran.stdout.contains("Deleted 1 AI prompt from session 1.\n"),
             "{ran:?}"
         );
         assert_eq!(ran.stderr, "");

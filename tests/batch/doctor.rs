@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::support::home::{Home, Ran};
 use crate::support::peers;
+use crate::support::pty::Pty;
 
 /// The verdict and the message on each subject.
 fn findings(ran: &Ran) -> BTreeMap<String, (String, String)> {
@@ -52,7 +53,15 @@ fn a_healthy_place_and_one_with_everything_wrong() {
     assert_eq!(files(&home.path()), before, "nothing is left behind");
     assert!(!ran.stdout.contains("canary"), "{ran:?}");
     let found = findings(&ran);
-    for subject in ["interpreter", "agent", "skills", "settings", "record"] {
+    for subject in [
+        "interpreter",
+        "agent",
+        "skills",
+        "settings",
+        "record",
+        "kernelspecs",
+        "gateway",
+    ] {
         assert_eq!(verdict(&found, subject), "ok", "{subject}: {found:?}");
     }
     assert_eq!(verdict(&found, "IPython"), "warning", "{found:?}");
@@ -86,13 +95,57 @@ fn an_interpreter_that_is_none_and_a_record_with_sessions() {
     assert_eq!(ran.code(), 0, "{ran:?}");
     let ran = home.run(&["doctor", "--agent", "demo", "--json"], "");
     let record = &findings(&ran)["record"].1;
-    assert!(record.ends_with("1 session, whole"), "{record}");
+    assert!(
+        record.contains("1 session, schema ") && record.ends_with(", whole"),
+        "{record}"
+    );
     home.install_script("python3", "#!/bin/sh\nexit 3\n");
     let named = home.path().join("bin/python3");
     let named = named.to_str().unwrap();
     let ran = home.run(&["doctor", "--python", named, "--json"], "");
     assert_eq!(ran.code(), 1);
-    assert!(ran.stdout.contains("is no Python that works"), "{ran:?}");
+    assert!(ran.stdout.contains("is not a Python that works"), "{ran:?}");
+}
+
+#[test]
+fn a_kernelspec_whose_program_is_gone_and_a_gateway_that_does_not_answer() {
+    let mut home = Home::new();
+    let ran = home.run(&["kernel", "install"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let found = findings(&home.run(&["doctor", "--json"], ""));
+    assert!(found["kernelspecs"].1.contains("ours in"), "{found:?}");
+    let spec = home
+        .path()
+        .join("data/jupyter/kernels/ipycodex/kernel.json");
+    let text = std::fs::read_to_string(&spec).unwrap();
+    let mut written: Value = serde_json::from_str(&text).unwrap();
+    written["argv"][0] = "/gone/ipycodex".into();
+    std::fs::write(&spec, written.to_string()).unwrap();
+    home.set("IPYCODEX_GATEWAY_URL", "http://127.0.0.1:1");
+    let found = findings(&home.run(&["doctor", "--json"], ""));
+    assert_eq!(verdict(&found, "kernelspecs"), "error", "{found:?}");
+    assert!(
+        found["kernelspecs"]
+            .1
+            .ends_with("`/gone/ipycodex`, which is gone")
+    );
+    assert_eq!(verdict(&found, "gateway"), "error", "{found:?}");
+}
+
+#[test]
+fn what_tmux_keeps_back_is_found() {
+    let mut home = Home::new();
+    home.set("TMUX", "/nowhere,1,0");
+    let options = "case $2$3 in *escape-time) echo 500;; *) echo off;; esac";
+    home.install_script("tmux", &format!("#!/bin/sh\n{options}\n"));
+    let pty = Pty::spawn(&home, &["doctor", "--agent", "demo"], (120, 60));
+    for words in [
+        "tmux waits 500 ms behind Esc",
+        "`tmux set -s set-clipboard on`",
+        "`tmux set -g focus-events on`",
+    ] {
+        pty.wait_for_anywhere(words);
+    }
 }
 
 #[test]
@@ -128,7 +181,7 @@ fn the_environment_is_made_used_updated_and_removed() {
     offline_uv(&home, "exit 7");
     let ran = home.run(&["setup"], "");
     assert_eq!(ran.code(), 1, "{ran:?}");
-    for words in ["did not succeed", "exit status: 7", "ipycodex setup --undo"] {
+    for words in ["failed", "exit status: 7", "ipycodex setup --undo"] {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
     }
     assert!(managed.is_dir() && !runs_there(&home), "half made");
@@ -136,7 +189,10 @@ fn the_environment_is_made_used_updated_and_removed() {
     offline_uv(&home, "exit 0");
     let ran = home.run(&["setup"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
-    assert!(ran.stdout.contains("is made anew"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("is incomplete: making it again"),
+        "{ran:?}"
+    );
     assert!(
         ran.stdout.contains("--upgrade ipython matplotlib-inline"),
         "{ran:?}"

@@ -192,7 +192,7 @@ fn a_mistyped_command_names_the_one_it_looks_like() {
     ] {
         let ran = home.run(arguments, "");
         assert_eq!((ran.code(), ran.stdout.as_str()), (2, ""), "{ran:?}");
-        for part in ["`sesions` is no command", "`ipycodex sessions`?"] {
+        for part in ["`sesions` is neither a command", "`ipycodex sessions`?"] {
             assert!(ran.stderr.contains(part), "{part}: {ran:?}");
         }
     }

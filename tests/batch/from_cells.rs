@@ -330,7 +330,10 @@ tell(ipycodex.tool, 'twice', n=4)
 tell(ipycodex.tool, 'run_cells', cells=[{'code': '1'}])
 tell(ipycodex.tool, 'nope')
 tell(ipycodex.ask, 'beside with', tools=['twice'])
-tell(ipycodex.env, 'HOME')";
+tell(ipycodex.env, 'HOME')
+ipycodex.write('made.txt', 'one line\\nand more\\n')
+tell(ipycodex.read, 'made.txt', limit=1)
+ipycodex.display('shown beside')";
     for kernel in ["live", "scratch", "fresh"] {
         let asks = code.to_owned();
         let endpoint = Endpoint::answering(move |_, request| {
@@ -362,6 +365,8 @@ tell(ipycodex.env, 'HOME')";
             "got 42",
             "got output",
             "got 8",
+            "got one line",
+            "shown beside",
             "Error no cell can be run for a cell that waits for it: run the code here",
             "Error there is no tool `nope` for code that the agent runs: it has pyrun, read_output, notebook",
             "Error ask() offers no functions to the agent here",

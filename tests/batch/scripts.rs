@@ -160,8 +160,8 @@ fn broken_cells_of_a_notebook_are_left_out_and_said() {
         assert!(ran.stdout.starts_with("1\n2\n"), "{ran:?}");
         assert_eq!(ran.code(), 0, "{ran:?}");
         for said in [
-            "cell 2 of 4 is no JSON object; it was left out",
-            "cell 3 of 4 has a `source` that is no text and no list of lines; it was left out",
+            "cell 2 of 4 is not a JSON object; it was left out",
+            "cell 3 of 4 has a `source` that is neither text nor a list of lines; it was left out",
         ] {
             assert!(ran.stderr.contains(said), "{ran:?}");
         }

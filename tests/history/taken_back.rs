@@ -236,6 +236,7 @@ fn tokens_are_counted_for_every_turn() {
         output: 57,
         reasoning: 21,
         window: Some(258_400),
+        cost: None,
     };
     for (line, outcome) in [
         (1, RecordedOutcome::Complete),

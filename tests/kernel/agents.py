@@ -6,7 +6,7 @@ import sys
 import time
 
 import client
-from client import LIMIT, kernel
+from client import LIMIT, flood, kernel
 
 
 def prompts():
@@ -331,7 +331,7 @@ def logins():
     with kernel() as (k, _):
         assert "no way to log in" in k.run("%session login").text()
         told = k.run("hello")
-        assert told.reply["status"] == "error" and "nobody is logged in" in told.reply["evalue"], told.reply
+        assert told.reply["status"] == "error" and "you are not logged in" in told.reply["evalue"], told.reply
         assert "%agent session login" in told.text("stderr"), told.text("stderr")
         assert "  key  A key" in k.run("%session login").text()
         told = k.run("%session login kay")
@@ -357,6 +357,13 @@ def bare():
         k.run("die")
         told = k.run("hello")
         assert told.text() == "hello \n" and "does not know what went before" in told.text("stderr"), told.messages
+
+
+def floods():
+    with kernel() as (k, manager):
+        k.run("hello")
+        wanted = [("execute_request", {"code": f"hello {number}"}) for number in range(200)]
+        flood(k, manager, wanted, "\n".join(["hello " + "x" * 100_000, "%agent permissions"] * 100))
 
 
 def logged():

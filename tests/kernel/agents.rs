@@ -69,6 +69,11 @@ fn a_kernel_that_is_killed_takes_its_agent_along() {
 }
 
 #[test]
+fn floods_of_requests_and_clients_that_do_not_read_are_survived() {
+    converse("floods");
+}
+
+#[test]
 fn what_is_logged_is_named_in_variables() {
     let agent = fake("acp.py").display().to_string();
     let Some(mut bench) = Bench::of_agents(&python(), &agent) else {

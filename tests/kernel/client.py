@@ -2,6 +2,7 @@
 
 import contextlib
 import queue
+import threading
 import time
 
 from jupyter_client.manager import KernelManager
@@ -103,3 +104,46 @@ def kernel(**how):
         client.stop_channels()
         if manager.has_kernel:
             manager.shutdown_kernel(now=False)
+
+
+def drain(client, over):
+    while not over.is_set():
+        with contextlib.suppress(queue.Empty):
+            client.get_iopub_msg(timeout=0.1)
+
+
+def flood(k, manager, wanted, loud):
+    """10,000 requests, those wanted among them, before an answer is read; and a subscriber that does not read while the
+    cell `loud` puts out much. Neither takes the kernel's memory."""
+    def size():
+        with open(f"/proc/{manager.provisioner.process.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) >> 10
+    before = size()
+    session, socket = k.client.session, k.client.shell_channel.socket
+    half = (10_000 - len(wanted)) // 2
+    wanted = wanted + [("kernel_info_request", {}), ("comm_info_request", {})] * half
+    requests = [session.send(socket, session.msg(*one))["header"]["msg_id"] for one in wanted]
+    assert len(requests) == 10_000
+    over = threading.Event()
+    reader = threading.Thread(target=drain, args=(k.client, over))
+    reader.start()
+    seen = []
+    while len(seen) < len(requests):
+        seen.append(k.client.get_shell_msg(timeout=LIMIT)["parent_header"]["msg_id"])
+    over.set()
+    reader.join()
+    assert seen == requests
+    assert size() < before + 100, (before, size())
+    # A client that does not read is waited for, not for long, and not remembered.
+    import zmq
+    deaf = zmq.Context.instance().socket(zmq.SUB)
+    deaf.setsockopt(zmq.RCVHWM, 1)
+    deaf.setsockopt(zmq.RCVBUF, 4096)
+    deaf.setsockopt(zmq.SUBSCRIBE, b"")
+    deaf.connect(f"tcp://127.0.0.1:{manager.iopub_port}")
+    time.sleep(0.5)
+    # It connects again each time it is cut off, and holds the kernel up for some seconds each time.
+    told = k.wait(k.send(loud), limit=5 * LIMIT)
+    assert told.reply["status"] == "ok" and size() < before + 100, (before, size())
+    assert k.run("1").reply["status"] == "ok"
+    deaf.close(0)

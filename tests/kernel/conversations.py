@@ -2,14 +2,12 @@
 
 import contextlib
 import os
-import queue
 import signal
 import subprocess
 import sys
-import threading
 import time
 
-from client import LIMIT, kernel
+from client import LIMIT, flood, kernel
 
 
 def cells():
@@ -41,6 +39,19 @@ def cells():
         assert found["a"]["data"]["text/plain"] == "'text'", found
         assert found["d"]["data"]["text/plain"] == "'TEXT!'", found
         assert found["b"]["ename"] == "NameError" and found["c"]["ename"] == "ZeroDivisionError", found
+        # All their forms, of what happened before; they may change what there is, and nothing is put out or counted.
+        k.run("class Rich:\n    def _repr_html_(self): return '<b>é</b>'\n"
+              "    def _repr_png_(self): return b'\\x89PNG'")
+        wanted = {"a": "Rich()", "b": "seen.append(3)", "c": "seen", "d": "1 +", "e": " v"}
+        told = k.run("seen = []", user_expressions=wanted)
+        found = told.reply["user_expressions"]
+        assert found["a"]["data"]["text/html"] == "<b>é</b>" and found["a"]["data"]["image/png"] == "iVBORw==", found
+        assert "Rich" in found["a"]["data"]["text/plain"] and found["a"]["metadata"] == {}, found
+        assert found["b"]["data"] == {"text/plain": "None"} and found["c"]["data"] == {"text/plain": "[3]"}, found
+        assert found["d"]["ename"] == "SyntaxError" and found["e"]["data"] == {"text/plain": "'text'"}, found
+        assert "1 +" in "\n".join(found["d"]["traceback"]) and not told.messages[1:], (found, told.messages)
+        told = k.run("", silent=True, user_expressions={"a": "6 * 7"})
+        assert told.reply["user_expressions"]["a"]["data"] == {"text/plain": "42"}, told.reply
         told = k.run("len?")
         [page] = told.reply["payload"]
         assert page["source"] == "page" and "Return the number" in page["data"]["text/plain"]
@@ -144,11 +155,9 @@ def interrupts():
 def stops():
     with kernel() as (k, _):
         requests = [k.send("1 / 0")] + [k.send(f"print({n})") for n in range(5)]
-        replies = {}
-        while len(replies) < 6:
-            message = k.client.get_shell_msg(timeout=LIMIT)
-            replies[message["parent_header"]["msg_id"]] = message["content"]["status"]
-        assert [replies[one] for one in requests] == ["error"] + ["aborted"] * 5
+        replies = [k.client.get_shell_msg(timeout=LIMIT) for _ in requests]
+        assert [one["parent_header"]["msg_id"] for one in replies] == requests
+        assert [one["content"]["status"] for one in replies] == ["error"] + ["aborted"] * 5
         requests = [k.send("1 / 0", stop_on_error=False), k.send("1")]
         replies = [k.client.get_shell_msg(timeout=LIMIT)["content"]["status"] for _ in requests]
         assert replies == ["error", "ok"]
@@ -296,47 +305,11 @@ def deaths():
         manager.provisioner.process = None
 
 
-def drain(client, over):
-    while not over.is_set():
-        with contextlib.suppress(queue.Empty):
-            client.get_iopub_msg(timeout=0.1)
-
-
 def floods():
     with kernel() as (k, manager):
-        def size():
-            with open(f"/proc/{manager.provisioner.process.pid}/status") as status:
-                return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) >> 10
-        before = size()
-        session, socket = k.client.session, k.client.shell_channel.socket
-        # All are sent before an answer is read.
         wanted = [("execute_request", {"code": str(number)}) for number in range(500)]
         wanted += [("is_complete_request", {"code": "("})] * 500
-        wanted += [("kernel_info_request", {}), ("comm_info_request", {})] * 4500
-        requests = [session.send(socket, session.msg(*one))["header"]["msg_id"] for one in wanted]
-        assert len(requests) == 10_000
-        over = threading.Event()
-        reader = threading.Thread(target=drain, args=(k.client, over))
-        reader.start()
-        seen = []
-        while len(seen) < len(requests):
-            seen.append(k.client.get_shell_msg(timeout=LIMIT)["parent_header"]["msg_id"])
-        over.set()
-        reader.join()
-        assert seen == requests
-        assert size() < before + 100, (before, size())
-        # A client that does not read is waited for, not for long, and not remembered.
-        import zmq
-        deaf = zmq.Context.instance().socket(zmq.SUB)
-        deaf.setsockopt(zmq.RCVHWM, 1)
-        deaf.setsockopt(zmq.RCVBUF, 4096)
-        deaf.setsockopt(zmq.SUBSCRIBE, b"")
-        deaf.connect(f"tcp://127.0.0.1:{manager.iopub_port}")
-        time.sleep(0.5)
-        told = k.run("for _ in range(300): print('x' * 100_000)")
-        assert told.reply["status"] == "ok" and size() < before + 100, (before, size())
-        assert k.run("1").reply["status"] == "ok"
-        deaf.close(0)
+        flood(k, manager, wanted, "for _ in range(300): print('x' * 100_000)")
 
 
 def failing():
@@ -384,6 +357,34 @@ def conversations():
         assert told.reply["status"] == "ok" and "the first talk" in str(told.of("display_data")), told.messages
         told = k.run("%ipycodex history").text()
         assert "the first talk" in told and "the second talk" not in told, told
+    # Begun, named, listed and changed between in one kernel; each knows what was said in it, and the variables stay.
+    with kernel() as (k, _):
+        def said(line):
+            told = k.run(line)
+            assert told.reply["status"] == "ok", (line, told.reply)
+            return told.text() + str(told.of("display_data")) + str(told.reply["payload"])
+        said("x = 41")
+        said("%ipycodex rename plots")
+        said(".plot the first talk of plots")
+        begun = said("%ipycodex new tables")
+        assert "`tables` begins here" in begun and "resume" in begun, begun
+        assert "plots" not in said("%ipycodex history")
+        told = k.run("x + 1")
+        assert told.of("execute_result")[0]["data"]["text/plain"] == "42", told.messages
+        assert told.reply["execution_count"] == 2, told.reply
+        said(".the talk of tables")
+        said("%ipycodex new")
+        listed = said("%ipycodex sessions")
+        assert "[plots]" in listed and "[tables]" in listed, listed
+        assert "the first talk of plots" in said("%ipycodex resume plots")
+        there = said("%ipycodex history")
+        assert "the first talk of plots" in there and "the talk of tables" not in there, there
+        assert "the talk of tables" in said("%ipycodex resume tables")
+        context = said(".and what was that?") + said("%ipycodex history")
+        assert "the talk of tables" in context and "the first talk of plots" not in context, context
+        assert said("x") and k.run("x").of("execute_result")[0]["data"]["text/plain"] == "41"
+        told = k.run("%ipycodex resume nowhere")
+        assert told.reply["status"] == "error" and "not found" in told.reply["evalue"], told.reply
 
 
 globals()[sys.argv[1]]()

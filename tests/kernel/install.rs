@@ -90,6 +90,28 @@ fn what_cannot_be_served_is_named() {
         missing.stderr.contains("`nowhere.json` cannot be read"),
         "{missing:?}"
     );
+    for (field, value, said) in [
+        ("key", serde_json::json!(5), "expected a string"),
+        ("shell_port", serde_json::json!("x"), "expected u16"),
+        (
+            "signature_scheme",
+            serde_json::json!("hmac-md5"),
+            "only hmac-sha256",
+        ),
+    ] {
+        let mut file = serde_json::json!({
+            "ip": "127.0.0.1", "transport": "tcp", "signature_scheme": "hmac-sha256", "key": "k",
+            "shell_port": 0, "iopub_port": 0, "stdin_port": 0, "control_port": 0, "hb_port": 0,
+        });
+        file[field] = value;
+        home.write("wrong.json", file.to_string());
+        let ran = home.run(&["kernel", "-f", "wrong.json"], "");
+        assert_eq!(ran.code(), 1, "{field}: {ran:?}");
+        assert!(
+            ran.stderr.contains("`wrong.json`") && ran.stderr.contains(said),
+            "{field}: {ran:?}"
+        );
+    }
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = port.local_addr().unwrap().port();
     let file = serde_json::json!({

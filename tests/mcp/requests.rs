@@ -130,7 +130,7 @@ fn what_makes_no_sense_is_refused_and_the_next_request_answered() {
         "tools/call",
         json!({"name": "pyrun", "arguments": [1]}),
         -32602,
-        "no object",
+        "not an object",
     );
     refused("no/such", json!({}), -32601, "no/such");
     let later = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2031-01-01",

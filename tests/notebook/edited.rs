@@ -130,7 +130,7 @@ fn attachments_and_lines_of_the_file_are_had_and_what_is_no_cell_is_spared() {
         "",
     );
     assert!(
-        refused.stderr.contains("cell 0 is no JSON object"),
+        refused.stderr.contains("cell 0 is not a JSON object"),
         "{refused:?}"
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), book);
@@ -315,7 +315,7 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         &["show", "a.ipynb", "--lines", "x"],
         "",
         2,
-        "`x` is no range of lines",
+        "`x` is not a range of lines",
     );
     assert_eq!(
         done(&home, &["show", "old.ipynb"], ""),

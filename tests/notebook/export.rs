@@ -91,12 +91,12 @@ fn what_cannot_be_exported_is_said() {
         (
             ["export", "1", "-o", "a.doc"],
             2,
-            "error: cannot tell the form of `a.doc`\n",
+            "error: cannot tell what format `a.doc` is to have\n",
         ),
         (
             ["export", "1", "-o", "mine.md"],
             1,
-            "is there, and not from an export\n",
+            "already exists and is not an export\n",
         ),
         (["export", "1", "-o", "no/a.md"], 1, "no/a.md"),
     ] {

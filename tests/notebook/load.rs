@@ -21,7 +21,7 @@ fn a_saved_session_goes_on_in_a_fresh_shell() {
         let shell = Shell::start(home, &["--agent", "demo", "saved.ipynb"], SIZE);
         shell.at(4);
         shell.shows("6.283185307179586");
-        shell.shows("Loaded 2 code cells and 1 prompts from saved.ipynb.");
+        shell.shows("Loaded 2 code cells and 1 prompt from saved.ipynb.");
         shell.cell(4, "round(x, 2), 'added' in globals()");
         shell.shows("(6.28, False)");
         shell.pty.send_line("%ipycodex context");
@@ -75,7 +75,7 @@ fn a_file_is_loaded_wherever_it_is_named() {
         assert!(ran.stdout.ends_with("True\n"), "{ran:?}");
         assert!(
             ran.stdout
-                .contains("Loaded 2 code cells and 1 prompts from saved.ipynb.\n"),
+                .contains("Loaded 2 code cells and 1 prompt from saved.ipynb.\n"),
             "{ran:?}"
         );
     }
@@ -83,7 +83,7 @@ fn a_file_is_loaded_wherever_it_is_named() {
     let ran = piped(&home, &["saved.ipynb"], "y = 1\n%ipycodex save again\n");
     assert!(
         ran.stdout
-            .contains("Saved 3 code cells and 1 prompts to again.ipynb."),
+            .contains("Saved 3 code cells and 1 prompt to again.ipynb."),
         "{ran:?}"
     );
     let again = sources(&notebook(&home.work().join("again.ipynb")));
@@ -181,7 +181,7 @@ fn what_cannot_be_loaded_is_said() {
         (
             vec!["nope"],
             2,
-            "error: `nope` is no command and no file that can be loaded\n",
+            "error: `nope` is neither a command nor a file to load\n",
         ),
         (
             vec!["broken.ipynb"],

@@ -310,6 +310,6 @@ fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
     write(&home, "a.ipynb", &[]);
     check(
         &["run", "-p", "a b", "1", "a.ipynb"],
-        "`a b` is no name of a parameter",
+        "`a b` cannot name a parameter",
     );
 }

@@ -15,7 +15,7 @@ fn a_session_is_saved_with_all_it_showed() {
         );
         let ran = piped(&home, &[], &stdin);
         assert_eq!(ran.code(), 1, "1/0 failed: {ran:?}");
-        let saved = "Saved 6 code cells and 1 prompts to out.ipynb.\n";
+        let saved = "Saved 6 code cells and 1 prompt to out.ipynb.\n";
         assert!(ran.stdout.contains(saved), "{ran:?}");
         assert!(ran.stderr.contains("these did: 8\n"), "{ran:?}");
         let path = home.work().join("out.ipynb");
@@ -100,7 +100,7 @@ fn everything_of_a_resumed_session_is_saved_but_what_was_taken_back() {
             &["-r", "1"],
             "print('d')\n.third\n%ipycodex hide 3-4\n%ipycodex undo\n%ipycodex save all\n",
         );
-        let saved = "Saved 3 code cells and 1 prompts to all.ipynb.\n";
+        let saved = "Saved 3 code cells and 1 prompt to all.ipynb.\n";
         assert!(ran.stdout.contains(saved), "{ran:?}");
         let path = home.work().join("all.ipynb");
         is_valid(&home, &path);
@@ -252,7 +252,11 @@ fn streams_times_and_what_others_added_stay() {
     assert!(grown.ends_with(rest), "{grown}");
     assert_eq!(notebook(&path)["cells"].as_array().unwrap().len(), 3);
 
-    // What is loaded elsewhere takes it along.
+    // What is loaded elsewhere takes it along; an exchange, too.
+    let exchange = r#"{"cell_type": "markdown", "id": "said", "metadata": {"ipycodex":
+        {"kind": "prompt", "line": 3, "history_line": 2, "prompt": "hi"}, "tags": ["kept"]}, "source": "yes"}"#;
+    let grown = grown.replacen("\n ],\n", &format!(",\n  {exchange}\n ],\n"), 1);
+    std::fs::write(&path, grown).unwrap();
     let ran = piped(&home, &[], "%ipycodex load out\n%ipycodex save copy\n");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let path = home.work().join("copy.ipynb");
@@ -260,4 +264,7 @@ fn streams_times_and_what_others_added_stay() {
     let copy = notebook(&path);
     assert_eq!(copy["cells"][0]["metadata"]["tags"], json!(["mine"]));
     assert_eq!(printed(&copy["cells"][0], "stderr"), "e\n", "{copy}");
+    let said = &copy["cells"][2]["metadata"];
+    assert_eq!(said["ipycodex"]["prompt"], "hi", "{copy}");
+    assert_eq!(said["tags"], json!(["kept"]), "{copy}");
 }

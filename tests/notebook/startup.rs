@@ -43,13 +43,15 @@ fn a_saved_session_is_there_in_the_next_shell() {
         shell.cell(4, "x = math.floor(2.5)");
         shell.cell(5, "print('from', 'startup')");
         shell.pty.send_line("%ipycodex save");
-        shell.shows("Saved 4 code cells and 1 prompts to");
+        shell.shows("Saved 4 code cells and 1 prompt to");
         shell.at(7);
         assert_eq!(shell.leave(), 0);
         let path = shell.home.config().join("startup.ipynb");
         is_valid(&shell.home, &path);
 
-        let shell = Shell::start(shell.home, &DEMO, SIZE);
+        let mut home = shell.home;
+        home.set("PAGER", "cat");
+        let shell = Shell::start(home, &DEMO, SIZE);
         shell.at(6);
         shell.shows("from startup");
         shell.cell(6, "x + 1");
@@ -59,7 +61,7 @@ fn a_saved_session_is_there_in_the_next_shell() {
         shell.at(8);
         // Its code is the session's: it is saved again, and recorded.
         shell.pty.send_line("%ipycodex save");
-        shell.shows("Saved 5 code cells and 1 prompts to");
+        shell.shows("Saved 5 code cells and 1 prompt to");
         shell.at(9);
         assert_eq!(shell.answers(2).len(), 2);
         assert_eq!(shell.leave(), 0);

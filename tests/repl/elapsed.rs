@@ -109,9 +109,22 @@ fn a_cell_that_asks_is_left_alone() {
 }
 
 #[test]
+fn a_cell_that_waits_for_a_line_without_a_question_is_left_alone() {
+    let shell = Shell::new();
+    shell.cell(1, "1");
+    shell.pty.send_line("name = input()");
+    shell.wrote(&title(4, 2));
+    shell.pty.send_line("Ada");
+    shell.at(3);
+    shell.never_wrote(LINE);
+    shell.cell(3, "name");
+    shell.shows("Out[3]: 'Ada'");
+}
+
+#[test]
 fn keys_typed_meanwhile_take_the_line_away() {
     let shell = Shell::new().with_wait();
-    shell.pty.send_line("line = input(); wait()");
+    shell.pty.send_line("wait(); line = input()");
     shell.pty.wait_for("⏳ 2 s");
     shell.pty.send("typed");
     shell.pty.wait_until("the echo alone", |screen| {

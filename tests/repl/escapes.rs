@@ -45,7 +45,8 @@ def named(n):
 "#;
 
 fn attacked(arguments: &[&str]) {
-    let home = Home::new();
+    let mut home = Home::new();
+    home.set("PAGER", "cat");
     let attacks = serde_json::to_string(ATTACKS).unwrap();
     home.write("attacks.json", attacks);
     home.write("ways.py", WAYS);

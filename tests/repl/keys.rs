@@ -152,10 +152,12 @@ fn lines_and_entries() {
 
 #[test]
 fn the_users_own_keys() {
-    let shell = Shell::of(with_settings(
+    let mut home = with_settings(
         r#"{"keys": {"word_left": "ctrl-space", "kill_line": ["f5", "ctrl-x ctrl-k"], "kill_text": "",
             "prompt_mode": "esc m", "line_start": "ctrl-x a", "left": "ctrl-b"}}"#,
-    ));
+    );
+    home.set("PAGER", "cat");
+    let shell = Shell::of(home);
     for (keys, expected) in [
         ("\0", "foo |bar"),
         ("\0\x1b[15~", "foo |"),

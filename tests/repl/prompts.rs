@@ -181,14 +181,31 @@ fn without_codex_a_prompt_says_what_to_do_and_comes_back() {
 
 #[test]
 fn commands_are_answered_in_a_line() {
-    let shell = Shell::new();
-    shell.cell(1, "%ipycodex");
-    for part in ["model", "think", "settings", "record"] {
-        shell.shows(part);
+    let mut home = Home::new();
+    home.install_script("my-pager", "#!/bin/sh\ncat > page.txt\necho paged\n");
+    home.set("PAGER", "my-pager");
+    let shell = Shell::of(home);
+    // What does not fit the screen is paged, in rows that do.
+    for (number, command, parts) in [
+        (1, "%ipycodex", ["model", "run_cells", "startup notebook"]),
+        (
+            2,
+            "%ipycodex help",
+            ["Conversation", "Files and sessions", "Keys"],
+        ),
+    ] {
+        shell.pty.send_line(command);
+        shell.at(number + 1);
+        let page = std::fs::read_to_string(shell.home.work().join("page.txt")).unwrap();
+        for part in parts {
+            assert!(page.contains(part), "{command}: {page}");
+        }
     }
-    shell.cell(2, "%ipycodex nonsense");
+    shell.cell(3, "%ipycodex help undo");
+    shell.shows("Take the last exchange back.");
+    shell.cell(4, "%ipycodex nonsense");
     shell.shows("Unknown command: 'nonsense'. Run %ipycodex help for available commands.");
-    shell.cell(3, "%ipycodex think q");
+    shell.cell(5, "%ipycodex think q");
     let text = shell.text();
     let (_, said) = text.rsplit_once("%ipycodex think q\n").unwrap();
     let line = said.lines().next().unwrap();
@@ -198,8 +215,8 @@ fn commands_are_answered_in_a_line() {
             .all(|value| line.contains(value)),
         "{text}"
     );
-    shell.cell(4, "%ipycodex think h");
-    shell.cell(5, "%ipycodex think");
+    shell.cell(6, "%ipycodex think h");
+    shell.cell(7, "%ipycodex think");
     assert!(
         shell
             .text()
@@ -210,9 +227,9 @@ fn commands_are_answered_in_a_line() {
             .unwrap()
             .contains('h')
     );
-    shell.cell(6, ".hello");
-    shell.cell(7, "%ipycodex reset");
-    shell.shows("Deleted 1 AI prompts from session ");
+    shell.cell(8, ".hello");
+    shell.cell(9, "%ipycodex reset");
+    shell.shows("Deleted 1 AI prompt from session ");
 }
 
 #[test]

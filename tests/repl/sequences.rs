@@ -79,7 +79,7 @@ fn escape(rest: &[u8]) -> Result<usize, usize> {
         b'J' => matches!(parameters, "" | "0"),
         b'K' => matches!(parameters, "" | "0" | "1" | "2"),
         b'n' => parameters == "6",
-        b'h' | b'l' => matches!(parameters, "?7" | "?25" | "?2004" | "?2026"),
+        b'h' | b'l' => matches!(parameters, "?7" | "?25" | "?1004" | "?2004" | "?2026"),
         _ => false,
     };
     if listed { Ok(3 + end) } else { Err(3 + end) }
@@ -121,7 +121,7 @@ pub const ATTACKS: &[&[u8]] = &[
     b"\x1b[?1000h",
     b"\x1b[?1003h",
     b"\x1b[?1006h",
-    b"\x1b[?1004h",
+    b"\x1b[?1005h",
     b"\x1b[?2004;1h",
     b"\x1b[?25;7l",
     b"\x1b[5n",

@@ -129,11 +129,11 @@ pub(super) fn cases() -> Vec<Case> {
             "its first line is not `---`",
         ),
         skipped("empty", "", "its first line is not `---`"),
-        skipped("no-mapping", "---\n- a\n---\n", "is no mapping"),
+        skipped("no-mapping", "---\n- a\n---\n", "is not a mapping"),
         skipped(
             "not-utf-8",
             b"---\nname: not-utf-8\ndescription: W\xffrds\n---\n".to_vec(),
-            "is no UTF-8",
+            "is not UTF-8",
         ),
         loaded(
             "colon",
@@ -290,7 +290,7 @@ pub(super) fn cases() -> Vec<Case> {
         skipped(
             "list-description",
             fenced("name: list-description\ndescription:\n  - a"),
-            "the description is no text",
+            "the description is not text",
         ),
         loaded(
             "folded",

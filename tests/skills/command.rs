@@ -141,7 +141,7 @@ fn checking_is_one_line_a_fault() {
     assert!(said[0].ends_with("/plain: valid"));
     let (code, said) = check("extra-keys");
     assert_eq!((code, said.len()), (1, 2), "{said:?}");
-    assert!(said[0].contains("`version` is no field of a skill"));
+    assert!(said[0].contains("`version` is not a field of a skill"));
     let paths = ["plain", "bom", "mismatch"].map(|name| folder.join(name));
     let mut arguments = vec!["skills", "check"];
     arguments.extend(paths.iter().map(|path| path.to_str().unwrap()));

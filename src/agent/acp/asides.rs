@@ -70,7 +70,7 @@ impl Asides {
             Command::LogIn(method, done) => Aside::LogIn(method, done),
             Command::Choose(option, value, done) => Aside::Choose(option, value, done),
             Command::Suggest(_, tell) => {
-                let message = format!("the agent `{name}` makes none");
+                let message = format!("the agent `{name}` makes no suggestions");
                 let _ = tell.send(Err(failure::unable(message)));
                 return false;
             }
@@ -105,7 +105,9 @@ impl Asides {
                     .session
                     .and_then(|session| ready.options.setter(session, option, value))
                     .map(|(method, params)| (Purpose::Choose(number), method, params))
-                    .ok_or_else(|| format!("'{option}' can be set when a prompt was answered")),
+                    .ok_or_else(|| {
+                        format!("'{option}' can be set once a prompt has been answered")
+                    }),
             };
             match request {
                 Ok((purpose, method, params)) => {

@@ -33,7 +33,10 @@ pub(super) fn answered(
             return events;
         }
     };
-    let usage = telling::usage(&answer);
+    let mut usage = telling::usage(&answer);
+    if let Some(cost) = current.telling.cost() {
+        usage.get_or_insert_default().cost = Some(cost);
+    }
     events.extend(usage.map(|usage| AgentEvent::Usage { turn, usage }));
     let reason = answer["stopReason"].as_str().unwrap_or_default();
     let said = match reason {

@@ -60,7 +60,7 @@ pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) 
     });
     AgentFailure {
         kind: FailureKind::LoggedOut,
-        message: format!("nobody is logged in to `{name}`: {why}"),
+        message: format!("you are not logged in to `{name}`: {why}"),
         hints: ways.collect(),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::calls::{Calls, Shown};
 use super::content;
 use crate::agent::trouble::joined_and_cut;
-use crate::agent::{AgentEvent, Aside, InputPart, PlanStep, TurnId, Usage, WorkStatus};
+use crate::agent::{AgentEvent, Aside, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
 
 /// See the module.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(super) struct Telling {
     text: Piece,
     thought: Piece,
     pub(super) calls: Calls,
+    /// What the conversation has cost so far.
+    cost: Option<Cost>,
 }
 
 /// Numbers messages, or parts of the reasoning.
@@ -47,6 +49,7 @@ impl Telling {
             text: Piece::default(),
             thought: Piece::default(),
             calls: Calls::default(),
+            cost: None,
         }
     }
 
@@ -123,14 +126,24 @@ impl Telling {
             | "available_commands_update"
             | "current_mode_update"
             | "config_option_update"
-            | "usage_update"
             | "compaction_summary_chunk" => {}
+            "usage_update" => {
+                let (amount, currency) = (&update["cost"]["amount"], &update["cost"]["currency"]);
+                let told = amount.as_f64().zip(currency.as_str());
+                let cost = told.and_then(|(amount, currency)| Cost::of(amount, currency));
+                self.cost = cost.or(self.cost);
+            }
             unknown => out.push(AgentEvent::Aside {
                 turn,
                 aside: Aside::Unknown(joined_and_cut(unknown)),
             }),
         }
         out
+    }
+
+    /// What the conversation has cost, where that was told.
+    pub(super) fn cost(&self) -> Option<Cost> {
+        self.cost
     }
 
     /// The turn is over; what is still to be told.
@@ -166,7 +179,7 @@ pub(super) fn usage(answer: &Value) -> Option<Usage> {
         cached: count("cachedReadTokens"),
         output: count("outputTokens"),
         reasoning: count("thoughtTokens"),
-        window: None,
+        ..Usage::default()
     })
 }
 
@@ -185,6 +198,33 @@ mod tests {
             .collect();
         events.extend(telling.close());
         events
+    }
+
+    #[test]
+    fn what_the_conversation_has_cost_is_kept() {
+        let mut telling = Telling::new(TurnId(1));
+        let none = |_: &str| None;
+        for (cost, kept) in [
+            (json!(null), None),
+            (
+                json!({"amount": 0.0421, "currency": "USD"}),
+                Some("0.0421 USD"),
+            ),
+            (
+                json!({"amount": "much", "currency": "USD"}),
+                Some("0.0421 USD"),
+            ),
+            (
+                json!({"amount": 12.5, "currency": "EUR"}),
+                Some("12.50 EUR"),
+            ),
+        ] {
+            let update =
+                json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost});
+            assert!(telling.update(&update, &none).is_empty());
+            let told = telling.cost().map(|cost| cost.to_string());
+            assert_eq!(told.as_deref(), kept, "{update}");
+        }
     }
 
     fn words(updates: &[Value]) -> Vec<String> {

@@ -267,6 +267,7 @@ impl Running {
                 .reasoning_output_tokens
                 .saturating_sub(before.reasoning_output_tokens),
             window: usage.model_context_window,
+            cost: None,
         };
         out.push(AgentEvent::Usage {
             turn: self.turn,

@@ -89,13 +89,14 @@ fn record(patient: &Patient<'_>) -> Finding {
         Ok(Some(RecordHealth {
             bytes,
             sessions,
+            schema,
             faults,
         })) if faults.is_empty() => {
             let size = bytes as f64 / 1e6;
             let sessions = counted(sessions, "session");
             Finding::ok(
                 "record",
-                format!("{place}: {size:.1} MB, {sessions}, whole"),
+                format!("{place}: {size:.1} MB, {sessions}, schema {schema}, whole"),
             )
         }
         Ok(Some(health)) => Finding::error(

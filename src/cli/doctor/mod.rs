@@ -7,6 +7,7 @@
 mod agent;
 mod files;
 mod finding;
+mod kernels;
 mod python;
 mod terminal;
 
@@ -38,6 +39,7 @@ pub(super) fn run(
         ("Python", python::look(&patient)),
         ("Agent", agent::look(&patient)),
         ("Files", files::look(&patient)),
+        ("Jupyter", kernels::look(&patient)),
         ("Terminal", terminal::look(&patient)),
     ];
     if doctor.json {

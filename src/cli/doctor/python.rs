@@ -83,7 +83,7 @@ fn ask(candidate: &Candidate) -> Result<Value, String> {
         .split(|byte| *byte == b'\n')
         .rfind(|line| !line.is_empty());
     line.and_then(|line| serde_json::from_slice(line).ok())
-        .ok_or_else(|| format!("is no Python that works ({})", answer.status))
+        .ok_or_else(|| format!("is not a Python that works ({})", answer.status))
 }
 
 fn told(facts: &Value, place: &str, origin: &str, patient: &Patient<'_>) -> Vec<Finding> {

@@ -1,7 +1,13 @@
 //! What the terminal can do, as far as its environment tells.
 
-use super::finding::{Finding, Patient};
+use std::process::Command;
+
+use super::finding::{Finding, PATIENCE, Patient};
 use crate::display::Pictures;
+use crate::process::short_answer;
+
+/// Milliseconds behind Esc that a user feels.
+const LATE: u32 = 100;
 
 pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
     let environment = patient.environment;
@@ -32,8 +38,75 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
         kind,
         colours,
         Finding::ok("pictures", pictures.told(screen)),
+        keys(patient),
+        clipboard(patient),
+        notices(patient),
         characters(patient),
     ]
+}
+
+/// What tmux has for an option; `None` where there is no tmux, or no answer.
+fn tmux_option(arguments: [&str; 2], patient: &Patient<'_>) -> Option<String> {
+    patient.environment.variable("TMUX")?;
+    let mut command = Command::new(patient.environment.program_named("tmux")?);
+    command.arg("show-options").args(arguments);
+    command.env_clear().envs(&patient.environment.variables);
+    let answer = short_answer(&mut command, PATIENCE).ok()??;
+    let said = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+    Some(said).filter(|_| answer.status.success())
+}
+
+/// Whether Esc and Alt arrive in time.
+fn keys(patient: &Patient<'_>) -> Finding {
+    let waits = tmux_option(["-sv", "escape-time"], patient);
+    let waits = waits.and_then(|it| it.parse::<u32>().ok());
+    match waits.filter(|waits| *waits > LATE) {
+        Some(waits) => Finding::warning(
+            "keys",
+            format!("tmux waits {waits} ms behind Esc: Esc and Alt keys come late"),
+            "`tmux set -s escape-time 10`, and the same line in ~/.tmux.conf",
+        ),
+        None => Finding::ok("keys", "`%ipycodex help keys` lists them"),
+    }
+}
+
+/// Whether the terminal takes text for the clipboard; no terminal answers that it does.
+fn clipboard(patient: &Patient<'_>) -> Finding {
+    let term = patient.environment.variable("TERM").unwrap_or_default();
+    match tmux_option(["-sv", "set-clipboard"], patient).as_deref() {
+        Some("off") => Finding::warning(
+            "clipboard",
+            "tmux hands nothing on to the clipboard: `%ipycodex copy` reaches tmux's buffer only",
+            "`tmux set -s set-clipboard on`, and the same line in ~/.tmux.conf",
+        ),
+        Some(_) => Finding::ok("clipboard", "through tmux"),
+        None if term.starts_with("linux") || term.starts_with("screen") => Finding::warning(
+            "clipboard",
+            format!("`{term}` takes no text for the clipboard: `%ipycodex copy` does nothing"),
+            "work in tmux, or in a terminal with windows",
+        ),
+        None => Finding::ok(
+            "clipboard",
+            "by OSC 52, which terminals obey without an answer",
+        ),
+    }
+}
+
+/// Whether the end of a long run that nobody sees is told.
+fn notices(patient: &Patient<'_>) -> Finding {
+    let after = patient.settings.choices.notify_after;
+    match tmux_option(["-gv", "focus-events"], patient).as_deref() {
+        _ if after == 0 => Finding::ok("notices", "none: `notify_after` is 0"),
+        Some("off") => Finding::warning(
+            "notices",
+            "tmux does not tell whether you look at it: the end of a long run is not told",
+            "`tmux set -g focus-events on`, and the same line in ~/.tmux.conf",
+        ),
+        _ => Finding::ok(
+            "notices",
+            format!("for runs of more than {after} s that end unseen"),
+        ),
+    }
 }
 
 /// Whether the locale has characters beyond ASCII.

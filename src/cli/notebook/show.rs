@@ -144,7 +144,7 @@ fn extract(document: &Document, part: &Part, folder: &Path, screen: &Screen) -> 
                 Ok(there) if there == picture.bytes => {}
                 Ok(_) => {
                     return Err(Report::failure(format!(
-                        "`{}` is there, and another picture",
+                        "`{}` already exists and is another picture",
                         path.display()
                     ))
                     .hint("name another directory, or remove it"));

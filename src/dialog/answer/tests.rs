@@ -114,8 +114,8 @@ fn one_line_for_a_call() {
     let cells = |count: usize| json!({"cells": vec![json!({"code": "x"}); count]});
     assert_eq!(call_line("run_cells", &cells(1)), "run_cells(1 cell)");
     assert_eq!(
-        tool_line("run_cells", &cells(2), "ran\nx"),
-        "run_cells(2 cells) => ran x"
+        tool_line("run_cells", &cells(2), "ran\nIn[3]:\na  b\nIn[4]:\n1"),
+        "run_cells(2 cells) => ran In[3], In[4]"
     );
     assert_eq!(call_line("run_cells", &json!([])), "run_cells([])");
     let long = call_line("f", &json!({"code": "é".repeat(300)}));

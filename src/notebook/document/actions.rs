@@ -55,7 +55,7 @@ pub enum ActionError {
     #[error("Cell index {0} out of range: the notebook has no cells")]
     NoCells(usize),
     /// What is there cannot be changed: it is no cell at all.
-    #[error("cell {0} is no JSON object: it can be deleted, not edited")]
+    #[error("cell {0} is not a JSON object: it can be deleted, not edited")]
     NoObject(usize),
     /// An edit that says nothing.
     #[error("Content is required for edit action")]

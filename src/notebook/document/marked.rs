@@ -35,7 +35,8 @@ pub struct MarkedCell<'a> {
 pub enum TextError {
     /// Something stands before the first mark.
     #[error(
-        "line 1 is no cell mark: expected `# %% [code]`, `# %% [markdown]` or `# %% [raw]`, with ` cell:N` behind it \
+        "line 1 is not a cell mark: expected `# %% [code]`, `# %% [markdown]` or `# %% [raw]`, \
+         with ` cell:N` behind it \
          or without"
     )]
     NoMark,
@@ -49,7 +50,7 @@ pub enum TextError {
     Output(usize),
     /// The lines asked for are no range.
     #[error(
-        "`{0}` is no range of lines: expected `A-B`, `A-` or `A`, from 1, with commas between several"
+        "`{0}` is not a range of lines: expected `A-B`, `A-` or `A`, from 1, with commas between several"
     )]
     Range(String),
     /// The text is shorter.

@@ -278,7 +278,7 @@ impl<'a> Cell<'a> {
     /// What is wrong with it: `has no source`. A cell of a kind that does not run is not broken.
     pub fn fault(&self) -> Option<String> {
         if !self.is_object() {
-            return Some("is no JSON object".into());
+            return Some("is not a JSON object".into());
         }
         let Some(kind) = self.parts.kind else {
             return Some("has no `cell_type`".into());
@@ -290,7 +290,7 @@ impl<'a> Cell<'a> {
         match self.parts.source {
             None => Some("has no `source`".into()),
             Some(span) if source::read(self.text, span).is_none() => {
-                Some("has a `source` that is no text and no list of lines".into())
+                Some("has a `source` that is neither text nor a list of lines".into())
             }
             Some(_) => None,
         }

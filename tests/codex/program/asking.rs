@@ -70,7 +70,7 @@ fn the_user_is_asked_before_cells_run_and_what_is_answered_counts() {
     pty.wait_for("Run this in your session?");
     pty.send("s");
     pty.wait_for("In [7]:");
-    pty.send_line("%ipycodex");
+    pty.send_line("%ipycodex think");
     pty.wait_for("In [8]:");
     leave(&pty);
     assert!(outputs(&program, 1).contains("ran\nIn[2]: no output"));

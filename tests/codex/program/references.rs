@@ -168,7 +168,9 @@ fn what_was_cut_is_read_by_its_id_also_after_a_resume() {
             output(2)
         );
         assert!(
-            output(3).contains("Error: there is no output `cell-9`. Known, newest first: cell-1 ("),
+            output(3).contains(
+                "Error: there is no shortened output `cell-9`; there are, newest first: cell-1 ("
+            ),
             "{model}: {}",
             output(3)
         );

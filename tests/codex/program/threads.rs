@@ -98,7 +98,7 @@ fn a_reset_and_another_model_begin_a_new_thread() {
     );
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(
-        ran.stdout.contains("Deleted 1 AI prompts from session 1."),
+        ran.stdout.contains("Deleted 1 AI prompt from session 1."),
         "{}",
         ran.stdout
     );
