@@ -141,6 +141,9 @@ class Both(Engine):
         else:
             host.interrupt()
         self.assertTrue(host.finish().last["cancelled"])
+        # Whoever sent it: the program's end tells, where Python has not looked at its own signal yet.
+        self.assertTrue(host.run('!exec python3 -c "import os; os.kill(os.getpid(), 2)"').last["cancelled"])
+        self.assertEqual(host.run("!exit 130\n_exit_code").value, "130")
 
     def test_stack_on_quit(self):
         host = self.host()

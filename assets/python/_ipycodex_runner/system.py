@@ -13,7 +13,8 @@ import sys
 
 from . import wire
 
-INTERRUPTED = (-2, 130)
+KILLED_BY_INTERRUPT = -signal.SIGINT
+SAYS_INTERRUPTED = 130  # how a shell reports that for what ran in it
 
 
 class Lines(list):
@@ -59,7 +60,8 @@ def shell_program():
 
 
 def wait(process):
-    """Waits as a shell does: an interrupt goes to the program; if that is what ends it, the cell is interrupted too."""
+    """Waits as a shell does: an interrupt goes to the program; if that is what ends it, the cell is interrupted too.
+    That it ended so is proof enough: on a busy machine it may have ended before Python has looked at its own signal."""
     wire.interrupts.hold()
     interrupted = False
     wire.interrupts.program = interrupt_group
@@ -70,7 +72,7 @@ def wait(process):
     finally:
         wire.interrupts.program = None
         wire.interrupts.release()
-    if interrupted and code in INTERRUPTED:
+    if code == KILLED_BY_INTERRUPT or (interrupted and code == SAYS_INTERRUPTED):
         raise KeyboardInterrupt
     return code
 
