@@ -4,6 +4,7 @@
 //! for the user at once; the agent may still be finishing it, and the next one waits for that.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Instant;
 
 use tokio::sync::mpsc::Receiver;
@@ -11,24 +12,25 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::{
     Agent, AgentCapabilities, AgentEvent, AgentReply, ToolRoute, TurnId, TurnRequest,
 };
+use crate::config::Choices;
+use crate::dialog::Dialog;
 use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
 use crate::session::asking::{Asker, AskingEvent};
-use crate::session::attached::{self, Attached};
+use crate::session::attached::Attached;
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
-use crate::session::floor::Holder;
-use crate::session::handle::Command;
+use crate::session::given::Setup;
 use crate::session::offers::Offers;
 use crate::session::prompt::{
-    Around, Finished, Prompt, PromptAction, PromptEvent, Surroundings, TurnAction,
+    Around, Finished, PromptAction, PromptEvent, Surroundings, TurnAction,
 };
 use crate::session::question::About;
-use crate::session::run::RunSender;
+use crate::session::runtimes::RuntimeSlot;
 use crate::session::slots::{AgentSlot, ConnectAgent, Waiter};
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
 use crate::session::tool_return::ToolReturn;
-use crate::session::toolbox::Offer;
+use crate::session::toolbox::{Offer, Shelf};
 
 /// The agent and the threads it keeps for us.
 pub(super) struct Exchanges {
@@ -100,6 +102,45 @@ impl Exchanges {
         self.earlier = true;
     }
 
+    /// What a request is made of beside the prompt.
+    fn surroundings<'a>(
+        &'a mut self,
+        setup: &'a Setup,
+        choices: &'a Choices,
+        user: &RuntimeSlot,
+        shelf: &Shelf,
+        cwd: &Path,
+    ) -> Surroundings<'a> {
+        let mut able = self.agent.get().capabilities();
+        let own_server = match able.tools {
+            Some(ToolRoute::McpServer) => setup.own_server.as_ref(),
+            _ => None,
+        };
+        if able.tools == Some(ToolRoute::McpServer) && own_server.is_none() {
+            able.tools = None;
+        }
+        let (tools, about_tools) = match able.tools {
+            Some(_) => (
+                Offer::now(choices, user, shelf).specs(),
+                self.about_tools.as_str(),
+            ),
+            None => (Vec::new(), ""),
+        };
+        let commands = able.commands.then(|| self.offers.commands());
+        Surroundings {
+            instructions: format!("{}{about_tools}", self.instructions),
+            choices,
+            cwd: cwd.to_owned(),
+            thread: self.thread_for(&able),
+            commands: commands.unwrap_or_default(),
+            tools,
+            own_server,
+            no_interpreter: user.is_unstartable(),
+            agent_is_busy: self.ending.is_some(),
+            able,
+        }
+    }
+
     /// The thread such an agent may go on with.
     fn thread_for(&self, able: &AgentCapabilities) -> Option<&RecordedThread> {
         let thread = self.thread.as_ref();
@@ -120,40 +161,23 @@ impl Exchanges {
 }
 
 impl Session {
-    /// Gives the floor to a prompt that took its number, and reads the conversation for it, after the skills.
-    pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
-        let named = prompt.names_files();
-        let ticket = self.floor.give(Holder::Prompt(Box::new(prompt)), out);
-        let (history, inbox) = (self.history.clone(), self.inbox.clone());
-        let skills = self.shelf.found();
-        let (cwd, places) = (self.cwd.clone(), self.setup.notebooks.clone());
-        tokio::spawn(async move {
-            let read = match named.is_empty() {
-                true => Ok(Attached::default()),
-                false => {
-                    tokio::task::spawn_blocking(move || attached::read(named, &cwd, &places)).await
-                }
-            };
-            skills.await;
-            let dialog = Box::new(history.dialog().await);
-            // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::RecordRead(
-                ticket,
-                dialog,
-                read.unwrap_or_default(),
-            ));
-        });
+    /// The record has been read for the prompt that has the floor by this ticket.
+    pub(super) fn on_read(&mut self, ticket: Ticket, dialog: Box<Dialog>, attached: Attached) {
+        if self.floor.has(ticket) {
+            self.shelf.look_through(&dialog);
+            self.on_prompt(PromptEvent::RecordRead(dialog, attached));
+        }
     }
 
     /// Something for the prompt that has the floor by this ticket; it may have lost it.
-    pub(super) fn on_prompt_of(&mut self, ticket: Ticket, event: PromptEvent<'_>) {
+    pub(super) fn on_prompt_of(&mut self, ticket: Ticket, event: PromptEvent) {
         if self.floor.has(ticket) {
             self.on_prompt(event);
         }
     }
 
     /// Tells the prompt, and does what it says.
-    pub(super) fn on_prompt(&mut self, event: PromptEvent<'_>) {
+    pub(super) fn on_prompt(&mut self, event: PromptEvent) {
         let mut returned = self.tell_prompt(event);
         while let Some(result) = returned {
             returned = self.tell_prompt(PromptEvent::ToolReturned(result));
@@ -161,14 +185,19 @@ impl Session {
     }
 
     /// The result of a tool that had it at once. (A turn calls one tool at a time.)
-    fn tell_prompt(&mut self, event: PromptEvent<'_>) -> Option<ToolReturn> {
+    fn tell_prompt(&mut self, event: PromptEvent) -> Option<ToolReturn> {
+        let (exchanges, setup, choices) = (&mut self.exchanges, &self.setup, &self.choices);
+        let (user, shelf) = (&self.runtimes.user, &self.shelf);
         let around = Around {
             now: Instant::now(),
             outputs: &self.outputs,
-            skills: self.shelf.fresh(),
-            able: self.runtimes.user.able(),
+            skills: shelf.fresh(),
+            able: user.able(),
         };
-        let actions = self.floor.prompt()?.on(event, &around);
+        let cwd = &self.cwd;
+        let actions = self.floor.prompt()?.on(event, &around, move || {
+            exchanges.surroundings(setup, choices, user, shelf, cwd)
+        });
         self.outputs.save(self.out_or_background());
         let mut returned = None;
         for action in actions {
@@ -199,7 +228,6 @@ impl Session {
                 let told = self.interrupt_code();
                 self.say(told);
             }
-            PromptAction::Gathered => self.compose(),
             PromptAction::Begin(start) => {
                 self.exchanges.begun = Some(self.history.begin_prompt(start));
                 self.shelf.nothing_fresh();
@@ -230,56 +258,6 @@ impl Session {
             }
         }
         None
-    }
-
-    /// Everything for the request is there but what the session knows.
-    fn compose(&mut self) {
-        let mut able = self.exchanges.agent.get().capabilities();
-        let own_server = match able.tools {
-            Some(ToolRoute::McpServer) => self.setup.own_server.as_ref(),
-            _ => None,
-        };
-        if able.tools == Some(ToolRoute::McpServer) && own_server.is_none() {
-            able.tools = None;
-        }
-        let Some(prompt) = self.floor.prompt() else {
-            return;
-        };
-        if let Some(dialog) = prompt.gathered() {
-            self.shelf.look_through(dialog);
-        }
-        let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
-        let mut instructions = self.exchanges.instructions.clone();
-        if able.tools.is_some() {
-            instructions.push_str(&self.exchanges.about_tools);
-        }
-        let surroundings = Surroundings {
-            instructions: &instructions,
-            choices: &self.choices,
-            cwd: self.cwd.clone(),
-            thread: self.exchanges.thread_for(&able),
-            able: &able,
-            commands: match able.commands {
-                true => self.exchanges.offers.commands(),
-                false => &[],
-            },
-            tools: match able.tools {
-                Some(_) => offer.specs(),
-                None => Vec::new(),
-            },
-            own_server,
-            no_interpreter: self.runtimes.user.is_unstartable(),
-            agent_is_busy: self.exchanges.ending.is_some(),
-        };
-        let around = Around {
-            now: Instant::now(),
-            outputs: &self.outputs,
-            skills: self.shelf.fresh(),
-            able: self.runtimes.user.able(),
-        };
-        for action in prompt.on(PromptEvent::Compose(&surroundings), &around) {
-            self.do_for_prompt(action);
-        }
     }
 
     /// Does one thing a turn wants; the result of a tool that had it at once.

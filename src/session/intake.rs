@@ -11,10 +11,12 @@ use crate::input::{Input, classify, prompt_source, shell_cell};
 use crate::markdown::Background;
 use crate::runtime::Execute;
 use crate::session::Submission;
+use crate::session::attached::{self, Attached};
 use crate::session::cell::{CellRun, Whose};
 use crate::session::commands::{Deed, turns, undo};
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::session::floor::{Holder, UserCell, Work};
+use crate::session::handle::Command;
 use crate::session::loading;
 use crate::session::numbering::Numbering;
 use crate::session::prompt::Prompt;
@@ -113,6 +115,34 @@ impl Session {
                 self.begin_cell(code, submission, out);
             }
         }
+    }
+
+    /// Gives the floor to a prompt that took its number, and reads the conversation for it, after the skills.
+    pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
+        let (named, replaced) = (prompt.names_files(), prompt.replaced());
+        let ticket = self.floor.give(Holder::Prompt(Box::new(prompt)), out);
+        let (history, inbox) = (self.history.clone(), self.inbox.clone());
+        let skills = self.shelf.found();
+        let (cwd, places) = (self.cwd.clone(), self.setup.notebooks.clone());
+        tokio::spawn(async move {
+            let read = match named.is_empty() {
+                true => Ok(Attached::default()),
+                false => {
+                    tokio::task::spawn_blocking(move || attached::read(named, &cwd, &places)).await
+                }
+            };
+            skills.await;
+            let mut dialog = Box::new(history.dialog().await);
+            if let Some(replaced) = replaced {
+                dialog.hide(&replaced, true);
+            }
+            // A session that has ended wants nothing any more.
+            let _ = inbox.send(Command::RecordRead(
+                ticket,
+                dialog,
+                read.unwrap_or_default(),
+            ));
+        });
     }
 
     /// Numbers and records a cell, as far as that is wanted; it runs when it is in the record.

@@ -281,7 +281,7 @@ impl Session {
             Command::Models(answer) => answers(answer, model_names(self.exchanges.agent.get())),
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(ticket, dialog, attached) => {
-                self.on_prompt_of(ticket, PromptEvent::RecordRead(dialog, attached));
+                self.on_read(ticket, dialog, attached);
             }
             Command::SkillsFound(skills) => {
                 // The instructions end with the list, where a tool can load them.

@@ -80,7 +80,7 @@ fn a_wheel_is_built_installed_and_runs() {
     let before = cargo.parent().map(Path::to_owned);
     let path = before.into_iter().chain(std::env::split_paths(&own));
     maturin
-        .args(["build", "--profile", "dev", "--offline", "--out"])
+        .args(["build", "--profile", "dev", "--locked", "--out"])
         .arg(&wheels)
         .current_dir(HERE)
         .env("CARGO", &cargo)

@@ -18,7 +18,7 @@ pub(super) fn lacking(
     functions: &[ToolSpec],
     around: &Surroundings<'_>,
 ) -> Vec<(&'static str, String)> {
-    let (able, choices) = (around.able, around.choices);
+    let (able, choices) = (&around.able, around.choices);
     let name = &able.name;
     let mut lines: Vec<(&str, String)> = SETTINGS
         .iter()

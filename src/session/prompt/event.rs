@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use super::request::Surroundings;
 use super::turn::TurnAction;
 use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
 use crate::dialog::Dialog;
@@ -14,13 +13,11 @@ use crate::session::outputs::Outputs;
 use crate::session::tool_return::ToolReturn;
 
 /// What can happen to a prompt.
-pub(in crate::session) enum PromptEvent<'a> {
-    /// The conversation, as the record has it, and the files that the prompt names.
+pub(in crate::session) enum PromptEvent {
+    /// The conversation, as the record has it, without what the prompt replaces; and the files that the prompt names.
     RecordRead(Box<Dialog>, Attached),
     /// The runtime answered what was asked last.
     Answered(RuntimeAnswer),
-    /// What the request is made of beside the prompt; due after [`PromptAction::Gathered`].
-    Compose(&'a Surroundings<'a>),
     /// The agent has ended the turn that was stopped.
     AgentFree,
     /// The agent said something of this turn.
@@ -52,8 +49,6 @@ pub(in crate::session) enum PromptAction {
     AskRuntime(RuntimeRequest),
     /// Interrupt what the runtime does for it.
     InterruptRuntime,
-    /// Send [`PromptEvent::Compose`].
-    Gathered,
     /// Record that it is sent.
     Begin(PromptStart),
     /// Hand it to the agent.

@@ -47,16 +47,13 @@ impl Gathering {
     /// The conversation has been read: the tools are looked up, or it goes on when there are none.
     pub(super) fn on_record(
         self,
-        mut dialog: Box<Dialog>,
+        dialog: Box<Dialog>,
         asked: &mut Asked,
         around: &Around<'_>,
     ) -> Step {
         let Gathering::Reading = self else {
             return (Reached::Stage(self), Vec::new());
         };
-        if let Some(replaced) = &asked.replaces {
-            dialog.hide(replaced, true);
-        }
         around.outputs.keep_cells(&dialog);
         let offered = match Offered::of(&asked.referring(), &dialog) {
             Ok(offered) => offered,

@@ -57,11 +57,6 @@ pub(super) struct Prompt {
 enum State {
     /// What it needs is found out.
     Gathering(Gathering),
-    /// Everything for the request is there.
-    Gathered {
-        dialog: Box<Dialog>,
-        tools: Vec<ToolSpec>,
-    },
     /// It is in the record; the agent still finishes a turn that was stopped.
     HeldBack(Box<(TurnRequest, Sent)>),
     /// The agent is at it.
@@ -136,12 +131,9 @@ impl Prompt {
         self.asks
     }
 
-    /// The conversation, when everything for the request is there.
-    pub(super) fn gathered(&self) -> Option<&Dialog> {
-        match &self.state {
-            State::Gathered { dialog, .. } => Some(dialog),
-            _ => None,
-        }
+    /// These In numbers leave the conversation for it.
+    pub(super) fn replaced(&self) -> Option<RangeInclusive<u32>> {
+        self.asked.replaces.clone()
     }
 
     /// The files it names.
@@ -162,21 +154,25 @@ impl Prompt {
         }
     }
 
-    /// Takes an event; says what is to be done, in order. What it does not wait for, it ignores.
-    pub(super) fn on(&mut self, event: PromptEvent<'_>, around: &Around<'_>) -> Vec<PromptAction> {
+    /// Takes an event; says what is to be done, in order. What it does not wait for, it ignores. It asks for the
+    /// surroundings when the request is built.
+    pub(super) fn on<'a>(
+        &mut self,
+        event: PromptEvent,
+        around: &Around<'_>,
+        surroundings: impl FnOnce() -> Surroundings<'a>,
+    ) -> Vec<PromptAction> {
         match (std::mem::replace(&mut self.state, State::Settled), event) {
             (State::Gathering(stage), PromptEvent::RecordRead(dialog, attached)) => {
                 let said = self.asked.attach(attached, around.outputs).into_iter();
                 let said = said.map(|it| PromptAction::Show(SessionEvent::Notice(it)));
                 let (reached, actions) = stage.on_record(dialog, &mut self.asked, around);
-                self.has_come((reached, said.chain(actions).collect()))
+                let come = (reached, said.chain(actions).collect());
+                self.has_come(come, around, surroundings)
             }
             (State::Gathering(stage), PromptEvent::Answered(answer)) => {
                 let come = stage.on_answer(answer, &mut self.asked, around);
-                self.has_come(come)
-            }
-            (State::Gathered { dialog, tools }, PromptEvent::Compose(surroundings)) => {
-                self.compose(*dialog, tools, surroundings, around)
+                self.has_come(come, around, surroundings)
             }
             (State::HeldBack(ready), PromptEvent::AgentFree) => {
                 let (request, sent) = *ready;
@@ -217,15 +213,16 @@ impl Prompt {
     }
 
     /// How far it is with what it needs.
-    fn has_come(
+    fn has_come<'a>(
         &mut self,
         (reached, mut actions): (Reached, Vec<PromptAction>),
+        around: &Around<'_>,
+        surroundings: impl FnOnce() -> Surroundings<'a>,
     ) -> Vec<PromptAction> {
         match reached {
             Reached::Stage(stage) => self.state = State::Gathering(stage),
             Reached::All { dialog, tools } => {
-                self.state = State::Gathered { dialog, tools };
-                actions.push(PromptAction::Gathered);
+                actions.extend(self.compose(&dialog, tools, &surroundings(), around));
             }
             Reached::Refused(line) => actions.extend(self.refuse(line)),
         }
@@ -235,20 +232,20 @@ impl Prompt {
     /// Builds the request: it is told, held back, or handed to the agent.
     fn compose(
         &mut self,
-        dialog: Dialog,
+        dialog: &Dialog,
         tools: Vec<ToolSpec>,
         surroundings: &Surroundings<'_>,
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
-        let able = surroundings.able;
+        let able = &surroundings.able;
         if self.asked.schema.is_some() && !able.structured {
             return self.fail(able::no_schema(able), around);
         }
-        let lacking = able::lacking(&self.asked, &dialog, &tools, surroundings);
+        let lacking = able::lacking(&self.asked, dialog, &tools, surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
-        let (mut request, sent) = request::compose(&mut self.asked, &dialog, tools, surroundings);
+        let (mut request, sent) = request::compose(&mut self.asked, dialog, tools, surroundings);
         if let Some(preview) = &self.asked.preview {
-            let told = preview.tell(&request, able.beside_tools, &dialog, surroundings.thread);
+            let told = preview.tell(&request, able.beside_tools, dialog, surroundings.thread);
             return vec![PromptAction::Show(told), PromptAction::Leave];
         }
         able::place_instructions(&mut request, able, sent.commanded);
@@ -256,10 +253,8 @@ impl Prompt {
         if !lacking.is_empty() {
             actions.push(PromptAction::Lacking(lacking));
         }
-        actions.push(PromptAction::Begin(request::start(
-            &mut self.asked,
-            &dialog,
-        )));
+        let start = request::start(&mut self.asked, dialog);
+        actions.push(PromptAction::Begin(start));
         if surroundings.agent_is_busy {
             self.state = State::HeldBack(Box::new((request, sent)));
         } else {
@@ -323,9 +318,7 @@ impl Prompt {
                 actions.push(PromptAction::InterruptRuntime);
                 actions.extend(self.give_back());
             }
-            State::Gathering(_) | State::Gathered { .. } => {
-                actions.extend(self.give_back());
-            }
+            State::Gathering(_) => actions.extend(self.give_back()),
         }
         actions.push(self.ended(TurnOutcome::Interrupted, None, around));
         actions.push(PromptAction::Leave);

@@ -15,13 +15,13 @@ use crate::session::toolbox::is_built_in;
 
 /// What building a request needs beside the prompt and the conversation.
 pub(in crate::session) struct Surroundings<'a> {
-    pub instructions: &'a str,
+    pub instructions: String,
     pub choices: &'a Choices,
     pub cwd: PathBuf,
     /// The agent's thread, as far as it is known.
     pub thread: Option<&'a RecordedThread>,
     /// What the agent can.
-    pub able: &'a AgentCapabilities,
+    pub able: AgentCapabilities,
     /// The agent's own commands.
     pub commands: &'a [Offering],
     /// Our tools that the turn is offered.
@@ -81,7 +81,7 @@ pub(super) fn compose(
     offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
     let mut settings = around.choices.turn_settings(&around.cwd);
     settings.mcp_servers.extend(around.own_server.cloned());
-    let mut digest = ThreadDigest::new(settings.model.as_deref(), around.instructions, &offered);
+    let mut digest = ThreadDigest::new(settings.model.as_deref(), &around.instructions, &offered);
     digest.served(&settings.mcp_servers);
     if !settings.shell {
         digest.without_shell();
@@ -126,7 +126,7 @@ pub(super) fn compose(
         digest,
     };
     let request = TurnRequest {
-        instructions: around.instructions.to_owned(),
+        instructions: around.instructions.clone(),
         history,
         input,
         tools: offered,

@@ -16,11 +16,10 @@ const TURN: TurnId = TurnId(1);
 /// Events of a table, in short.
 enum On {
     Record,
+    RecordWhileBusy,
     Tools(Vec<ToolLookup>),
     Values,
     Lost,
-    Compose,
-    ComposeWhileBusy,
     Free,
     Text(&'static str),
     Call,
@@ -55,7 +54,6 @@ fn word(action: &PromptAction) -> String {
         PromptAction::AskRuntime(_) => "evaluate".into(),
         PromptAction::InterruptRuntime => "interrupt runtime".into(),
         PromptAction::Lacking(lines) => format!("lacks {}", lines.len()),
-        PromptAction::Gathered => "gathered".into(),
         PromptAction::Begin(start) => format!("begin {}", start.prompt),
         PromptAction::Start(request) => format!("start {}", request.tools.len()),
         PromptAction::Turn(TurnAction::Show(AnswerEvent::Text { delta, .. })) => delta.clone(),
@@ -85,25 +83,25 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         skills: &[],
         able: &runtime,
     };
-    let able = AgentCapabilities::full("test");
-    let mut surroundings = Surroundings {
-        instructions: "be brief",
-        choices: &choices,
-        cwd: "/".into(),
-        thread: None,
-        able: &able,
-        commands: &[],
-        tools: Vec::new(),
-        own_server: None,
-        no_interpreter: false,
-        agent_is_busy: false,
-    };
     let mut words = Vec::new();
     for event in events {
-        surroundings.agent_is_busy = matches!(event, On::ComposeWhileBusy);
+        let surroundings = Surroundings {
+            instructions: "be brief".into(),
+            choices: &choices,
+            cwd: "/".into(),
+            thread: None,
+            able: AgentCapabilities::full("test"),
+            commands: &[],
+            tools: Vec::new(),
+            own_server: None,
+            no_interpreter: false,
+            agent_is_busy: matches!(event, On::RecordWhileBusy),
+        };
         let agent = |event| PromptEvent::Agent(event);
         let event = match event {
-            On::Record => PromptEvent::RecordRead(Box::default(), Attached::default()),
+            On::Record | On::RecordWhileBusy => {
+                PromptEvent::RecordRead(Box::default(), Attached::default())
+            }
             On::Tools(found) => PromptEvent::Answered(RuntimeAnswer::Tools(found)),
             On::Values => PromptEvent::Answered(RuntimeAnswer::Evaluated {
                 variables: vec![Variable::Undefined {
@@ -115,7 +113,6 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
             On::Lost => {
                 PromptEvent::Answered(RuntimeAnswer::Failed("the interpreter is gone".into()))
             }
-            On::Compose | On::ComposeWhileBusy => PromptEvent::Compose(&surroundings),
             On::Free => PromptEvent::AgentFree,
             On::Text(delta) => agent(AgentEvent::Text {
                 turn: TURN,
@@ -147,7 +144,8 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
             On::Away => PromptEvent::ToolsAway,
             On::Interrupt => PromptEvent::Interrupted,
         };
-        words.extend(prompt.on(event, &around).iter().map(word));
+        let done = prompt.on(event, &around, || surroundings);
+        words.extend(done.iter().map(word));
     }
     words
 }
@@ -164,9 +162,8 @@ fn check(text: &str, events: Vec<On>, expected: &[&str]) {
 fn an_answered_prompt() {
     check(
         "hi",
-        vec![On::Record, On::Compose, On::Text("yes"), On::Done, On::Away],
+        vec![On::Record, On::Text("yes"), On::Done, On::Away],
         &[
-            "gathered",
             "begin hi",
             "start 0",
             "yes",
@@ -182,17 +179,11 @@ fn an_answered_prompt() {
 fn tools_are_looked_up_then_values_evaluated_then_it_is_sent() {
     check(
         "use &`f` on $`x`",
-        vec![
-            On::Record,
-            On::Tools(vec![found("f")]),
-            On::Values,
-            On::Compose,
-        ],
+        vec![On::Record, On::Tools(vec![found("f")]), On::Values],
         &[
             "look up f",
             "evaluate",
             "not defined in the interpreter: x",
-            "gathered",
             "begin use &`f` on $`x`",
             "start 1",
         ],
@@ -204,7 +195,7 @@ fn a_refused_prompt_is_neither_sent_nor_recorded_and_runs_nothing() {
     let missing = On::Tools(vec![ToolLookup::Missing("f".into())]);
     check(
         "&`f` !`rm x`",
-        vec![On::Record, missing, On::Values, On::Compose],
+        vec![On::Record, missing, On::Values],
         &[
             "look up f",
             "NameError: Missing tool(s) in user_ns: f",
@@ -248,27 +239,19 @@ fn ctrl_c_at_each_place() {
     // Held back, it is in the record already.
     check(
         "hi",
-        vec![On::Record, On::ComposeWhileBusy, On::Interrupt, On::Free],
-        &[
-            "gathered",
-            "begin hi",
-            "finish nothing",
-            "interrupted",
-            "leave",
-        ],
+        vec![On::RecordWhileBusy, On::Interrupt, On::Free],
+        &["begin hi", "finish nothing", "interrupted", "leave"],
     );
     check(
         "hi",
         vec![
             On::Record,
-            On::Compose,
             On::Text("ye"),
             On::Interrupt,
             On::Done,
             On::Away,
         ],
         &[
-            "gathered",
             "begin hi",
             "start 0",
             "ye",
@@ -285,7 +268,6 @@ fn ctrl_c_at_each_place() {
 fn a_stopped_turn_whose_code_runs_on_waits_for_it_and_hears_ctrl_c_again() {
     let events = vec![
         On::Record,
-        On::Compose,
         On::Call,
         On::Interrupt,
         On::Interrupt,
@@ -295,7 +277,7 @@ fn a_stopped_turn_whose_code_runs_on_waits_for_it_and_hears_ctrl_c_again() {
     ];
     let words = play(prompt("hi"), events);
     assert_eq!(
-        &words[3..],
+        &words[2..],
         [
             "show",
             "call",
@@ -315,15 +297,13 @@ fn a_prompt_waits_for_the_end_of_the_stopped_turn() {
     check(
         "hi",
         vec![
-            On::Record,
-            On::ComposeWhileBusy,
+            On::RecordWhileBusy,
             On::Text("late"),
             On::Free,
             On::Broken,
             On::Away,
         ],
         &[
-            "gathered",
             "begin hi",
             "start 0",
             "put away",
@@ -339,15 +319,8 @@ fn a_prompt_waits_for_the_end_of_the_stopped_turn() {
 fn what_a_prompt_does_not_wait_for_it_ignores() {
     check(
         "hi",
-        vec![
-            On::Values,
-            On::Free,
-            On::Text("x"),
-            On::Away,
-            On::Returned,
-            On::Compose,
-        ],
+        vec![On::Values, On::Free, On::Text("x"), On::Away, On::Returned],
         &[],
     );
-    check("hi", vec![On::Record, On::Record], &["gathered"]);
+    check("hi", vec![On::Record, On::Record], &["begin hi", "start 0"]);
 }
