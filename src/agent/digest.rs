@@ -4,6 +4,8 @@
 //! turn. (The model counts: agents rewrite the history when it changes in mid-thread.) The conversation is added piece
 //! by piece, so that nobody keeps a copy of it, pictures and all, only to name what comes after it.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 
 use super::settings::McpServer;
@@ -62,7 +64,7 @@ impl ThreadDigest {
 
     /// Adds what the user sends; [`ThreadDigest::answered`] follows, so that neither text nor pictures need be kept for
     /// it.
-    pub fn asked(&mut self, user: &str, images: &[String]) {
+    pub fn asked(&mut self, user: &str, images: &[Arc<str>]) {
         self.turns.add(user);
         self.turns.add(&images.len().to_string());
         images.iter().for_each(|image| self.turns.add(image));

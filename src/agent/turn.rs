@@ -1,6 +1,7 @@
 //! What a turn is started with, and what the session answers in the middle of it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -41,7 +42,7 @@ pub struct Exchange {
     /// The stored answer; never empty.
     pub assistant: String,
     /// Pictures that went with `user`, as `data:` URLs.
-    pub images: Vec<String>,
+    pub images: Vec<Arc<str>>,
 }
 
 /// A function the agent may call.

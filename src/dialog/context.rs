@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use super::entry::{CellEntry, Expansion, PastExchange, PromptEntry, ShellEntry};
 use crate::input::{is_ours, note_value};
@@ -78,7 +79,7 @@ impl Dialog {
     }
 
     /// The pictures that go with the next prompt: those it refers to, then those of its context.
-    pub fn next_pictures(&self, expansion: &Expansion) -> Vec<String> {
+    pub fn next_pictures(&self, expansion: &Expansion) -> Vec<Arc<str>> {
         pictures(expansion, &self.next_cells())
     }
 
@@ -106,7 +107,7 @@ impl Dialog {
     }
 }
 
-fn pictures(expansion: &Expansion, cells: &[&CellEntry]) -> Vec<String> {
+fn pictures(expansion: &Expansion, cells: &[&CellEntry]) -> Vec<Arc<str>> {
     let shown = cells.iter().flat_map(|cell| &cell.images);
     expansion.images.iter().chain(shown).cloned().collect()
 }

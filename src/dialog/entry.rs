@@ -2,6 +2,8 @@
 //!
 //! Values as the record has them; what is hidden or lies before the reset is still there, marked.
 
+use std::sync::Arc;
+
 /// A recorded cell and what it showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CellEntry {
@@ -14,7 +16,7 @@ pub struct CellEntry {
     /// It is a command of the persistent shell, and no cell.
     pub shell: Option<ShellEntry>,
     /// Pictures it showed, as `data:` URLs, those that can be sent.
-    pub images: Vec<String>,
+    pub images: Vec<Arc<str>>,
     /// It raised, or its interpreter died.
     pub failed: bool,
     /// Taken out of the conversation by the user.
@@ -40,7 +42,7 @@ pub struct Expansion {
     /// `<warnings>`, `<variable>`s, `<shell>`s; markup already.
     pub xml: String,
     /// Pictures among the values, as `data:` URLs.
-    pub images: Vec<String>,
+    pub images: Vec<Arc<str>>,
 }
 
 /// A recorded prompt and its answer.
@@ -72,5 +74,5 @@ pub struct PastExchange {
     /// The stored answer; never empty.
     pub assistant: String,
     /// Pictures that went with `user`, as `data:` URLs: those referred to, then those of the context.
-    pub images: Vec<String>,
+    pub images: Vec<Arc<str>>,
 }

@@ -166,9 +166,9 @@ pub(super) fn attach(dialog: &mut Dialog, pictures: Vec<(u32, String)>) {
         .collect();
     for (line, url) in pictures {
         if let Some(at) = prompts.get(&line) {
-            dialog.prompts[*at].expansion.images.push(url);
+            dialog.prompts[*at].expansion.images.push(url.into());
         } else if let Ok(at) = dialog.cells.binary_search_by_key(&line, |cell| cell.line) {
-            dialog.cells[at].images.push(url);
+            dialog.cells[at].images.push(url.into());
         }
     }
 }

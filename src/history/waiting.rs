@@ -128,7 +128,7 @@ fn size(write: &Write) -> usize {
                     .sum::<usize>()
         }
         Write::BeginTurn { start, .. } => {
-            let images = start.expansion.images.iter().map(String::len);
+            let images = start.expansion.images.iter().map(|url| url.len());
             start.prompt.len() + start.expansion.xml.len() + images.sum::<usize>()
         }
         Write::Stream { text, .. } => text.len(),

@@ -65,7 +65,7 @@ fn check(sql: &str) {
     );
     assert_eq!(
         dialog.exchanges()[0].images,
-        ["data:image/png;base64,iVBORw0KGgoAAAANSUhE"]
+        ["data:image/png;base64,iVBORw0KGgoAAAANSUhE".into()]
     );
     assert_eq!(end(history, reports), [] as [&str; 0]);
     let copies: Vec<_> = fs::read_dir(path.parent().unwrap())

@@ -178,6 +178,7 @@ fn what_was_sent_with_a_prompt_is_sent_again() {
             "data:image/png;base64,iVBORw0KGgoAAAANSUhEAAAA",
             "data:image/png;base64,iVBORw0KGgoAAAANSUhEBBBB",
         ]
+        .map(Into::into)
     );
     assert_eq!(end(history, reports), [] as [&str; 0]);
     let (history, reports) = start(&path, Some(1));

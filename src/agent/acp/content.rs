@@ -74,7 +74,8 @@ fn before(request: &TurnRequest) -> Vec<InputPart> {
         if !exchange.images.is_empty() {
             let lead = format!("[images of turn {turn} of the conversation:]");
             parts.push(InputPart::Text(lead));
-            parts.extend(exchange.images.iter().cloned().map(InputPart::Image));
+            let images = exchange.images.iter().map(|url| url.to_string());
+            parts.extend(images.map(InputPart::Image));
         }
     }
     parts

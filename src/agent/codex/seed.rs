@@ -35,8 +35,7 @@ fn pictures(exchange: &Exchange) -> Vec<InputPart> {
         exchange
             .images
             .iter()
-            .cloned()
-            .map(InputPart::Image)
+            .map(|url| InputPart::Image(url.to_string()))
             .collect(),
     )
 }

@@ -117,18 +117,24 @@ fn what_was_referred_to_belongs_to_its_exchange() {
         "<shell cmd=\"date\">Sunday</shell><context><code>x = 1</code></context>\n\
          <user-request>second prompt</user-request>"
     );
-    assert_eq!(second.images, ["data:a", "data:b"]);
+    assert_eq!(second.images, ["data:a", "data:b"].map(Arc::from));
     assert!(dialog.exchanges()[0].images.is_empty());
     let own = Expansion {
         images: vec!["data:d".into()],
         ..Expansion::default()
     };
-    assert_eq!(dialog.next_pictures(&own), ["data:d", "data:c"]);
+    assert_eq!(
+        dialog.next_pictures(&own),
+        ["data:d", "data:c"].map(Arc::from)
+    );
     // A hidden cell takes its picture along; a hidden exchange leaves those of its cells, and takes its own.
     dialog.hide(&(5..=5), true);
-    assert_eq!(dialog.next_pictures(&own), ["data:d"]);
+    assert_eq!(dialog.next_pictures(&own), ["data:d"].map(Arc::from));
     dialog.hide(&(4..=4), true);
-    assert_eq!(dialog.next_pictures(&own), ["data:d", "data:b"]);
+    assert_eq!(
+        dialog.next_pictures(&own),
+        ["data:d", "data:b"].map(Arc::from)
+    );
     assert_eq!(dialog.last_exchange().map(|prompt| prompt.line), Some(2));
     dialog.hide(&(1..=9), true);
     assert_eq!(

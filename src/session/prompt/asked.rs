@@ -60,7 +60,7 @@ impl Asked {
         for part in std::mem::take(&mut self.attached) {
             let text = match part.clone().without_file() {
                 InputPart::Image(url) => {
-                    images.push(url);
+                    images.push(url.into());
                     continue;
                 }
                 InputPart::Text(text) | InputPart::File { text, .. } => text,

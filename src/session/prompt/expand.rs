@@ -9,6 +9,7 @@
 //! to the model and to the user. Names are data: cut, escaped, never markup.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
@@ -168,7 +169,7 @@ impl Mentioned {
         }
         let expansion = Expansion {
             xml,
-            images: pictures.into_urls(),
+            images: pictures.into_urls().into_iter().map(Arc::from).collect(),
         };
         (expansion, notices)
     }

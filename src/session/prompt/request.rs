@@ -1,6 +1,7 @@
 //! The request a prompt becomes, and what has to be known of it when it has been answered.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::asked::Asked;
 use crate::agent::{
@@ -76,7 +77,7 @@ pub(super) fn compose(
     around: &Surroundings<'_>,
 ) -> (TurnRequest, Sent) {
     let sees = around.able.images;
-    let seen = |images: Vec<String>| if sees { images } else { Vec::new() };
+    let seen = |images: Vec<Arc<str>>| if sees { images } else { Vec::new() };
     let mut offered = around.tools.clone();
     offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
     let mut settings = around.choices.turn_settings(&around.cwd);
@@ -115,7 +116,8 @@ pub(super) fn compose(
             .filter(|rest| !rest.is_empty())
             .map(InputPart::Text),
     );
-    input.extend(images.into_iter().map(InputPart::Image));
+    let images = images.iter().map(|url| InputPart::Image(url.to_string()));
+    input.extend(images);
     let sent = Sent {
         tools: offered.iter().map(|tool| tool.name.clone()).collect(),
         logged: around

@@ -59,11 +59,10 @@ fn an_interrupt_of_a_cell_goes_to_the_runtime() {
     let closed = stage.session.close(Duration::from_secs(60));
     assert!(stage.calls.interrupts() >= 1);
     assert_eq!(closed.resumable, None);
-    // The session is gone, and so is the run.
-    assert!(matches!(
-        run.next_blocking(Some(Duration::from_secs(60))),
-        Next::Ended
-    ));
+    // The session is gone, and so is the run, whether or not the cell's end was told in time.
+    let last = std::iter::repeat_with(|| run.next_blocking(Some(Duration::from_secs(60))))
+        .find(|next| !matches!(next, Next::Event(_)));
+    assert!(matches!(last, Some(Next::Ended)));
     assert!(stage.run("late").is_empty());
     drop(stage.background);
 }

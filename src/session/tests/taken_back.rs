@@ -330,12 +330,12 @@ fn pictures_are_seen_and_seen_again() {
     let url = format!("data:image/png;base64,{PNG}");
     let requests = stage.agent.requests();
     assert_eq!(requests[0].input[1..], [InputPart::Image(url.clone())]);
-    assert_eq!(requests[1].history[0].images, std::slice::from_ref(&url));
+    assert_eq!(requests[1].history[0].images, [url.as_str().into()]);
     assert_eq!(requests[1].input.len(), 1);
     assert!(requests[1].thread.is_some());
     stage.run("%ipycodex hide 3");
     stage.run(".once more");
     let last = stage.agent.requests().pop().unwrap();
     assert_eq!(last.thread, None);
-    assert_eq!(last.history[0].images, [url]);
+    assert_eq!(last.history[0].images, [url.into()]);
 }

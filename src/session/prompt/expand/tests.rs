@@ -208,7 +208,7 @@ fn pictures_come_along_and_huge_values_are_cut() {
     };
     let (expansion, _) = expanded("$`x` !`cat y`", answer);
     assert_eq!(expansion.images.len(), 8);
-    assert_eq!(expansion.images[0], "data:image/png;base64,0");
+    assert_eq!(&*expansion.images[0], "data:image/png;base64,0");
     assert!(
         expansion
             .xml
