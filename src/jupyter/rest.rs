@@ -46,7 +46,7 @@ pub enum GatewayFault {
         why: String,
     },
     /// It is behind TLS, and nobody vouches for it.
-    #[error("the certificate of the gateway at {url} is not taken: {why}")]
+    #[error("the certificate of the gateway at {url} is not accepted: {why}")]
     Untrusted {
         /// Where.
         url: String,

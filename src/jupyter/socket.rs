@@ -186,7 +186,7 @@ impl Socket {
             match timeout(SILENT, self.stream.send(out)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => return Some(error.to_string()),
-                Err(_) => return Some("the gateway takes nothing any more".to_owned()),
+                Err(_) => return Some("the gateway has stopped reading".to_owned()),
             }
         }
     }

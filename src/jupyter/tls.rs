@@ -50,7 +50,7 @@ impl Trust {
 pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
-        Ok(found) if found.is_empty() => Err("it has no certificate in the form of PEM".to_owned()),
+        Ok(found) if found.is_empty() => Err("it holds no certificate in PEM form".to_owned()),
         Ok(found) => Ok(found),
         Err(error) => Err(error.to_string()),
     }
@@ -66,7 +66,7 @@ fn config(file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let system = rustls_native_certs::load_native_certs().certs;
     roots.add_parsable_certificates(system.into_iter().chain(own.iter().cloned()));
     if roots.is_empty() {
-        return Err("this system has no certificates of authorities".to_owned());
+        return Err("this system has no certificates of authorities that it trusts".to_owned());
     }
     let provider = Arc::new(default_provider());
     let wrong = |error: &dyn std::error::Error| error.to_string();
@@ -147,19 +147,22 @@ const CERTIFICATE: &str = "invalid peer certificate: ";
 pub(super) fn disbelief(fault: &str) -> Option<String> {
     let (_, why) = fault.split_once(CERTIFICATE)?;
     let known = [
-        ("UnknownIssuer", "nobody who is trusted here signed it"),
+        (
+            "UnknownIssuer",
+            "no authority that is trusted here signed it",
+        ),
         ("Expired", "it has expired"),
         ("certificate expired", "it has expired"),
         ("NotValidYet", "it is not valid yet"),
         ("certificate not valid yet", "it is not valid yet"),
-        ("NotValidForName", "it is that of another name"),
+        ("NotValidForName", "it is for another host name"),
         (
             "certificate not valid for name",
-            "it is that of another name",
+            "it is for another host name",
         ),
         (
             "CaUsedAsEndEntity",
-            "it signed itself, or is that of an authority, and is not one you named",
+            "it is self-signed, or an authority's own, and you have not named it",
         ),
     ];
     let found = known.iter().find(|(word, _)| why.contains(word));
@@ -188,11 +191,11 @@ mod tests {
         for (fault, said) in [
             (
                 "io: invalid peer certificate: UnknownIssuer",
-                Some("nobody who is trusted here signed it"),
+                Some("no authority that is trusted here signed it"),
             ),
             (
                 "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))",
-                Some("it signed itself, or is that of an authority, and is not one you named"),
+                Some("it is self-signed, or an authority's own, and you have not named it"),
             ),
             ("invalid peer certificate: BadEncoding", Some("BadEncoding")),
             ("Connection refused (os error 111)", None),

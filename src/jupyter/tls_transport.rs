@@ -66,7 +66,7 @@ impl<In: Transport> Connector<In> for Secured {
 /// The name a certificate has to have for this host of an address.
 pub(super) fn name_of(host: &str) -> Result<ServerName<'static>, String> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    ServerName::try_from(bare.to_owned()).map_err(|_| format!("`{bare}` is no name of a host"))
+    ServerName::try_from(bare.to_owned()).map_err(|_| format!("`{bare}` is not a host name"))
 }
 
 struct Tls {

@@ -63,7 +63,7 @@ pub fn install(
     let folder = place.folder(kind);
     if folder.join("kernel.json").exists() && ours(&folder).is_none() {
         let what = format!("`{}` starts another program", folder.display());
-        return Err(Report::failure(what).hint("take it away, or install with another `--prefix`"));
+        return Err(Report::failure(what).hint("move it away, or install with another `--prefix`"));
     }
     let failed = |error: std::io::Error| {
         let report = Report::failure(format!("cannot write `{}`", folder.display()));

@@ -233,7 +233,7 @@ impl Guest {
         if self.open.contains_key(id) {
             return Err(wire::error(
                 -32600,
-                "a request of this id is open already: give each its own",
+                "a request with this id is still open: give each request its own",
             ));
         }
         self.open.insert(id.clone(), Open::default());
@@ -370,7 +370,7 @@ impl Guest {
     /// It wants to hear of changes under the id of this request, which stays open.
     fn subscribe(&mut self, id: RpcId, params: &Value) -> Result<(), RpcError> {
         if self.subscriptions.len() >= OPEN {
-            return Err(wire::error(-32000, "these are too many subscriptions"));
+            return Err(wire::error(-32000, "too many subscriptions"));
         }
         let tools = params["notifications"]["toolsListChanged"] == true;
         let honoured = match tools {

@@ -63,7 +63,7 @@ impl Envelope {
         if revision != CURRENT {
             return Err(RpcError {
                 code: -32022,
-                message: format!("revision {revision} is not spoken here"),
+                message: format!("revision {revision} is not supported"),
                 data: json!({"supported": revisions(), "requested": revision}),
             });
         }

@@ -34,7 +34,7 @@ fn what_is_wrong_with_the_greeting_or_the_session_is_said() {
         ("silent", "`fake` did not answer `initialize` within 1 s"),
         (
             "another version",
-            "`fake` speaks version 2 of the Agent Client Protocol; here it is version 1",
+            "`fake` speaks version 2 of the Agent Client Protocol; ipycodex speaks version 1",
         ),
         (
             "nonsense session",

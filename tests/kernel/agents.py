@@ -356,7 +356,7 @@ def bare():
         # What is gone with the agent is said.
         k.run("die")
         told = k.run("hello")
-        assert told.text() == "hello \n" and "does not know what went before" in told.text("stderr"), told.messages
+        assert told.text() == "hello \n" and "does not know what was said before" in told.text("stderr"), told.messages
 
 
 def floods():

@@ -38,7 +38,7 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
 /// It speaks another version of the protocol.
 pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
     let message = format!(
-        "`{name}` speaks {speaks} of the Agent Client Protocol; here it is version {VERSION}"
+        "`{name}` speaks {speaks} of the Agent Client Protocol; ipycodex speaks version {VERSION}"
     );
     failure(
         FailureKind::Refused,

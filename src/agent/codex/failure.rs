@@ -89,7 +89,7 @@ pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     failure(
         FailureKind::Refused,
         format!("the answer of `{name}` to `{method}` was not understood"),
-        &["is it a version that this program knows? `codex --version`"],
+        &["ipycodex may not know this version of Codex: see `codex --version`"],
     )
 }
 

@@ -131,7 +131,7 @@ fn managed(patient: &Patient<'_>) -> Finding {
         ManagedState::Ready => Finding::ok("setup", format!("{place} is there")),
         ManagedState::Broken => Finding::warning(
             "setup",
-            format!("{place} is not whole, and is not used"),
+            format!("{place} is incomplete, and is not used"),
             "`ipycodex setup` makes it anew, `ipycodex setup --undo` removes it",
         ),
         ManagedState::Foreign => Finding::warning(

@@ -87,7 +87,7 @@ fn clipboard(patient: &Patient<'_>) -> Finding {
         ),
         None => Finding::ok(
             "clipboard",
-            "by OSC 52, which terminals obey without an answer",
+            "by OSC 52; no terminal says whether it took the text",
         ),
     }
 }
@@ -99,7 +99,7 @@ fn notices(patient: &Patient<'_>) -> Finding {
         _ if after == 0 => Finding::ok("notices", "none: `notify_after` is 0"),
         Some("off") => Finding::warning(
             "notices",
-            "tmux does not tell whether you look at it: the end of a long run is not told",
+            "tmux does not say whether you are looking: you are not told when a long run ends",
             "`tmux set -g focus-events on`, and the same line in ~/.tmux.conf",
         ),
         _ => Finding::ok(

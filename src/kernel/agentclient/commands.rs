@@ -326,7 +326,7 @@ async fn sessions(desk: &mut Desk, page: &mut Page<'_>) -> Said {
 async fn log_in(desk: &mut Desk, method: Option<String>) -> Said {
     let agent = desk.conversation.agent(&desk.configured);
     let Login::Methods(methods) = agent.capabilities().login else {
-        return Ok("The agent has told of no way to log in.".to_owned());
+        return Ok("The agent offers no way to log in.".to_owned());
     };
     let Some(wanted) = method else {
         let lines = methods.iter().map(|it| match &it.program {

@@ -225,9 +225,9 @@ fn server(text: &str) -> Result<McpServer, String> {
         match word.as_str() {
             "-e" | "--env" => {
                 let told = all.next().as_deref().and_then(assigned);
-                variables.push(told.ok_or_else(|| {
-                    format!("Behind -e a variable is expected, as K=V\n{}", wrong())
-                })?);
+                variables.push(
+                    told.ok_or_else(|| format!("-e expects a variable as K=V\n{}", wrong()))?,
+                );
             }
             "--" => {
                 command = all.next();

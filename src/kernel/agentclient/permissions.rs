@@ -123,7 +123,7 @@ fn yes(question: &AgentQuestion, what: &str) -> (QuestionAnswer, String) {
         }
         None => (
             QuestionAnswer::Declined,
-            format!("Denied (there is nothing to choose): {what}"),
+            format!("Denied (the agent offered no options): {what}"),
         ),
     }
 }

@@ -64,7 +64,7 @@ pub(super) async fn prompt(
         && id != session.id
     {
         session.id = id;
-        let what = "the agent goes on in a new session: it does not know what went before";
+        let what = "the agent goes on in a new session: it does not know what was said before";
         page.say("⚠️", what).await;
     }
     Ok(())
@@ -78,7 +78,8 @@ pub(super) async fn ready(desk: &mut Desk, page: &mut Page<'_>) -> Result<(), Cu
     if let Some(id) = desk.conversation.id().map(str::to_owned) {
         match open(desk, page, Some(id)).await {
             Err(Cut::Failed(failure)) if failure.kind == FailureKind::Refused => {
-                let what = "the agent does not have the session any more: it does not know what went before";
+                let what =
+                    "the agent no longer has the session: it does not know what was said before";
                 page.say("⚠️", what).await;
             }
             other => return other,
@@ -187,7 +188,7 @@ async fn follow(
             AgentEvent::Withdrawn { id, .. } => {
                 waiting.retain(|question| question.id != id);
                 if open.take_if(|open| open.question.id == id).is_some() {
-                    page.say("🔐", "the agent does not wait for the answer any more")
+                    page.say("🔐", "the agent no longer waits for the answer")
                         .await;
                     open = ask_next(desk, page, &mut waiting).await;
                 }

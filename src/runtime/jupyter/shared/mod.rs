@@ -174,6 +174,8 @@ fn start_keeper(plan: &SharedPlan, python: &Path, room: &Room) -> Result<(), Sta
                 .spawn(wait);
             Ok(())
         }
-        _ => Err(failed("its keeper ended without a word".to_owned())),
+        _ => Err(failed(
+            "the process that was to keep it ended without saying why".to_owned(),
+        )),
     }
 }
