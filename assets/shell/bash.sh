@@ -37,8 +37,9 @@ __ipycodex_go() {
   IFS= \builtin read -r -d '' -u 198 __ipycodex_command || \builtin exit
   [[ -z $place || $place -ef . ]] || \builtin cd -- "$place"
   \builtin history -s -- "$__ipycodex_command"
-  # What follows a document in the text would be part of it.
-  [[ $__ipycodex_command == *'<<'* ]] || __ipycodex_command+=$'\n__ipycodex_after "$_"'
+  # What follows a document without an end would be part of it: bash warns of one that it only reads.
+  [[ $__ipycodex_command == *'<<'* && -n $(BASH_ENV= "$BASH" -n -c "$__ipycodex_command" 2>&1) ]] ||
+    __ipycodex_command+=$'\n\n__ipycodex_after "$_"'
   \builtin return "$__ipycodex_status"
 }
 # Commands are in the record of the session; the file of the user's own shells stays theirs.

@@ -74,23 +74,30 @@ __ipycodex_go() {
   PS1=
   return $__ipycodex_status
 }
-# `eval` would be the first job, and the command's the second: a command of one line is read as if it had been typed.
+# `eval` would be the first job, and the command's the second: a command is read as if it had been typed.
 __ipycodex_as_typed() {
-  setopt local_options extended_glob
-  local tail='; '
+  local text=$__ipycodex_command$'\n\n__ipycodex_hook "$_"'
   aliases[__ipycodex_run]='builtin eval "$__ipycodex_command"; __ipycodex_hook "$_"'
-  [[ $__ipycodex_command == *($'\n'|'#'|'<<')* ]] && return
-  # What ends in one of these needs no other end.
-  [[ $__ipycodex_command == *(\;|[^\&\|]\&)[[:space:]]# ]] && tail=' '
-  tail+='__ipycodex_hook "$_"'
+  # Where it is not whole, the shell would go on to read it from the terminal; a document without an end takes the rest.
+  __ipycodex_parses "$text" && __ipycodex_parses $'{\n'$__ipycodex_command$'\n\n}' || return
+  # Comments are comments, as they are for `eval`: this option lasts until the line has been read.
+  if [[ $text == *'#'* && ! -o interactive_comments ]]; then
+    [[ -o local_options ]] && return
+    setopt interactive_comments
+    __ipycodex_comments=1
+  fi
+  aliases[__ipycodex_run]=$text
+}
+__ipycodex_parses() {
   unset 'functions[__ipycodex_whole]'
-  # Where it is not whole, the shell would go on to read it from the terminal.
-  { functions[__ipycodex_whole]=$__ipycodex_command$tail } 2>/dev/null
-  (( $+functions[__ipycodex_whole] )) && aliases[__ipycodex_run]=$__ipycodex_command$tail
+  { functions[__ipycodex_whole]=$1 } 2>/dev/null
+  (( $+functions[__ipycodex_whole] ))
 }
 # The line has been read: who lists aliases finds their own.
 __ipycodex_read() {
   unset 'aliases[__ipycodex_run]'
+  ((__ipycodex_comments)) && unsetopt interactive_comments
+  __ipycodex_comments=0
 }
 __ipycodex_between() {
   precmd_functions=("${__ipycodex_precmds[@]}") preexec_functions=(__ipycodex_read "${__ipycodex_preexecs[@]}")
@@ -100,6 +107,6 @@ __ipycodex_between() {
 }
 # Commands are in the record of the session; the file of the user's own shells stays theirs.
 unset HISTFILE
-__ipycodex_status=0
+__ipycodex_status=0 __ipycodex_comments=0
 typeset -ga precmd_functions
 __ipycodex_hook

@@ -310,7 +310,7 @@ fn a_line_is_what_it_is_at_the_shells_own_prompt(own: Own) {
     shell.shows("\nwas #refused");
     command(&shell, 5, "sleep 300 & ");
     command(&shell, 6, "sleep 301&");
-    command(&shell, 7, "jobs -p %1 %2 | grep -c .; kill %1 %2");
+    command(&shell, 7, "jobs -p %1 %2 | grep -c .; kill %1 %2; wait");
     shell.shows("\n2\n");
     command(&shell, 8, "ls nowhere || echo \"status $?\"");
     shell.shows("\nstatus 2");

@@ -14,6 +14,7 @@ with_both!(
     a_virtual_environment_is_active_until_it_is_left,
     programs_take_the_screen_and_give_it_back,
     a_shell_that_ends_at_once_is_named,
+    jobs_count_from_one_and_the_last_word_is_kept_in_commands_of_several_lines,
     the_model_sees_each_command_with_its_status_and_what_it_said,
 );
 
@@ -100,6 +101,46 @@ fn a_shell_that_ends_at_once_is_named(own: Own) {
     shell.pty.send(ALT_S);
     shell.cell(2, "6 * 7");
     shell.shows("Out[2]: 42");
+}
+
+fn jobs_count_from_one_and_the_last_word_is_kept_in_commands_of_several_lines(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
+    let mut number = 1;
+    let mut next = |text: &str| {
+        command(&shell, number, &format!("\x1b[200~{text}\x1b[201~"));
+        number += 1;
+    };
+    for (text, name) in [
+        ("sleep 300 &\rtrue two lines", "lines"),
+        ("sleep 300 & # it's\r# a comment\rtrue a comment", "comment"),
+        (
+            "cat <<END > /dev/null && sleep 300 &\rin it\rEND\rtrue a document",
+            "document",
+        ),
+        (
+            "for i in 1 2; do\r  (exit $i)\rdone; sleep 300 &\rtrue a loop",
+            "loop",
+        ),
+    ] {
+        next(text);
+        next("echo \"kept $_, $(jobs %1 | grep -c sleep) is first\"");
+        shell.shows(&format!("\nkept {name}, 1 is first"));
+        next("kill %1; wait");
+    }
+    // To us this document has an end, to the shell it has none: it ends with the text.
+    next("cat <<END\r\tEND");
+    next("echo 'a name #'; echo again # it's");
+    shell.shows("\na name #\nagain\n");
+    // A command that cannot be read says so, and none of it is run twice.
+    next("echo once >> times\r}\r{ echo twice >> times\r}");
+    next("grep -c . times || true");
+    shell.lacks("__ipycodex");
+    let rows = recorded(&shell);
+    assert!(rows[12].3.ends_with("END"), "{rows:?}");
+    assert!(
+        ["1", "grep: times: No such file or directory"].contains(&rows[15].3.as_str()),
+        "{rows:?}"
+    );
 }
 
 fn the_model_sees_each_command_with_its_status_and_what_it_said(own: Own) {
