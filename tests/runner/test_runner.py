@@ -137,6 +137,14 @@ class Both(Engine):
         host.run("import os; os.close(1); os.closerange(3, 65)")
         self.assertEqual(host.run("print('back')").output, "back\n")
 
+    def test_a_loop_whose_descriptors_were_closed_goes_on_with_its_tasks(self):
+        host = self.host()
+        code = "import asyncio, os\ntask = asyncio.ensure_future(asyncio.sleep(0.3, 'slept'))\nawait asyncio.sleep(0)"
+        host.run(code)
+        host.run("os.closerange(3, 65)\nmine = os.pipe()")  # the numbers are the cell's own now
+        self.assertEqual(host.run("await task").value, "'slept'")
+        self.assertEqual(host.run("os.write(mine[1], b'ab'), os.read(mine[0], 9)").value, "(2, b'ab')")
+
     def test_requests_beside_cells(self):
         host = self.host()
         host.run("import os\ndef f(a: int, b='x'):\n    'Adds.'\n    return [a, b]")

@@ -283,23 +283,9 @@ class Baggage:
         self.put_places()
         loop = sys.modules.get(__package__ + ".loop")
         if loop is not None and loop.own is not None and not loop.own.is_closed():
-            renew(loop.own)
+            loop.renew(loop.own)
         shell = getattr(sys.modules[__package__].engine, "shell", None)
         history = getattr(shell, "history_manager", None)
         if getattr(history, "save_thread", None) is not None:
             history.save_thread = type(history.save_thread)(history)
             history.save_thread.start()
-
-
-def renew(loop):
-    """The kernel's list of what the loop waits for is shared with the process it was copied from: it gets its own."""
-    old = loop._selector
-    loop._selector = type(old)()
-    for key in list(old.get_map().values()):
-        if key.fileobj is not loop._ssock and key.fd != loop._ssock.fileno():
-            loop._selector.register(key.fileobj, key.events, key.data)
-    old.close()
-    for end in (loop._ssock, loop._csock):
-        end.close()
-    loop._internal_fds -= 1
-    loop._make_self_pipe()

@@ -143,6 +143,8 @@ class Checkpoints:
         try:
             own.add_reader(requests.fd, readable)
             own.run_forever()
+        except OSError:
+            loop.mend(own)
         except BaseException as error:
             loop.complain(own, error)
         finally:

@@ -11,6 +11,7 @@ from .wire import MAIN, get_ident, interrupts
 
 own = None
 interrupted = []  # not empty: the running cell was cancelled by an interrupt
+lost = []  # what waited with descriptors that a cell has closed: closing it could close what has the number now
 
 
 def get():
@@ -30,6 +31,38 @@ def forget():
     asyncio._set_running_loop(None)
     own = asyncio.new_event_loop()
     make_current()
+
+
+def renew(loop):
+    """The kernel's list of what the loop waits for is shared with the process it was copied from: it gets its own."""
+    old, ends = replace(loop)
+    for each in (old,) + ends:
+        each.close()
+
+
+def mend(loop):
+    """A cell has closed what the loop waits with: it is made anew, and the tasks go on."""
+    global own
+    if isinstance(loop, asyncio.SelectorEventLoop):
+        lost.append(replace(loop))
+    else:
+        own = asyncio.new_event_loop()
+        make_current()
+
+
+def replace(loop):
+    """Gives a loop a selector and a way to be woken; returns those it had."""
+    old, ends = loop._selector, (loop._ssock, loop._csock)
+    loop._selector = type(old)()
+    for key in list(old.get_map().values()):
+        if key.fileobj is not ends[0] and key.fd != ends[0].fileno():
+            try:
+                loop._selector.register(key.fileobj, key.events, key.data)
+            except (OSError, ValueError):
+                pass  # closed, too
+    loop._internal_fds -= 1
+    loop._make_self_pipe()
+    return old, ends
 
 
 def make_current():
@@ -109,12 +142,11 @@ async def noting(coroutine, ends):
 def next_line(requests):
     """The next request line, letting background tasks run meanwhile; None at the end of the stream."""
     make_current()
-    loop = get()
     if requests.queue is not None:
-        return next_queued(requests, loop)
+        return next_queued(requests)
     with requests.lock:
         while not requests.lines:
-            ended = []
+            loop, ended = get(), []
 
             def readable():
                 if not requests.read_more():
@@ -125,6 +157,8 @@ def next_line(requests):
             try:
                 loop.add_reader(requests.fd, readable)
                 loop.run_forever()
+            except OSError:
+                mend(loop)
             except BaseException as error:
                 complain(loop, error)
             finally:
@@ -141,12 +175,15 @@ def complain(loop, error):
     loop.call_exception_handler({"message": "a background task failed", "exception": error})
 
 
-def next_queued(requests, loop):
-    requests.wake = lambda: loop.call_soon_threadsafe(loop.stop)
+def next_queued(requests):
+    requests.wake = lambda: get().call_soon_threadsafe(get().stop)
     try:
         while requests.queue.empty():
+            loop = get()
             try:
                 loop.run_forever()
+            except OSError:
+                mend(loop)
             except BaseException as error:
                 complain(loop, error)
     finally:
