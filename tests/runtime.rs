@@ -54,7 +54,12 @@ fn what_users_have_at_home_counts_with_ipython_8_and_9() {
 #[test]
 fn steps_and_copies_are_the_same_with_ipython_and_carry_arrays_and_tables() {
     if let Some(python) = peers::figures() {
-        for pattern in ["test_checkpoints.py", "test_branch.py", "test_trial.py"] {
+        for pattern in [
+            "test_checkpoints.py",
+            "test_branch.py",
+            "test_trial.py",
+            "test_kept.py",
+        ] {
             passes(runners_command(pattern, Some(&python)).args(["-k", "Ipython"]));
         }
     }

@@ -125,14 +125,22 @@ impl Cost {
             currency,
         })
     }
+
+    /// The amount.
+    pub fn amount(&self) -> f64 {
+        self.millionths as f64 / 1e6
+    }
+
+    /// Its code (ISO 4217).
+    pub fn currency(&self) -> &str {
+        std::str::from_utf8(&self.currency).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for Cost {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let amount = self.millionths as f64 / 1e6;
         let digits = if self.millionths < 100_000 { 4 } else { 2 };
-        let currency = std::str::from_utf8(&self.currency).unwrap_or_default();
-        write!(out, "{amount:.digits$} {currency}")
+        write!(out, "{:.digits$} {}", self.amount(), self.currency())
     }
 }
 

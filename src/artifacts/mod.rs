@@ -93,6 +93,20 @@ impl Artifacts {
         state.place.as_ref().map(|place| place.directory.clone())
     }
 
+    /// A file of this session's own for something else, beside the texts; its directory is made. `None`: the session
+    /// leaves no files. Blocks, for a moment.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn own_file(&self, name: &str) -> Result<Option<PathBuf>, FileError> {
+        let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(place) = self.state().place.clone() else {
+            return Ok(None);
+        };
+        self.make(&place)?;
+        Ok(Some(place.directory.join(name)))
+    }
+
     /// Keeps `text` under `id` (lower-case letters, digits and `-`), in place of an earlier one.
     pub fn keep(&self, id: &str, text: String) {
         debug_assert!(is_id(id), "{id}");
@@ -170,13 +184,7 @@ impl Artifacts {
                     _ => return Ok(()),
                 }
             };
-            if !place.cleared {
-                place.clear();
-                if let Some(place) = &mut self.state().place {
-                    place.cleared = true;
-                }
-            }
-            private_dir(&place.directory)?;
+            self.make(&place)?;
             write_whole(&place.file(&id), text.as_bytes(), FileMode::Private)?;
             let surplus = {
                 let mut state = self.state();
@@ -196,6 +204,17 @@ impl Artifacts {
                 let _ = std::fs::remove_file(place.file(&id));
             }
         }
+    }
+
+    /// The session's directory is there, and holds nothing of another session.
+    fn make(&self, place: &Place) -> Result<(), FileError> {
+        if !place.cleared {
+            place.clear();
+            if let Some(place) = &mut self.state().place {
+                place.cleared = true;
+            }
+        }
+        private_dir(&place.directory)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -274,7 +293,6 @@ fn listed(directory: &Path) -> Vec<Kept> {
     found.into_iter().map(|(_, kept)| kept).collect()
 }
 
-/// True for what is a file name as it stands.
 /// Where the texts of a session lie.
 fn directory_of(root: &Path, record: &Path, session: i64) -> PathBuf {
     let hash = Sha256::digest(record.as_os_str().as_encoded_bytes());
@@ -287,6 +305,7 @@ pub fn forget(root: &Path, record: &Path, session: i64) {
     let _ = std::fs::remove_dir_all(directory_of(root, record, session));
 }
 
+/// True for what is a file name as it stands.
 fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=80).contains(&id.len()) && id.bytes().all(fits)

@@ -1,4 +1,5 @@
-//! An answer as one JSON object: `status`, `answer`, `error`, `tools`, `input_tokens`, `output_tokens`, `seconds`.
+//! An answer as one JSON object: `status`, `answer`, `error`, `tools`, `input_tokens`, `output_tokens`,
+//! `cost` (of the conversation so far, where the agent tells prices), `seconds`.
 
 use serde_json::{Value, json};
 
@@ -66,6 +67,9 @@ impl Showing for Json {
                     "error": error,
                     "input_tokens": usage.map(|usage| usage.input),
                     "output_tokens": usage.map(|usage| usage.output),
+                    "cost": usage.and_then(|usage| usage.cost).map(|cost| {
+                        json!({"amount": cost.amount(), "currency": cost.currency()})
+                    }),
                     "seconds": took.as_secs_f64(),
                 }));
             }

@@ -41,6 +41,8 @@ pub struct Choices {
     pub kernel_mode: KernelMode,
     /// How many earlier states of the interpreter are kept.
     pub checkpoints: u32,
+    /// Variables are kept when the session ends, and offered when it is resumed.
+    pub keep_variables: bool,
     /// After how many seconds the end of a run that nobody looks at is told on the desktop; 0: never.
     pub notify_after: u32,
     /// How pictures are drawn.
@@ -84,6 +86,7 @@ impl Default for Choices {
             agent_tools: AgentTools::Both,
             kernel_mode: KernelMode::Session,
             checkpoints: 10,
+            keep_variables: false,
             notify_after: 10,
             images: Images::Auto,
             fit_plots: true,

@@ -40,7 +40,10 @@ impl Allowed {
 
     fn wanted(about: &About) -> Self {
         match about {
-            About::Cells(_) | About::ProjectFiles { .. } | About::StepBack { .. } => Allowed::Cells,
+            About::Cells(_)
+            | About::ProjectFiles { .. }
+            | About::StepBack { .. }
+            | About::Variables(_) => Allowed::Cells,
             About::Agent(_) => Allowed::Files,
             About::ProjectSkill { .. } | About::SkillCode { .. } => Allowed::Skills,
             About::Unprotected { .. } => Allowed::Unprotected,

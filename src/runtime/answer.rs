@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::checkpoints::{Checkpoints, Stepped};
+use super::variables::KeptVariables;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::text::offset::CodePoints;
@@ -60,6 +61,8 @@ pub enum RuntimeAnswer {
     Checkpoints(Checkpoints),
     /// To `Checkpoints` that ask for a step.
     Stepped(Box<Stepped>),
+    /// To `Variables`.
+    Variables(KeptVariables),
     /// Done, nothing to say.
     Done,
     /// The request could not be carried out.

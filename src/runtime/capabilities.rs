@@ -26,6 +26,8 @@ pub struct RuntimeCapabilities {
     pub snapshot: bool,
     /// Goes back to where it was before a cell.
     pub checkpoints: bool,
+    /// Keeps variables in a file, and brings them back.
+    pub keeps_variables: bool,
     /// Takes what users have done before their first cell.
     pub set_up: bool,
     /// Cells may ask for input.
@@ -66,6 +68,7 @@ impl RuntimeCapabilities {
             expressions: true,
             snapshot: true,
             checkpoints: true,
+            keeps_variables: true,
             set_up: true,
             input: true,
             terminal: true,
@@ -88,6 +91,7 @@ impl RuntimeCapabilities {
             expressions: false,
             snapshot: false,
             checkpoints: false,
+            keeps_variables: false,
             set_up: false,
             input: false,
             terminal: false,
@@ -136,6 +140,9 @@ impl RuntimeCapabilities {
                 self.checkpoints,
                 self.unable("keeps no checkpoints, so there is no way back"),
             ),
+            RuntimeRequest::Variables { .. } => {
+                (self.keeps_variables, self.unable("keeps no variables"))
+            }
             RuntimeRequest::Try { .. } => (self.checkpoints, self.unable("makes no dry runs")),
             RuntimeRequest::Execute(_)
             | RuntimeRequest::SetUp(_)

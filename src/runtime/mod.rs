@@ -32,6 +32,7 @@ mod request;
 pub mod scripted;
 mod shell;
 mod terminal;
+mod variables;
 
 pub use answer::{
     Completeness, Completion, LOOK, PARTS, RuntimeAnswer, SOURCE, Snapshot, ToolLookup, Variable,
@@ -46,6 +47,7 @@ pub use request::{
     BranchWish, CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace,
     RequestId, RuntimeRequest, SetUp, StartFile, Stdin, THIS_REQUEST, TrialCell,
 };
+pub use variables::{KeptVariable, KeptVariables, VariablesWish};
 
 use std::sync::Arc;
 

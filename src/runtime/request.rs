@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::call::CallReply;
 use super::checkpoints::CheckpointWish;
+use super::variables::VariablesWish;
 use crate::text::offset::CodePoints;
 
 /// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.
@@ -106,6 +107,14 @@ pub enum RuntimeRequest {
     SetVariables {
         /// Name and text of each; `None`: there shall be none of that name.
         values: Vec<(String, Option<String>)>,
+    },
+    /// Keeps the variables in a file, or brings them back. Answer:
+    /// [`Answer::Variables`](super::RuntimeAnswer::Variables).
+    Variables {
+        /// What is wanted.
+        wish: VariablesWish,
+        /// A file of the session's own, in a folder that is the user's alone.
+        file: PathBuf,
     },
     /// Steps between cells, back and forward. Answers: as [`CheckpointWish`] tells.
     Checkpoints(CheckpointWish),

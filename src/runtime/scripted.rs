@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    CellTerminal, Checkpoints, Completeness, Ending, Finish, Interrupter, RequestId, Runtime,
-    RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest, Snapshot,
-    Variable,
+    CellTerminal, Checkpoints, Completeness, Ending, Finish, Interrupter, KeptVariables, RequestId,
+    Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest,
+    Snapshot, Variable,
 };
 use crate::output::mime::MimeBundle;
 
@@ -157,6 +157,7 @@ impl Script {
             ),
             RuntimeRequest::Missing { .. } => RuntimeAnswer::Missing(Vec::new()),
             RuntimeRequest::Checkpoints(_) => RuntimeAnswer::Checkpoints(Checkpoints::default()),
+            RuntimeRequest::Variables { .. } => RuntimeAnswer::Variables(KeptVariables::default()),
             RuntimeRequest::Snapshot { .. }
             | RuntimeRequest::Try { .. }
             | RuntimeRequest::Branch(_) => {

@@ -4,9 +4,7 @@
 
 use std::time::Duration;
 
-use crate::runtime::RuntimeEvent;
 use crate::session::Closed;
-use crate::session::events::CellEvent;
 use crate::session::floor::FloorEvent;
 use crate::session::prompt::PromptEvent;
 use crate::session::task::Session;
@@ -30,28 +28,9 @@ impl Session {
         self.history.close();
         // What cannot be written now is lost with the memory it is in.
         let _ = self.outputs.write_waiting();
+        self.keep_variables_at_end().await;
         if let Some(id) = self.runtimes.user.shut_down() {
-            let gone = async {
-                loop {
-                    match self.runtimes.user.next().await {
-                        RuntimeEvent::Answered { id: answered, .. } if answered == id => return,
-                        RuntimeEvent::Died { .. } => return,
-                        RuntimeEvent::Output {
-                            stream,
-                            bytes,
-                            foreign,
-                            ..
-                        } => {
-                            self.background.send(CellEvent::Output {
-                                stream,
-                                bytes,
-                                foreign,
-                            });
-                        }
-                        _ => {}
-                    }
-                }
-            };
+            let gone = self.until_answered(id);
             // An interpreter that does not leave is ended when its handle is dropped.
             let in_time = tokio::time::timeout(LEAVE, gone).await;
             if in_time.is_ok() {

@@ -27,6 +27,7 @@ pub(super) enum Work {
     Replay(Replay),
     Load(Loading),
     SetUp,
+    BringBack,
     Call(OutsideCall),
 }
 

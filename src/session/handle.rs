@@ -97,6 +97,7 @@ pub(super) enum Command {
     Do(Vec<commands::Deed>, run::RunSender),
     Earlier(oneshot::Sender<Option<Earlier>>),
     LookForGone,
+    BringBack(run::RunSender),
     Sessions {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
@@ -155,6 +156,14 @@ impl SessionHandle {
     pub fn set_up(&self) -> Run {
         let (sender, run) = run::stream();
         let _ = self.commands.send(Command::SetUp(sender));
+        run
+    }
+
+    /// Offers the variables that were kept when the session ended, where there are any, then tells which names are
+    /// missing, as [`SessionHandle::look_for_gone`] does.
+    pub fn bring_back(&self) -> Run {
+        let (sender, run) = run::stream();
+        let _ = self.commands.send(Command::BringBack(sender));
         run
     }
 

@@ -60,6 +60,7 @@ impl Session {
                     self.later(&out, loaded);
                 }
                 Some((Work::SetUp, out)) => self.begin_set_up(out),
+                Some((Work::BringBack, out)) => self.bring_back(&out),
                 Some((Work::Call(call), out)) => self.begin_call(call, out),
                 None => return,
             }

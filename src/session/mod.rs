@@ -53,6 +53,7 @@ mod task;
 mod ticket;
 mod tool_return;
 mod toolbox;
+mod variables;
 mod workbook;
 
 #[cfg(test)]

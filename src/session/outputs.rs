@@ -34,6 +34,9 @@ pub(super) const READ_OUTPUT: &str = "read_output";
 /// What reads outputs that were not shortened.
 const IN_CODE: &str = " (in code, `ipycodex.output(\"cell-12\")` gives what any cell showed)";
 
+/// The name of the file with the user's variables.
+const VARIABLES: &str = "variables.pickles";
+
 /// What may stand before an id: its address.
 const ADDRESS: &str = "artifact://";
 
@@ -120,6 +123,17 @@ impl Outputs {
             self.artifacts
                 .settle(root, record, start.number, start.resumed);
         }
+    }
+
+    /// Where the variables are kept when the session ends. `None`: it leaves no files, or the disk refuses one.
+    pub(super) fn file_of_variables(&self) -> Option<PathBuf> {
+        self.artifacts.own_file(VARIABLES).ok().flatten()
+    }
+
+    /// Where they were kept at its last end, if they were.
+    pub(super) fn kept_variables(&self) -> Option<PathBuf> {
+        let file = self.artifacts.directory()?.join(VARIABLES);
+        std::fs::symlink_metadata(&file).is_ok().then_some(file)
     }
 
     /// True when one waits for its file.

@@ -4,6 +4,7 @@
 //! without markup. Every question is answered once or said to be over.
 
 use crate::agent::{Choosable, Decision, QuestionAnswer, Subject};
+use crate::runtime::KeptVariables;
 
 /// One question, open until it is answered or over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub enum About {
         /// The cells there are between here and there.
         over: Vec<SteppedCell>,
     },
+    /// Variables were kept when the session ended: they can be set again.
+    Variables(KeptVariables),
     /// A skill that is being loaded holds code to be run.
     SkillCode {
         /// Its name.
@@ -185,7 +188,9 @@ impl Question {
                 QuestionChoice::Remember,
                 QuestionChoice::No,
             ],
-            About::StepBack { .. } => vec![QuestionChoice::Once, QuestionChoice::No],
+            About::StepBack { .. } | About::Variables(_) => {
+                vec![QuestionChoice::Once, QuestionChoice::No]
+            }
             About::SkillCode { .. } => vec![
                 QuestionChoice::Remember,
                 QuestionChoice::No,

@@ -219,6 +219,7 @@ impl Session {
             Command::Do(deeds, out) => self.do_all(deeds, &out),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
+            Command::BringBack(out) => self.wait_for(Work::BringBack, out),
             Command::SetUp(out) => self.wait_for(Work::SetUp, out),
             Command::Outside(wanted) => self.on_outside(wanted),
             Command::Interrupt => self.on_floor(FloorEvent::Interrupted),

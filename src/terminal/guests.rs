@@ -232,6 +232,7 @@ fn announced(who: &str, question: &Question) -> String {
         About::ProjectSkill { skill, .. } => format!("read the skill {}", first_line(skill)),
         About::ProjectFiles { .. } => "run files of this project".to_owned(),
         About::StepBack { .. } => "step the interpreter back".to_owned(),
+        About::Variables(_) => "bring variables back".to_owned(),
         About::SkillCode { skill, .. } => format!("run code of the skill {}", first_line(skill)),
     };
     format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, shows it and answers)")

@@ -394,11 +394,19 @@ impl Shell {
     }
 
     /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
-    fn show_resumed(&self) -> Result<(), Report> {
-        if let Some(earlier) = self.session.earlier() {
-            show_earlier(&self.screen, &self.showing.appearance(), &earlier)?;
+    fn show_resumed(&mut self) -> Result<(), Report> {
+        let Some(earlier) = self.session.earlier() else {
+            return Ok(());
+        };
+        show_earlier(&self.screen, &self.showing.appearance(), &earlier)?;
+        let choices = self.session.choices();
+        if !choices.is_some_and(|choices| choices.keep_variables) {
             self.session.look_for_gone();
+            return Ok(());
         }
+        self.aside.finish_startup(&mut self.showing)?;
+        let run = self.session.bring_back();
+        self.showing.early = self.showing.show(&run)?.1;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! typed: bytes to keys, keys to a line.
 
 mod aligned;
+mod amounts;
 pub mod entry;
 pub mod escape;
 pub mod frontmatter;
@@ -18,6 +19,7 @@ mod width;
 mod wrap;
 
 pub use aligned::aligned;
+pub use amounts::{age_in_words, bytes_in_words};
 pub use escape::{xml_attribute, xml_text};
 pub use hanging::hanging;
 pub use json::parse as parse_json;

@@ -13,8 +13,8 @@ use; `ipycodex` is what cells import by that name.
 Layers, lowest first: reader <- wire, debug, cut, record, late, comms, host_watch <- loop, terminal, stdin, watchdog
 <- dark <- mime <- figures, tracebacks, tables, surroundings <- follow, system, syntax, magics, pictures, signatures,
 live <- deeper <- complete, inspection <- cells / ipython (on ipython_history, ipython_terminal, ipython_debugger) <-
-arguments, schema, results <- tools, references, snapshot (on confine) and trial (on it), home (on ipython_profile),
-checkpoints (on copies <- carry, and written; early_steps before it) <- serve.
+arguments, schema, results <- tools, references, kept, snapshot (on confine) and trial (on it and kept), home (on
+ipython_profile), checkpoints (on copies <- carry, and written; early_steps before it) <- serve.
 """
 
 import marshal

@@ -18,9 +18,9 @@ from .wire import interrupts
 
 
 LOOK = 2  # seconds for a completion or an inspection
-RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set"}  # and may change what there is
+RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set", "variables"}  # and may change what there is
 # answers that come after all output written so far
-ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm"}
+ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm", "variables"}
 
 
 def main(arguments):
@@ -167,6 +167,7 @@ class Server:
             "checkpoints": self.checkpoints,
             "trial": self.trial,
             "branch": self.branch,
+            "variables": self.variables,
         }
 
     def serve(self):
@@ -324,6 +325,11 @@ class Server:
         from . import branch
 
         return self.run_aside(request, lambda: branch.answer(request, self.engine, self.host))
+
+    def variables(self, request):
+        from . import kept
+
+        return self.run_aside(request, lambda: kept.answer(request, self.engine))
 
     def run_aside(self, request, function):
         """User code beside the cells: it owns no terminal, so nothing reads from one."""

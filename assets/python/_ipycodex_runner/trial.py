@@ -10,7 +10,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import confine, cut, snapshot, wire, written
+from . import confine, cut, kept, snapshot, wire, written
 
 LIMIT = 30  # seconds
 MOST_COMPARED = 16 << 20  # bytes of a value that are looked at to see a change in it
@@ -119,10 +119,8 @@ def cut_of(bundle):
 
 def seen(engine):
     """What there is under each name of the user's: the value, its mark, what it is in words."""
-    ns, system = engine.ns, getattr(engine, "system_names", ())
-    hidden = getattr(getattr(engine, "shell", None), "user_ns_hidden", ())
-    names = [name for name in list(ns) if not name.startswith("_") and name not in system and name not in hidden]
-    return {name: (ns[name], mark(ns[name]), words(ns[name])) for name in names}
+    ns = engine.ns
+    return {name: (ns[name], mark(ns[name]), words(ns[name])) for name in kept.names(engine)}
 
 
 def changes(before, after):

@@ -5,6 +5,7 @@
 //! wider than the screen.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use nu_ansi_term::{Color, Style};
 
@@ -12,9 +13,10 @@ use crate::agent::{FileChange, Subject};
 use crate::display::diff;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
+use crate::runtime::KeptVariables;
 use crate::session::{About, ProposedCell, Question, QuestionChoice};
-use crate::text::Line;
 use crate::text::escape::visible;
+use crate::text::{Line, age_in_words, aligned, bytes_in_words, cut};
 
 /// The rows above the choices.
 pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -> Vec<Line> {
@@ -54,6 +56,7 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
                 rows.text(4, &text, Style::new());
             }
         }
+        About::Variables(kept) => variables(kept, &mut rows),
         About::SkillCode {
             skill,
             path,
@@ -101,6 +104,10 @@ fn head(who: &str, about: &About) -> String {
             1 => format!("The exchange [{exchange}] has run a cell in your session"),
             count => format!("The exchange [{exchange}] has run {count} cells in your session"),
         },
+        About::Variables(kept) => format!(
+            "The variables of this session were kept {} ago",
+            age_in_words(Duration::from_secs(kept.age))
+        ),
         About::SkillCode { .. } => "A skill asks to run code in your session".into(),
     }
 }
@@ -122,6 +129,7 @@ pub(super) fn ask(about: &About) -> &'static str {
         About::ProjectSkill { .. } => "Read skills of this project?",
         About::ProjectFiles { .. } => "Run this code at the start?",
         About::StepBack { .. } => "Step the interpreter back to before this, too?",
+        About::Variables(_) => "Bring them back?",
         About::SkillCode { .. } => "Run this code?",
     }
 }
@@ -138,6 +146,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             ('y', "yes, all session")
         }
         QuestionChoice::Once if matches!(about, About::StepBack { .. }) => ('y', "yes, step back"),
+        QuestionChoice::Once if matches!(about, About::Variables(_)) => ('y', "yes, bring back"),
         QuestionChoice::Once => ('y', "yes, this once"),
         QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             ('s', "yes, all of it")
@@ -177,6 +186,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
             "✓ allowed for this session"
         }
         QuestionChoice::Once if matches!(about, About::StepBack { .. }) => "✓ steps back",
+        QuestionChoice::Once if matches!(about, About::Variables(_)) => "✓ brings back",
         QuestionChoice::Once => "✓ allowed once",
         QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             "✓ allowed, whatever it types there"
@@ -185,6 +195,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Try => "… tried in a copy",
         QuestionChoice::Remember => "✓ allowed always",
         QuestionChoice::No if matches!(about, About::StepBack { .. }) => "✗ stays",
+        QuestionChoice::No if matches!(about, About::Variables(_)) => "✗ not now",
         QuestionChoice::No | QuestionChoice::NoBecause => "✗ not allowed",
         QuestionChoice::Stop => "✗ not allowed, stopped",
         QuestionChoice::Named(number) => {
@@ -217,10 +228,19 @@ pub(super) fn brief(about: &About) -> String {
             Some(first) => format!("the interpreter, before In[{}]", first.line),
             None => "the interpreter".to_owned(),
         },
+        About::Variables(kept) => match kept.rows.len() {
+            1 => "1 variable".to_owned(),
+            count => format!("{count} variables"),
+        },
         About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
     };
     visible(&text).into_owned()
 }
+
+/// Variables that are listed.
+const LISTED: usize = 20;
+/// Columns of a name or a type.
+const NAME: usize = 30;
 
 /// Said of a command that comes with a reason.
 const OUTSIDE: &str = "it may run outside";
@@ -322,6 +342,35 @@ fn cells_rows(cells: &[ProposedCell], appearance: &Appearance, rows: &mut Rows) 
         }
         numbered(&cell.code, appearance, rows);
     }
+}
+
+/// Names, types and sizes.
+fn variables(kept: &KeptVariables, rows: &mut Rows) {
+    let (shown, rest) = kept.rows.split_at(kept.rows.len().min(LISTED));
+    let short = |text: &str| cut(&visible(text), NAME).into_owned();
+    let table: Vec<_> = shown
+        .iter()
+        .map(|it| {
+            [
+                short(&it.name),
+                short(&it.type_name),
+                bytes_in_words(it.bytes),
+            ]
+        })
+        .collect();
+    for line in aligned(&table) {
+        rows.text(4, &line, Style::new());
+    }
+    if !rest.is_empty() {
+        let bytes = bytes_in_words(rest.iter().map(|it| it.bytes).sum());
+        rows.text(
+            4,
+            &format!("… and {} more ({bytes})", rest.len()),
+            Style::new(),
+        );
+    }
+    let note = "(reading them runs code of their types; names that are taken stay as they are)";
+    rows.text(2, note, Style::new().dimmed());
 }
 
 /// Code with numbers before its lines.

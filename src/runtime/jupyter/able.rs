@@ -17,6 +17,7 @@ pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabili
             completion: Completing::Quick,
             set_up: false,
             checkpoints: false,
+            keeps_variables: false,
             terminal: false,
             ..RuntimeCapabilities::all(language)
         },

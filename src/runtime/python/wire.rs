@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{BranchWish, CheckpointWish, RequestId, RuntimeRequest, SetUp, Stdin};
+use super::super::{
+    BranchWish, CheckpointWish, RequestId, RuntimeRequest, SetUp, Stdin, VariablesWish,
+};
 use super::calling::{self, Wish};
 use super::comm::comm_line;
 use crate::text::json as foreign;
@@ -144,6 +146,14 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
                 CheckpointWish::Forward => ("forward", None),
             };
             json!({"type": "checkpoints", "id": id, "op": op, "number": number})
+        }
+        RuntimeRequest::Variables { wish, file } => {
+            let op = match wish {
+                VariablesWish::Keep => "keep",
+                VariablesWish::List => "list",
+                VariablesWish::Bring => "bring",
+            };
+            json!({"type": "variables", "id": id, "op": op, "file": file.to_string_lossy()})
         }
         RuntimeRequest::Comm(message) => comm_line(id, message),
         RuntimeRequest::ReplyInput { .. }

@@ -13,6 +13,7 @@ mod work;
 mod tests;
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::agent::{Choosable, QuestionAnswer, Subject};
@@ -42,6 +43,8 @@ pub(super) enum Asker {
     SetUp,
     /// Whoever takes this exchange back.
     TakesBack(TakenBack),
+    /// Whoever resumes a session; its variables are in this file.
+    BringsBack(PathBuf),
 }
 
 impl Asker {
@@ -49,7 +52,7 @@ impl Asker {
     fn options(&self) -> &[Choosable] {
         match self {
             Asker::Agent { options, .. } => options,
-            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) => &[],
+            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) | Asker::BringsBack(_) => &[],
         }
     }
 
@@ -57,7 +60,7 @@ impl Asker {
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
-            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) => true,
+            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) | Asker::BringsBack(_) => true,
         }
     }
 }

@@ -75,6 +75,10 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
                 .map(|cell| format!("In[{}] {}", cell.line, cell.code));
             ("step back", cells.collect::<Vec<_>>().join("\n"))
         }
+        About::Variables(kept) => {
+            let names = kept.rows.iter().map(|row| row.name.as_str());
+            ("variables", names.collect::<Vec<_>>().join(", "))
+        }
         About::SkillCode { path, blocks, .. } => {
             ("skill code", format!("{path}\n{}", blocks.join("\n# %%\n")))
         }

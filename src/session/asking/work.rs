@@ -85,6 +85,9 @@ impl Session {
             AskingAction::Deliver(Asker::TakesBack(taken), reply) => {
                 self.step_answered(taken, &reply);
             }
+            AskingAction::Deliver(Asker::BringsBack(file), reply) => {
+                self.bring_answered(file, &reply);
+            }
         }
     }
 }

@@ -275,28 +275,36 @@ fn usage_table(turns: &[TurnRow]) -> String {
     if counted.is_empty() {
         return "No tokens have been counted in this session.".to_owned();
     }
-    let row = |name: &str, usage: &Usage| {
-        format!(
-            "{name:>6}  {:>12}  {:>12}  {:>12}  {:>12}",
+    let row = |cells: [String; 6]| {
+        let [name, input, cached, output, reasoning, cost] = cells;
+        let line = format!(
+            "{name:>6}  {input:>12}  {cached:>12}  {output:>12}  {reasoning:>12}  {cost:>12}"
+        );
+        line.trim_end().to_owned()
+    };
+    let of = |name: &str, usage: &Usage| {
+        row([
+            name.to_owned(),
             grouped(usage.input),
             grouped(usage.cached),
             grouped(usage.output),
-            grouped(usage.reasoning)
-        )
+            grouped(usage.reasoning),
+            usage.cost.map(|cost| cost.to_string()).unwrap_or_default(),
+        ])
     };
+    let priced = counted.iter().any(|(_, usage)| usage.cost.is_some());
+    let cost = if priced { "Cost so far" } else { "" };
+    let head = ["In", "Input", "Cached", "Output", "Reasoning", cost];
     let mut sum = Usage::default();
-    let mut lines = vec![format!(
-        "{:>6}  {:>12}  {:>12}  {:>12}  {:>12}",
-        "In", "Input", "Cached", "Output", "Reasoning"
-    )];
+    let mut lines = vec![row(head.map(str::to_owned))];
     for (line, usage) in &counted {
         sum.input += usage.input;
         sum.cached += usage.cached;
         sum.output += usage.output;
         sum.reasoning += usage.reasoning;
-        lines.push(row(&line.to_string(), usage));
+        lines.push(of(&line.to_string(), usage));
     }
-    lines.push(row("Sum", &sum));
+    lines.push(of("Sum", &sum));
     lines.join("\n")
 }
 
@@ -314,4 +322,34 @@ fn limit_line(limit: &Limit, now: i64) -> String {
         line.push_str(&format!(", begins anew in {left}"));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Cost;
+
+    #[test]
+    fn tokens_stand_in_columns_and_a_price_where_one_is_told() {
+        let turn = |line, cost| TurnRow {
+            line,
+            usage: Some(Usage {
+                input: 1_234,
+                output: 5,
+                cost,
+                ..Usage::default()
+            }),
+        };
+        let plain = usage_table(&[turn(2, None)]);
+        assert!(!plain.contains("Cost"), "{plain}");
+        let priced = usage_table(&[turn(2, None), turn(14, Cost::of(0.0123, "USD"))]);
+        let lines: Vec<&str> = priced.lines().collect();
+        assert!(
+            lines[0].ends_with("     Reasoning   Cost so far"),
+            "{priced}"
+        );
+        assert!(lines[1].ends_with("             0"), "{priced}");
+        assert!(lines[2].ends_with("  0.0123 USD"), "{priced}");
+        assert!(lines.iter().all(|line| line.len() <= 80), "{priced}");
+    }
 }

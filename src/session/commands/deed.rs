@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedCell, TakenUp};
-use crate::runtime::Execute;
+use crate::runtime::{Execute, KeptVariables};
 use crate::session::Submission;
 use crate::session::cell::Whose;
 use crate::session::editor::EditorWish;
@@ -64,6 +64,8 @@ pub(in crate::session) enum Deed {
     BringCell(BroughtCell),
     /// What users have done before their first input is done, with what a project wants if they agree.
     SetUp,
+    /// Variables that this file has are offered to the user.
+    OfferVariables { kept: KeptVariables, file: PathBuf },
     /// Another session is gone on with.
     TakeUp(Box<(TakenUp, Option<Earlier>)>),
     /// The user is told which names of these cells the interpreter lacks; `beside`: nobody waits for it.

@@ -36,6 +36,7 @@ use crate::session::slots::Waiter;
 use crate::session::taken_back::Then;
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
+use crate::session::variables::Keeping;
 
 pub(super) use agent::model_names;
 use deed::Moved;
@@ -196,12 +197,16 @@ impl Session {
                 });
             }
             MagicOrder::Resume(wanted) => {
+                let kept = self.keep_variables();
                 let found = resume::change_session(history, self.outputs.clone(), wanted);
-                self.wait_as(Holder::Command { firm: true }, out, found);
+                let done = after(kept, found);
+                self.wait_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::NewSession(name) => {
+                let kept = self.keep_variables();
                 let begun = resume::begin_session(history, self.outputs.clone(), name);
-                self.wait_as(Holder::Command { firm: true }, out, begun);
+                let done = after(kept, begun);
+                self.wait_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::Replay(again) => {
                 let gone_before = self.numbering.gone_before();
@@ -343,6 +348,7 @@ impl Session {
                 }
                 Deed::OpenNotebook(open) => self.workbook.opens(*open),
                 Deed::BringCell(brought) => self.workbook.brings(brought),
+                Deed::OfferVariables { kept, file } => self.offer_variables(kept, file, out),
                 Deed::TakeUp(found) => self.take_up(*found, out),
                 Deed::Chosen { option, value } => self.exchanges.offers.choose(&option, &value),
                 Deed::FindGone { cells, beside } => self.find_gone(cells, beside, out),
@@ -406,11 +412,7 @@ impl Session {
         if let Some(earlier) = earlier {
             out.send(ToldEvent::Earlier(Box::new(earlier)));
         }
-        let history = self.history.clone();
-        self.later(out, async move {
-            let (cells, beside) = (history.cells().await, false);
-            vec![Deed::FindGone { cells, beside }]
-        });
+        self.bring_back(out);
     }
 
     /// Asks the interpreter which names of these cells it lacks.
@@ -438,4 +440,11 @@ impl Session {
             let _ = inbox.send(Command::Do(wait.await, out));
         });
     }
+}
+
+/// The session is left for another one when its variables are kept.
+async fn after(kept: Keeping, change: impl Future<Output = Vec<Deed>>) -> Vec<Deed> {
+    let mut deeds = kept.said().await;
+    deeds.extend(change.await);
+    deeds
 }

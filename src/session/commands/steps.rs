@@ -16,7 +16,7 @@ use crate::magics::Steps;
 use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, Stepped};
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::taken_back::in_words;
-use crate::text::aligned;
+use crate::text::{age_in_words, aligned, bytes_in_words};
 
 /// Names that a line holds of what a cell has written.
 const NAMED: usize = 3;
@@ -179,8 +179,11 @@ fn listed(there: &Checkpoints) -> String {
     rows.extend(there.rows.iter().map(|row| {
         [
             format!("In[{}]", row.before.number),
-            age(row.age),
-            bytes(row.memory),
+            age_in_words(Duration::try_from_secs_f64(row.age).unwrap_or_default()),
+            match row.memory {
+                0 => "-".to_owned(),
+                bytes => bytes_in_words(bytes),
+            },
             row.before.line.clone(),
         ]
     }));
@@ -198,28 +201,4 @@ fn listed(there: &Checkpoints) -> String {
         lines.push("`%ipycodex forward` returns to where the last step back was made.".to_owned());
     }
     lines.join("\n")
-}
-
-fn bytes(number: u64) -> String {
-    match number {
-        0 => "-".to_owned(),
-        1..1_000_000 => format!("{} kB", number.div_ceil(1000)),
-        1_000_000..1_000_000_000 => format!("{} MB", number / 1_000_000),
-        _ => format!(
-            "{}.{} GB",
-            number / 1_000_000_000,
-            number / 100_000_000 % 10
-        ),
-    }
-}
-
-fn age(seconds: f64) -> String {
-    let age = Duration::try_from_secs_f64(seconds)
-        .unwrap_or_default()
-        .as_secs();
-    match age {
-        0..60 => format!("{age} s"),
-        60..3600 => format!("{} min", age / 60),
-        _ => format!("{} h", age / 3600),
-    }
 }

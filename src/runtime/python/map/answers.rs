@@ -78,6 +78,9 @@ pub(in crate::runtime) fn answer_of(
                     .unwrap_or_else(|error| RuntimeAnswer::Failed(error.to_string())),
             }
         }
+        RequestKind::Variables => serde_json::from_value(take("variables"))
+            .map(RuntimeAnswer::Variables)
+            .unwrap_or_else(|error| RuntimeAnswer::Failed(error.to_string())),
         RequestKind::SetVariables
         | RequestKind::Comm
         | RequestKind::Shutdown

@@ -23,6 +23,7 @@ pub(in crate::runtime) enum RequestKind {
     SetVariables,
     Comm,
     Checkpoints,
+    Variables,
     Shutdown,
 }
 
@@ -45,6 +46,7 @@ impl RequestKind {
             RuntimeRequest::SetVariables { .. } => RequestKind::SetVariables,
             RuntimeRequest::Comm(_) => RequestKind::Comm,
             RuntimeRequest::Checkpoints(_) => RequestKind::Checkpoints,
+            RuntimeRequest::Variables { .. } => RequestKind::Variables,
             RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
             RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }
@@ -69,6 +71,7 @@ impl RequestKind {
                 | RequestKind::Express
                 | RequestKind::Snapshot
                 | RequestKind::Comm
+                | RequestKind::Variables
         )
     }
 

@@ -1,0 +1,216 @@
+"""The user's variables, kept when a session ends and brought back when it is resumed.
+
+In: requests `variables` (keep, list, bring) that name a file. Out: names, types and sizes; what is left out, and why.
+Each variable is a pickle of its own: one that cannot be pickled, or takes too long, costs nobody else, and what two of
+them shared is two things afterwards. Invariants: the file is whole or the one before; since unpickling runs code, none
+is read but one that is the user's alone; a name that is taken is not set; what was kept and is not brought back stays
+kept. Absent on purpose: functions, classes and modules, which their code brings back, and who decides.
+
+The file: HEAD; the pickles; the index, JSON, [{name, type, at, bytes}]; its length, 8 bytes little-endian.
+"""
+
+import os
+import pickle
+import stat
+from time import monotonic, time
+
+from . import watchdog
+
+HEAD = b"ipycodex variables 1\n"
+PATIENCE = 0.8  # seconds for all; the end of a session waits for it
+MOST = 100 << 20  # bytes of all
+MOST_INDEX = 16 << 20
+CODE = (type, type(lambda: 0), type(len), type(os))  # classes, functions, modules
+WHY = 80  # characters of a reason
+known = set()  # files of which this interpreter has all that was in them
+
+
+class TooMuch(Exception):
+    """There is no room left, or no time."""
+
+
+class Room:
+    """A file that takes so much, for so long."""
+
+    def __init__(self, file):
+        self.file, self.until = file, monotonic() + PATIENCE
+
+    def write(self, data):
+        size = memoryview(data).nbytes
+        if self.file.tell() + size > MOST:
+            raise TooMuch("all of them together would be more than %d MB" % (MOST >> 20))
+        if monotonic() > self.until:
+            raise TooMuch("it took too long")
+        self.file.write(data)
+
+
+class Pickler(pickle.Pickler):
+    """Refuses what names something of the session: no other interpreter could find it."""
+
+    def reducer_override(self, value):
+        if isinstance(value, CODE[:2]) and getattr(value, "__module__", None) == "__main__":
+            raise pickle.PicklingError("it needs `%s`, which is defined in the session" % value.__qualname__)
+        return NotImplemented
+
+
+def names(engine):
+    """The user's names."""
+    system = getattr(engine, "system_names", ())
+    hidden = getattr(getattr(engine, "shell", None), "user_ns_hidden", ())
+    return [name for name in list(engine.ns) if not name.startswith("_") and name not in system and name not in hidden]
+
+
+def answer(request, engine):
+    does = {"keep": keep, "list": listing, "bring": bring}[request["op"]]
+    return {"variables": does(request["file"], engine)}
+
+
+def keep(path, engine):
+    draft = path + ".new~"
+    try:
+        os.unlink(draft)
+    except FileNotFoundError:
+        pass
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    rows, left = [], []
+    try:
+        with open(fd, "wb") as file:
+            file.write(HEAD)
+            room = Room(file)
+            for name in names(engine):
+                value = engine.ns.get(name)
+                if not isinstance(value, CODE):
+                    row(name, value, room, rows, left)
+            if path not in known:
+                carry_over(path, engine, room, rows, left)
+            index = to_json(rows)
+            file.write(index + len(index).to_bytes(8, "little"))
+        if rows:
+            os.replace(draft, path)
+        elif os.path.exists(path):
+            os.unlink(path)
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
+    known.add(path)
+    return told(rows, left, 0)
+
+
+def row(name, value, room, rows, left):
+    """Keeps one of them, or says why not."""
+    at = room.file.tell()
+    try:
+        patience = max((room.until - monotonic()) / 2, 0.01)
+        watchdog.within(patience, lambda: Pickler(room, protocol=4).dump(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        room.file.seek(at)
+        room.file.truncate()
+        left.append([name, reason(error)])
+    else:
+        rows.append({"name": name, "type": watchdog.type_name(value), "at": at, "bytes": room.file.tell() - at})
+
+
+def carry_over(path, engine, room, rows, left):
+    """What an earlier end has kept, and nobody wanted back, stays kept."""
+    try:
+        file, found = opened(path)
+    except (OSError, ValueError):
+        return
+    with file:
+        for old in found:
+            if old["name"] not in engine.ns:
+                at = room.file.tell()
+                file.seek(old["at"])
+                try:
+                    room.write(file.read(old["bytes"]))
+                except TooMuch as error:
+                    left.append([old["name"], str(error)])
+                else:
+                    rows.append(dict(old, at=at))
+
+
+def listing(path, engine):
+    file, found = opened(path)
+    with file:
+        return told(found, [], max(0, int(time() - os.fstat(file.fileno()).st_mtime)))
+
+
+def bring(path, engine):
+    file, found = opened(path)
+    rows, left = [], []
+    with file:
+        for old in found:
+            name = old["name"]
+            if name in engine.ns:
+                left.append([name, "there is a variable of that name"])
+                continue
+            try:
+                file.seek(old["at"])
+                engine.set_names({name: pickle.load(file)})
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                left.append([name, reason(error)])
+            else:
+                rows.append(old)
+    if not left:
+        known.add(path)
+    return told(rows, left, 0)
+
+
+def opened(path):
+    """The file and its index; ValueError where it is not one that only this user could have written."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise ValueError("the kept variables cannot be read: %s" % error) from None
+    file = open(fd, "rb")
+    try:
+        facts, folder = os.fstat(fd), os.stat(os.path.dirname(path))
+        own = facts.st_uid == folder.st_uid == os.geteuid()
+        if not (own and stat.S_ISREG(facts.st_mode)) or facts.st_mode & 0o077 or folder.st_mode & 0o022:
+            raise ValueError("the kept variables are not read: others could have written to %s" % path)
+        return file, index_of(file, facts.st_size, path)
+    except BaseException:
+        file.close()
+        raise
+
+
+def index_of(file, size, path):
+    import json
+
+    try:
+        if file.read(len(HEAD)) != HEAD:
+            raise ValueError
+        file.seek(size - 8)
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(MOST_INDEX, size):
+            raise ValueError
+        file.seek(size - 8 - length)
+        return [{"name": str(it["name"]), "type": str(it["type"]), "at": int(it["at"]), "bytes": int(it["bytes"])}
+                for it in json.loads(file.read(length))]  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ValueError("the kept variables cannot be read: %s is damaged" % path) from None
+
+
+def to_json(rows):
+    import json
+
+    return json.dumps(rows).encode()
+
+
+def told(rows, left, age):
+    return {"age": age, "rows": [{key: it[key] for key in ("name", "type", "bytes")} for it in rows], "left": left}
+
+
+def reason(error):
+    if isinstance(error, watchdog.TookTooLong):
+        return "it took too long"
+    try:
+        text = str(error).strip().split("\n")[0]
+    except Exception:
+        text = ""
+    text = text or type(error).__name__
+    return text if len(text) <= WHY else text[: WHY - 1] + "…"
