@@ -107,6 +107,7 @@
 //! | `history` | the SQLite connection | the close of its session |
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
 //! | `shell` | the user's shell, once a command was typed in shell mode: as above | as above |
+//! | `short answer` | nothing: it reads what a program asked for one short thing writes | that program |
 //! | `gateway` | nothing: one question to a gateway over HTTP | its answer |
 //! | `gateway's keeper` | nothing: it waits for the process that keeps a gateway of ours | that process |
 //! | `jupyter`, `kernel's end`, `kernel's words` | a kernel: its sockets, process, last words | dropping the runtime |

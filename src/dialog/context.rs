@@ -78,6 +78,13 @@ impl Dialog {
         context(&self.next_cells())
     }
 
+    /// In numbers of the cells in the next prompt's context that showed pictures too large to be sent.
+    pub fn next_too_large(&self) -> Vec<u32> {
+        let cells = self.next_cells().into_iter();
+        let cells = cells.filter(|cell| cell.too_large > 0);
+        cells.map(|cell| cell.line).collect()
+    }
+
     /// The pictures that go with the next prompt: those it refers to, then those of its context.
     pub fn next_pictures(&self, expansion: &Expansion) -> Vec<Arc<str>> {
         pictures(expansion, &self.next_cells())
@@ -131,6 +138,14 @@ fn context(cells: &[&CellEntry]) -> String {
             xml.push_str("<output>");
             push_shortened(&mut xml, output, Rest::Kept(&cell_id(cell.line)));
             xml.push_str("</output>");
+        }
+        match cell.too_large {
+            0 => {}
+            1 => xml.push_str("<missing>1 picture, too large to be sent</missing>"),
+            count => {
+                let line = format!("<missing>{count} pictures, too large to be sent</missing>");
+                xml.push_str(&line);
+            }
         }
     }
     if !xml.is_empty() {

@@ -17,6 +17,8 @@ pub struct CellEntry {
     pub shell: Option<ShellEntry>,
     /// Pictures it showed, as `data:` URLs, those that can be sent.
     pub images: Vec<Arc<str>>,
+    /// How many more it showed that are too large to be sent.
+    pub too_large: usize,
     /// It raised, or its interpreter died.
     pub failed: bool,
     /// Taken out of the conversation by the user.

@@ -78,6 +78,18 @@ pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<FoundPict
     found
 }
 
+/// Counts those of `found` that are too large to be sent, in their cells.
+pub(super) fn count_too_large(found: &[FoundPicture], dialog: &mut Dialog) {
+    for picture in found.iter().filter(|picture| picture.bytes > LARGEST) {
+        let at = dialog
+            .cells
+            .binary_search_by_key(&picture.line, |cell| cell.line);
+        if let Ok(at) = at {
+            dialog.cells[at].too_large += 1;
+        }
+    }
+}
+
 /// Those of `found` that go with the conversation, in its order.
 pub(super) fn kept(mut found: Vec<FoundPicture>, dialog: &Dialog) -> Vec<FoundPicture> {
     if found.is_empty() {
@@ -270,7 +282,14 @@ mod tests {
             assert!((1..=2 * STEP_BYTES).contains(&bytes), "{count}: {bytes}");
             assert_eq!(lines(&kept).last(), Some(&count));
         }
-        assert!(kept(vec![found(1, LARGEST + 1)], &session(1)).is_empty());
+        let large = [found(1, LARGEST + 1), found(1, LARGEST)];
+        let mut dialog = session(1);
+        count_too_large(&large, &mut dialog);
+        assert_eq!(dialog.cells[0].too_large, 1);
+        assert_eq!(dialog.next_too_large(), [1]);
+        let missing = "<missing>1 picture, too large to be sent</missing>";
+        assert!(dialog.next_context().contains(missing));
+        assert_eq!(kept(large.into(), &dialog).len(), 1);
     }
 
     #[test]

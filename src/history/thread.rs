@@ -216,6 +216,7 @@ fn dialog(store: &mut Store) -> Dialog {
     entries::overlay(&mut dialog, &mut store.waiting.writes());
     let mut found = store.read(Vec::new(), pictures::stored);
     found.extend(pictures::waiting(&mut store.waiting.writes()));
+    pictures::count_too_large(&found, &mut dialog);
     let kept = pictures::kept(found, &dialog);
     let urls = store.read(Vec::new(), |db, session| pictures::read(db, session, kept));
     pictures::attach(&mut dialog, urls);

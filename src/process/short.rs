@@ -1,11 +1,18 @@
 //! A program that says one short thing and ends: asked, and not waited for longer than was said.
 //!
-//! Invariant: it is gone when [`short_answer`] returns. Absent on purpose: long answers. What does not fit into a pipe
-//! is waited for in vain.
+//! Invariants: it is gone when [`short_answer`] returns; what it has started and left behind is not waited for. Absent on
+//! purpose: answers of more than [`LARGEST`] bytes, which are waited for in vain.
 
-use std::io;
+use std::io::{self, Read};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+
+/// Bytes of an answer.
+const LARGEST: u64 = 64 << 20;
+
+/// How long the rest of what it has written is waited for when it has ended.
+const REST: Duration = Duration::from_millis(500);
 
 /// How often a program that has not ended is looked at.
 const LOOK: Duration = Duration::from_millis(2);
@@ -21,15 +28,39 @@ pub fn short_answer(command: &mut Command, patience: Duration) -> io::Result<Opt
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    while child.try_wait()?.is_none() {
+    let stdout = child.stdout.take().map(reading).transpose()?;
+    let stderr = child.stderr.take().map(reading).transpose()?;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
         if asked.elapsed() >= patience {
             child.kill()?;
             child.wait()?;
             return Ok(None);
         }
         std::thread::sleep(LOOK);
-    }
-    child.wait_with_output().map(Some)
+    };
+    let all = |pipe: Option<Receiver<Vec<u8>>>| pipe.and_then(|it| it.recv_timeout(REST).ok());
+    Ok(Some(Output {
+        status,
+        stdout: all(stdout).unwrap_or_default(),
+        stderr: all(stderr).unwrap_or_default(),
+    }))
+}
+
+/// Reads all that comes, on a thread of its own: a pipe takes only so much.
+fn reading(pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
+    let (tell, told) = channel();
+    std::thread::Builder::new()
+        .name("short answer".into())
+        .spawn(move || {
+            let mut bytes = Vec::new();
+            // What was read so far is the answer; whoever asked may have gone.
+            let _ = pipe.take(LARGEST).read_to_end(&mut bytes);
+            let _ = tell.send(bytes);
+        })?;
+    Ok(told)
 }
 
 #[cfg(test)]
@@ -47,6 +78,8 @@ mod tests {
             (&*answer.stdout, &*answer.stderr, answer.status.code()),
             (&b"out\n"[..], &b"err\n"[..], Some(3))
         );
+        let long = ask("head -c 300000 /dev/zero", Duration::MAX).unwrap();
+        assert_eq!(long.stdout.len(), 300_000);
         assert!(ask("exec sleep 60", Duration::from_millis(20)).is_none());
         assert!(short_answer(&mut Command::new("/nonexistent"), Duration::MAX).is_err());
     }

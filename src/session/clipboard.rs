@@ -3,7 +3,10 @@
 //! In: nothing. Out: bytes. `wl-paste` (Wayland) and `xclip` (X11) are asked, pictures first: terminals do not give
 //! pictures, and few give text. Absent on purpose: copying, which goes through the terminal (`screen`).
 
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::process::short_answer;
 
 /// Who is asked, in this order.
 const PROGRAMS: [&[&str]; 4] = [
@@ -13,22 +16,32 @@ const PROGRAMS: [&[&str]; 4] = [
     &["xclip", "-selection", "clipboard", "-o"],
 ];
 
+/// How long one of them may take: whoever holds what was copied may be a program that hangs.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// What is in the clipboard; blocks.
 pub(super) fn read() -> Result<Vec<u8>, String> {
-    let mut there = false;
+    let (mut there, mut silent) = (false, None);
     for words in PROGRAMS {
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).stdin(Stdio::null());
-        let Ok(answer) = command.output() else {
+        if silent == Some(words[0]) {
             continue;
-        };
-        there = true;
-        if answer.status.success() && !answer.stdout.is_empty() {
-            return Ok(answer.stdout);
         }
+        match short_answer(Command::new(words[0]).args(&words[1..]), PATIENCE) {
+            Err(_) => continue,
+            Ok(None) => silent = Some(words[0]),
+            Ok(Some(answer)) if answer.status.success() && !answer.stdout.is_empty() => {
+                return Ok(answer.stdout);
+            }
+            Ok(Some(_)) => {}
+        }
+        there = true;
     }
-    Err(match there {
-        true => "nothing is in it, or no desktop can be reached from here".into(),
-        false => "install `wl-clipboard` (Wayland) or `xclip` (X11), which read it".into(),
+    Err(match (silent, there) {
+        (Some(program), _) => format!(
+            "`{program}` did not answer within {} s: the program that you copied from may hang",
+            PATIENCE.as_secs()
+        ),
+        (None, true) => "nothing is in it, or no desktop can be reached from here".into(),
+        (None, false) => "install `wl-clipboard` (Wayland) or `xclip` (X11), which read it".into(),
     })
 }

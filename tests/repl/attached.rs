@@ -58,6 +58,17 @@ fn what_was_copied_is_attached_and_a_large_picture_made_smaller() {
     assert_eq!(kept, 1);
 }
 
+#[test]
+fn a_clipboard_that_does_not_answer_is_not_waited_for() {
+    let home = Home::new();
+    home.install_script("xclip", "#!/bin/sh\nexec sleep 600\n");
+    home.install_script("wl-paste", "#!/bin/sh\nexit 1\n");
+    let shell = Shell::of(home);
+    shell.cell(1, ".what is @clipboard?");
+    shell.shows("`clipboard` is not attached: `xclip` did not answer within 2 s");
+    shell.answers(1);
+}
+
 /// A grey picture.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = Vec::new();

@@ -253,6 +253,13 @@ impl Prompt {
         if !lacking.is_empty() {
             actions.push(PromptAction::Lacking(lacking));
         }
+        let large = dialog.next_too_large().into_iter().filter(|_| able.images);
+        actions.extend(large.map(|line| {
+            let line = format!(
+                "a picture of In [{line}] is not sent: it is too large for the model (4 MB at most)"
+            );
+            PromptAction::Show(Notice::warning(line).into())
+        }));
         let start = request::start(&mut self.asked, dialog);
         actions.push(PromptAction::Begin(start));
         if surroundings.agent_is_busy {
