@@ -128,7 +128,8 @@ impl Look {
         Some(out)
     }
 
-    /// The pieces of `text` within `range`; brackets are marked for a cursor in the text.
+    /// The pieces of `text` within `range`; brackets are marked for a cursor in the text. Without one it is the last
+    /// paint: the text stays as it is painted now.
     fn pieces(&self, text: &str, cursor: usize, range: Range<usize>) -> Vec<Piece> {
         let (mode, spoken) = {
             let snapshot = look(&self.snapshot);
@@ -140,7 +141,8 @@ impl Look {
         };
         let wanted =
             1 + memchr::memchr_iter(b'\n', &text.as_bytes()[start..range.end.max(start)]).count();
-        let sheet = colours.sheet_of(&text[start..], wanted, spoken.other());
+        let last = cursor == usize::MAX;
+        let sheet = colours.sheet_of(&text[start..], wanted, spoken.other(), last);
         let marks = match cursor.checked_sub(start) {
             Some(cursor) if cursor <= text.len() => marks(sheet.lines(), cursor),
             _ => Vec::new(),

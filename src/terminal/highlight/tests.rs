@@ -236,6 +236,16 @@ fn marks_are_gone_from_what_was_submitted() {
 }
 
 #[test]
+fn what_is_submitted_before_the_colours_are_loaded_has_them() {
+    let highlight = highlight(Some(Theme::default()), Mode::Cells, (80, 24));
+    look(&highlight.look.snapshot).submitted = true;
+    let painted = highlight.highlight("return 1", 8).buffer;
+    let coloured =
+        |(style, word): &(Style, String)| word.trim() == "return" && style.foreground.is_some();
+    assert!(painted.iter().any(coloured), "{painted:?}");
+}
+
+#[test]
 fn a_long_text_is_printed_whole_when_it_is_submitted() {
     let highlight = highlight(None, Mode::Cells, (80, 10));
     let label = Label::new(1, Snapshot::new(Mode::Cells));

@@ -16,6 +16,9 @@ use crate::markdown::{Theme, warm_up};
 /// How long a paint waits for colours.
 const PATIENCE: Duration = Duration::from_millis(2);
 
+/// How long the last paint of a text waits, the loading of the colours included: it stays on the screen.
+const LAST_PATIENCE: Duration = Duration::from_millis(500);
+
 /// A sheet shared by the editor's paints and the thread.
 pub(super) struct Colours {
     sheet: Mutex<Sheet>,
@@ -55,12 +58,14 @@ impl Colours {
         self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sheet of this text, with the colours of its first `wanted` lines if they can be had in a moment.
+    /// The sheet of this text, with the colours of its first `wanted` lines if they can be had in a moment; the `last`
+    /// paint of a text waits longer.
     pub(super) fn sheet_of(
         self: &Arc<Self>,
         text: &str,
         wanted: usize,
         language: Option<String>,
+        last: bool,
     ) -> MutexGuard<'_, Sheet> {
         let mut sheet = self.sheet();
         sheet.set_language(language.map_or(Language::Python, Language::Named));
@@ -73,14 +78,15 @@ impl Colours {
                 .name("colours".into())
                 .spawn(move || colours.work());
         }
-        let missing = |sheet: &Sheet| sheet.done < sheet.wanted;
+        let missing = |sheet: &Sheet| !sheet.ready || sheet.done < sheet.wanted;
         if sheet.has_edits() {
             self.changed.notify_one();
         }
-        if sheet.ready && missing(&sheet) {
+        if missing(&sheet) && (sheet.ready || last) {
+            let patience = if last { LAST_PATIENCE } else { PATIENCE };
             let waited = self
                 .painted
-                .wait_timeout_while(sheet, PATIENCE, |sheet| missing(sheet));
+                .wait_timeout_while(sheet, patience, |sheet| missing(sheet));
             sheet = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         sheet.owed = missing(&sheet);
