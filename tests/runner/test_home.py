@@ -172,6 +172,21 @@ class IPythonHomeCase(HomeCase):
         self.assertEqual(self.said(self.set_up(host, profile=None)), [])
         self.assertEqual(host.run("a").error, "NameError")
 
+    def test_settings_that_flood_leave_or_sleep_do_not_cost_the_shell(self):
+        self.profile()
+        self.write("ipython/profile_default/ipython_config.py", "print('flood' * 2_000_000)\nexit()\n")
+        host = self.host()
+        cell = self.set_up(host, profile="default")
+        self.assertEqual((host.run("a").value, len(cell.output) > 10_000_000), ("1", True))
+        self.assertIn("ipython_config.py left: the rest of it was not run", self.said(cell)[0])
+        self.write("ipython/profile_default/ipython_config.py", "import time\nprint('asleep')\ntime.sleep(60)\n")
+        host = self.host()
+        host.send(type="set_up", profile="default")
+        host.wait_output(b"asleep")
+        cell = host.stop()
+        self.assertTrue(cell.last["cancelled"])
+        self.assertEqual(host.run("6 * 7").value, "42")
+
 
 if __name__ == "__main__":
     unittest.main()
