@@ -25,6 +25,7 @@ mod leaving;
 mod looks;
 mod picking;
 mod pictures;
+mod profiles;
 mod prompt_mode;
 mod prompts;
 mod questions;
