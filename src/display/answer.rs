@@ -23,7 +23,7 @@ use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, TurnOutcome};
 use crate::text::columns as columns_of;
 use crate::text::escape::visible;
-use crate::text::{Line, cut, hanging};
+use crate::text::{Line, cut, indented};
 
 /// A wait shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -446,7 +446,7 @@ impl AnswerView {
     fn line(&mut self, text: &str, style: Style) -> Result<(), ScreenError> {
         self.settle()?;
         let width = usize::from(self.screen.size().columns);
-        let rows = hanging(&visible(text), width, FURTHER_IN);
+        let rows = indented(&visible(text), width, FURTHER_IN);
         let line = match self.screen.colour() && style != Style::new() {
             true => style.paint(rows).to_string(),
             false => rows,

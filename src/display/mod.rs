@@ -32,8 +32,8 @@ use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{
-    AfterEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind, SessionEvent,
-    ToldEvent,
+    AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind,
+    SessionEvent, ToldEvent,
 };
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
@@ -63,6 +63,8 @@ pub struct Display {
     /// A cell of the agent is running: its output is a cell's.
     in_cell: bool,
     answer: Option<AnswerView>,
+    /// It is of a tool that no turn has called: a cell's call, or one from outside.
+    apart: bool,
     replay: Option<ReplayView>,
     talk: Talk,
     keyboard: Option<Arc<dyn Keyboard>>,
@@ -89,6 +91,7 @@ impl Display {
             cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
+            apart: false,
             replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard.clone()),
             keyboard,
@@ -116,15 +119,7 @@ impl Display {
                 self.settle_views()?;
                 self.tell(event)
             }
-            SessionEvent::Answer(event) => {
-                let answer = self.answer.get_or_insert_with(|| {
-                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
-                });
-                answer.on(event)?;
-                let folded = answer.take_folded();
-                self.aftermath.folded = folded.or(self.aftermath.folded.take());
-                Ok(())
-            }
+            SessionEvent::Answer(event) => self.of_answer(event),
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;
                 say(&self.screen, &notice)
@@ -175,6 +170,7 @@ impl Display {
                 let pictures = self.pictures.clone();
                 let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
                 self.answer = Some(answer);
+                self.apart = false;
                 self.screen.flush()
             }
             BeginEvent::Step {
@@ -197,6 +193,7 @@ impl Display {
                 let pictures = self.pictures.clone();
                 let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
                 self.answer = Some(answer);
+                self.apart = false;
                 Ok(())
             }
             BeginEvent::Input {
@@ -208,6 +205,27 @@ impl Display {
             }
             BeginEvent::Input { .. } => Ok(()),
         }
+    }
+
+    fn of_answer(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
+        if self.answer.is_none() {
+            // The cell that calls may stand in the middle of a line.
+            self.settle_views()?;
+            self.apart = true;
+        }
+        let ran = matches!(event, AnswerEvent::ToolRan { .. });
+        let answer = self.answer.get_or_insert_with(|| {
+            AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
+        });
+        answer.on(event)?;
+        let folded = answer.take_folded();
+        self.aftermath.folded = folded.or(self.aftermath.folded.take());
+        if ran && self.apart {
+            // What comes now is the cell's own.
+            self.answer = None;
+            self.apart = false;
+        }
+        Ok(())
     }
 
     fn of_cell(&mut self, event: CellEvent) -> Result<(), ScreenError> {

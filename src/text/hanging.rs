@@ -11,26 +11,35 @@ const ROOM: usize = 3;
 
 /// Breaks every line that is wider than `width`; `margin` is the least that stands before its other rows.
 pub fn hanging(text: &str, width: usize, margin: usize) -> String {
+    let roomy = |column: &usize| is_roomy(*column, width);
+    broken(text, width, |line| {
+        let starts = line.char_indices().filter_map(|(at, c)| {
+            let before = &line[..at];
+            (c != ' ' && before.ends_with("  ")).then(|| columns(before))
+        });
+        let column = starts.rev().find(roomy).unwrap_or(0);
+        column.max(lead(line)).max(margin)
+    })
+}
+
+/// As [`hanging`], for text that may be code: blanks in it make no column.
+pub fn indented(text: &str, width: usize, margin: usize) -> String {
+    broken(text, width, |line| lead(line).max(margin))
+}
+
+fn broken(text: &str, width: usize, margin: impl Fn(&str) -> usize) -> String {
     let lines: Vec<String> = text
         .split('\n')
         .map(|line| match columns(line) <= width {
             true => line.to_owned(),
-            false => broken(line, width, margin),
+            false => below(line, width, margin(line)),
         })
         .collect();
     lines.join("\n")
 }
 
-fn broken(line: &str, width: usize, margin_of_rows: usize) -> String {
-    let lead = line.len() - line.trim_start_matches(' ').len();
-    let roomy = |margin: &usize| *margin * ROOM <= width * (ROOM - 1);
-    let mut starts = line.char_indices().filter_map(|(at, c)| {
-        let before = &line[..at];
-        (c != ' ' && before.ends_with("  ")).then(|| columns(before))
-    });
-    let margin = starts.rfind(roomy).unwrap_or(0);
-    let margin = margin.max(lead).max(margin_of_rows);
-    let margin = Some(margin).filter(roomy).unwrap_or(0);
+fn below(line: &str, width: usize, margin: usize) -> String {
+    let margin = Some(margin).filter(|it| is_roomy(*it, width)).unwrap_or(0);
     let room = Room {
         first: width,
         rest: width - margin,
@@ -38,6 +47,14 @@ fn broken(line: &str, width: usize, margin_of_rows: usize) -> String {
     let rows = rows(line, room, Break::Message);
     let rows: Vec<&str> = rows.into_iter().map(|row| &line[row]).collect();
     rows.join(&format!("\n{}", " ".repeat(margin)))
+}
+
+fn lead(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+fn is_roomy(margin: usize, width: usize) -> bool {
+    margin * ROOM <= width * (ROOM - 1)
 }
 
 #[cfg(test)]
@@ -72,6 +89,8 @@ mod tests {
         check("in /a/long/path/x.py it", 10, 0, "in\n/a/long/path/x.py it");
         check("漢字 漢字 漢字", 9, 0, "漢字 漢字\n漢字");
         check("one two", 1, 0, "one\ntwo");
+        let call = "f(code='if a:    b') => one two";
+        assert_eq!(indented(call, 22, 3), "f(code='if a:    b')\n   => one two");
     }
 
     proptest! {

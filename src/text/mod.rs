@@ -21,7 +21,7 @@ mod wrap;
 pub use aligned::aligned;
 pub use amounts::{age_in_words, bytes_in_words};
 pub use escape::{xml_attribute, xml_text};
-pub use hanging::hanging;
+pub use hanging::{hanging, indented};
 pub use json::parse as parse_json;
 pub use line::{Line, Span};
 pub use one_line::{first_line, joined_words};

@@ -133,6 +133,46 @@ fn questions_of_the_turn_are_answered_while_the_cell_waits() {
 }
 
 #[test]
+fn a_tool_is_a_line_between_what_the_cell_prints_and_leaves_the_terminal_to_the_cell() {
+    for shell in shells() {
+        shell.cell(1, "import ipycodex, os");
+        let two =
+            "for n in (1, 2): print(f'be{n}', end=''); _ = ipycodex.tool('pyrun', code=f'{n} * 3')";
+        shell.cell(2, two);
+        shell.shows(
+            "\nbe1\n🔧 pyrun(code='1 * 3') => 3\nbe2\n🔧 pyrun(code='2 * 3') => 6\n\nIn [3]:",
+        );
+        // A program after it has the whole terminal.
+        shell.at(3);
+        let vim = "_ = ipycodex.tool('pyrun', code='1'); _ = os.system('vim -u NONE -N note')";
+        shell.pty.send_line(vim);
+        shell.pty.wait_for("[New]");
+        shell
+            .pty
+            .wait_until("rows of vim at the left edge", |screen| {
+                let rows: Vec<String> = screen.rows(0, 80).collect();
+                rows[1..20].iter().all(|row| row.trim_end() == "~")
+            });
+        shell.pty.send("iwritten in vim\x1b:wq\r");
+        shell.at(4);
+        let note = std::fs::read_to_string(shell.home.work().join("note"));
+        assert_eq!(note.unwrap(), "written in vim\n");
+        // Code is broken into rows as text is.
+        let code = "_ = ipycodex.tool('pyrun', code='if 1:\\n        print(40 + 2, \"and some more words\")')";
+        shell.cell(4, code);
+        let text = shell.text();
+        let (_, call) = text.rsplit_once("🔧 ").unwrap();
+        let rows: Vec<&str> = call.lines().take_while(|row| !row.is_empty()).collect();
+        let further = |row: &&str| row.starts_with("   ") && !row.starts_with("    ");
+        assert!(rows.len() > 1 && rows[1..].iter().all(further), "{rows:?}");
+        // What is refused says why, and the cell fails.
+        shell.cell(5, "ipycodex.tool('nope')");
+        shell.shows("🔧 nope() => Error: there is no tool `nope` in this session");
+        shell.leave();
+    }
+}
+
+#[test]
 fn a_status_line_passes_by() {
     let shell = Shell::start(Home::new(), &["--agent", "demo"], SIZE);
     shell.cell(1, "import ipycodex, time, os");
