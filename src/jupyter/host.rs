@@ -7,10 +7,9 @@
 
 use jupyter_protocol::ConnectionInfo;
 use jupyter_zmq_client::{
-    KernelHeartbeatConnection, RawMessage, RouterRecvConnection, RouterSendConnection,
+    Connection, KernelHeartbeatConnection, RawMessage, RouterRecvConnection, RouterSendConnection,
     RuntimeError, create_kernel_control_connection, create_kernel_heartbeat_connection,
-    create_kernel_iopub_xpub_connection, create_kernel_shell_connection,
-    create_kernel_stdin_connection,
+    create_kernel_shell_connection, create_kernel_stdin_connection,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -18,7 +17,7 @@ use zeromq::{SocketRecv, SocketSend};
 
 use super::connection::fresh_name;
 use super::message::{Channel, Incoming, Outgoing};
-use super::publishing::{Published, publish};
+use super::publishing::{Door, Everybody, Published, publish};
 
 /// Requests that may wait; more of them wait in the sockets of whoever sends them.
 const WAITING: usize = 16_384;
@@ -67,7 +66,12 @@ pub async fn listen(info: &ConnectionInfo) -> Result<(Host, Requests), RuntimeEr
     let shell = create_kernel_shell_connection(info, &session).await?;
     let control = create_kernel_control_connection(info, &session).await?;
     let stdin = create_kernel_stdin_connection(info, &session).await?;
-    let everybody = create_kernel_iopub_xpub_connection(info, &session).await?;
+    let door = Door::open(info).await?;
+    let everybody = Connection {
+        socket: Everybody::default(),
+        mac: shell.mac.clone(),
+        session_id: session,
+    };
     let heart = create_kernel_heartbeat_connection(info).await?;
     let (to_shell, from_shell) = shell.split();
     let (to_control, from_control) = control.split();
@@ -80,7 +84,7 @@ pub async fn listen(info: &ConnectionInfo) -> Result<(Host, Requests), RuntimeEr
         stdin: reader(from_stdin, Channel::Stdin),
     };
     tokio::spawn(write(to_shell, to_control, to_stdin, unsent));
-    tokio::spawn(publish(everybody, unpublished));
+    tokio::spawn(publish(door, everybody, unpublished));
     tokio::spawn(beat(heart));
     Ok((Host { replies, published }, requests))
 }

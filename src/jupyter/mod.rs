@@ -21,6 +21,7 @@ mod rest;
 mod socket;
 mod tls;
 mod tls_transport;
+mod zmtp;
 
 pub use channels::{Channels, Heard, open};
 pub use comm::{comm_message, comm_to_send};

@@ -205,6 +205,8 @@ def perform(blocks):
             say({"method": "session/update", "params": {"sessionId": "another", "update": chunk}})
             say({"id": "q", "method": "from/the_future", "params": {}})
             text(json.dumps(wait("q")["code"]))
+        elif word == "loud":
+            text("x" * 100_000)
         elif word == "big":
             text("x" * 100_000_000)
         elif word == "noise":

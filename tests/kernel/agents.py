@@ -363,7 +363,7 @@ def floods():
     with kernel() as (k, manager):
         k.run("hello")
         wanted = [("execute_request", {"code": f"hello {number}"}) for number in range(200)]
-        flood(k, manager, wanted, "\n".join(["hello " + "x" * 100_000, "%agent permissions"] * 100))
+        flood(k, manager, wanted, "\n".join(["loud", "%agent permissions"] * 150), 150)
 
 
 def logged():

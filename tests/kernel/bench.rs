@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::home::{Home, Ran, finish};
+use crate::support::home::{Home, PATIENCE, Ran, finish_within};
 use crate::support::peers;
 
 /// A home with the kernel, its cells in the Python of the clients, its agent the offline one.
@@ -51,14 +51,15 @@ impl Bench {
         assert_eq!(installed.code(), 0, "{installed:?}");
     }
 
-    /// Runs a program of these tests, found below `tests/kernel`.
+    /// Runs a program of these tests, found below `tests/kernel`: each wait in it has a limit of its own, the whole of
+    /// it a long one.
     pub(super) fn python(&self, file: &str, words: &[&str]) -> Ran {
         let file = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/kernel")
             .join(file);
         let mut all = vec![file.to_str().unwrap()];
         all.extend(words);
-        finish(self.home.foreign(&self.python, &all), b"")
+        finish_within(self.home.foreign(&self.python, &all), b"", 3 * PATIENCE)
     }
 
     /// A program beside the Python of the clients: `jupyter-execute` and its like.

@@ -309,7 +309,7 @@ def floods():
     with kernel() as (k, manager):
         wanted = [("execute_request", {"code": str(number)}) for number in range(500)]
         wanted += [("is_complete_request", {"code": "("})] * 500
-        flood(k, manager, wanted, "for _ in range(300): print('x' * 100_000)")
+        flood(k, manager, wanted, "for _ in range(150): print('x' * 100_000)", 150)
 
 
 def failing():

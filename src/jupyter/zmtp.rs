@@ -1,0 +1,130 @@
+//! The publishing end of ZMTP 3.0, as a subscriber on the other side of a connection has it: greeting, subscriptions,
+//! messages as bytes.
+//!
+//! `zeromq` has no publisher that tells its subscribers apart: one waits for each of them in turn, the other drops
+//! messages by their number, however long they are. Absent on purpose: security other than `NULL`, which connection
+//! files cannot ask for, and the commands of ZMTP 3.1, which peers do not send to a 3.0.
+
+use std::io::{Error, ErrorKind, Result};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use zeromq::ZmqMessage;
+
+/// Bytes of a frame of a subscriber at most: a topic, or the properties of its socket.
+const LONGEST: u64 = 64 << 10;
+
+/// Bytes before what a frame holds, at most.
+const HEAD: usize = 9;
+
+const MORE: u8 = 1;
+const LONG: u8 = 2;
+const COMMAND: u8 = 4;
+
+const READY: &[u8] = b"\x05READY\x0bSocket-Type\x00\x00\x00\x04XPUB";
+const MECHANISM: &[u8; 20] = b"NULL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
+/// What a subscriber says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It wants what begins like this.
+    Subscribe(Vec<u8>),
+    /// It wants it no longer.
+    Unsubscribe(Vec<u8>),
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, what)
+}
+
+/// Agrees with a peer on who we are.
+///
+/// # Errors
+/// It is no subscriber, or has gone.
+pub(super) async fn greet(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result<()> {
+    let mut ours = [0; 64];
+    (ours[0], ours[9], ours[10]) = (0xff, 0x7f, 3);
+    ours[12..32].copy_from_slice(MECHANISM);
+    stream.write_all(&ours).await?;
+    let mut theirs = [0; 64];
+    stream.read_exact(&mut theirs[..11]).await?;
+    if theirs[0] != 0xff || theirs[9] & 1 != 1 || theirs[10] < 3 {
+        return Err(wrong("not ZMTP 3"));
+    }
+    stream.read_exact(&mut theirs[11..]).await?;
+    if theirs[12..32] != MECHANISM[..] {
+        return Err(wrong("not without security"));
+    }
+    let mut ready = Vec::new();
+    frame(COMMAND, READY, &mut ready);
+    stream.write_all(&ready).await?;
+    let (flags, ready) = read(stream).await?;
+    let type_of = |kind: &[u8]| {
+        let property = [
+            b"Socket-Type\x00\x00\x00".as_slice(),
+            &[kind.len() as u8],
+            kind,
+        ]
+        .concat();
+        ready.windows(property.len()).any(|part| part == property)
+    };
+    match flags & COMMAND != 0
+        && ready.starts_with(b"\x05READY")
+        && (type_of(b"SUB") || type_of(b"XSUB"))
+    {
+        true => Ok(()),
+        false => Err(wrong("not a subscriber")),
+    }
+}
+
+/// The next that a subscriber says.
+///
+/// # Errors
+/// It has gone, or breaks the protocol.
+pub(super) async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Result<Said> {
+    loop {
+        let (flags, body) = read(stream).await?;
+        match body.split_first() {
+            Some((1, topic)) if flags == 0 => return Ok(Said::Subscribe(topic.to_vec())),
+            Some((0, topic)) if flags == 0 => return Ok(Said::Unsubscribe(topic.to_vec())),
+            // Publishers have no use for anything else.
+            _ => {}
+        }
+    }
+}
+
+/// A message, as it goes over a connection.
+pub(super) fn bytes(message: &ZmqMessage) -> Vec<u8> {
+    let last = message.len().saturating_sub(1);
+    let size = message.iter().map(|part| HEAD + part.len()).sum();
+    let mut bytes = Vec::with_capacity(size);
+    for (at, part) in message.iter().enumerate() {
+        frame(if at < last { MORE } else { 0 }, part, &mut bytes);
+    }
+    bytes
+}
+
+fn frame(flags: u8, body: &[u8], bytes: &mut Vec<u8>) {
+    match u8::try_from(body.len()) {
+        Ok(length) => bytes.extend([flags, length]),
+        Err(_) => {
+            bytes.push(flags | LONG);
+            bytes.extend((body.len() as u64).to_be_bytes());
+        }
+    }
+    bytes.extend_from_slice(body);
+}
+
+/// A frame: what is said of it, without its length, and what it holds.
+async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<(u8, Vec<u8>)> {
+    let flags = stream.read_u8().await?;
+    let length = match flags & LONG {
+        0 => u64::from(stream.read_u8().await?),
+        _ => stream.read_u64().await?,
+    };
+    if length > LONGEST {
+        return Err(wrong("too long for a subscriber"));
+    }
+    let mut body = vec![0; length as usize];
+    stream.read_exact(&mut body).await?;
+    Ok((flags & !LONG, body))
+}
