@@ -1,6 +1,6 @@
 //! Messages of comms, the objects that an interpreter and a front-end share: as both ends of the wire have them.
 //!
-//! Document: Jupyter's messaging protocol 5.3, "Custom Messages". Invariant: what came in and is sent on is the same.
+//! Document: Jupyter's messaging protocol, "Custom Messages". Invariant: what came in and is sent on is the same.
 
 use serde_json::{Value, json};
 

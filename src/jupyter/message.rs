@@ -7,6 +7,9 @@ use jupyter_protocol::messaging::UnknownMessage;
 use jupyter_protocol::{Header, JupyterMessage};
 use serde_json::{Map, Value, json};
 
+/// The version of the messaging protocol that is spoken.
+pub const PROTOCOL: &str = "5.5";
+
 /// What a message travels on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {
@@ -89,7 +92,7 @@ impl Outgoing {
             "username": "ipycodex",
             "date": chrono::Utc::now().to_rfc3339(),
             "msg_type": self.kind,
-            "version": "5.3",
+            "version": PROTOCOL,
         });
         let parent = self.parent.clone().unwrap_or_else(|| json!({}));
         [header, parent, self.metadata.clone(), self.content.clone()]
@@ -104,6 +107,7 @@ impl Outgoing {
         let mut message = JupyterMessage::new(content, None);
         message.header.msg_id = self.id;
         message.header.username = "ipycodex".into();
+        message.header.version = PROTOCOL.into();
         let parent = self.parent.map(serde_json::from_value::<Header>);
         message.parent_header = parent.and_then(Result::ok);
         let buffers = self.buffers.into_iter().map(Into::into).collect();

@@ -12,12 +12,10 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::front::Introduces;
+use crate::jupyter::PROTOCOL;
 use crate::process::short_answer;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest, Variable};
 use crate::session::SessionHandle;
-
-/// The version of the messaging protocol that is spoken.
-pub(super) const PROTOCOL: &str = "5.3";
 
 /// How long a Python may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -83,6 +81,7 @@ impl Introduces for About {
                  `%ipycodex help` lists the commands"
             ),
             "debugger": false,
+            // Those that version 5.5 leaves to kernels: none of them.
             "supported_features": [],
             "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
         })

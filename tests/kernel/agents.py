@@ -17,6 +17,7 @@ def prompts():
             "name": "agent", "version": info["implementation_version"], "mimetype": "text/plain",
             "file_extension": ".agent"}, info
         assert info["implementation"] == "agent_client_kernel", info
+        assert info["protocol_version"] == "5.5" and info["supported_features"] == [], info
         assert info["banner"] == "Agent Client Protocol Kernel v" + info["implementation_version"], info
         # An empty cell starts nothing and does not count.
         told = k.run(" \n")

@@ -10,6 +10,41 @@ import time
 from client import LIMIT, flood, kernel
 
 
+def introduces():
+    """What clients go by is said, and what is not there is not pretended."""
+    with kernel() as (k, _):
+        request = k.client.kernel_info()
+        message = k.client.get_shell_msg(timeout=LIMIT)
+        info = message["content"]
+        assert info["protocol_version"] == "5.5" == message["header"]["version"], message
+        assert info["supported_features"] == [] and info["debugger"] is False, info
+        assert message["parent_header"]["msg_id"] == request, message
+        # No feature, no answer; the kernel goes on.
+        socket, session = k.client.control_channel.socket, k.client.session
+        message = session.send(socket, session.msg("create_subshell_request"))
+        assert k.until_idle(message["header"]["msg_id"]).messages == []
+        told = k.run("1")
+        assert {one["header"]["version"] for one in told.messages} == {"5.5"}, told.messages
+        # A subscriber is welcomed to its topic, and not to others'.
+        import zmq
+        with zmq.Context.instance().socket(zmq.SUB) as late:
+            late.setsockopt(zmq.SUBSCRIBE, b"st")
+            late.connect(f"tcp://127.0.0.1:{k.client.iopub_channel.socket.LAST_ENDPOINT.decode().rsplit(':')[-1]}")
+            assert late.poll(LIMIT * 1000)
+            identities, parts = session.feed_identities(late.recv_multipart())
+            welcome = session.deserialize(parts)
+            assert identities == [b"st"] and welcome["msg_type"] == "iopub_welcome", welcome
+            assert welcome["content"] == {"subscription": "st"}, welcome
+            told = k.run("print('here')")
+            assert "iopub_welcome" not in told.kinds()
+            kinds = set()
+            while "stream" not in kinds:
+                assert late.poll(LIMIT * 1000)
+                identities, _ = session.feed_identities(late.recv_multipart())
+                kinds.add(identities[0].decode())
+            assert kinds <= {"status", "stream"}, kinds
+
+
 def cells():
     with kernel() as (k, _):
         told = k.run("print('é'); 6 * 7")

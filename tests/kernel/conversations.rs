@@ -66,6 +66,11 @@ fn the_record_has_what_came_before_a_kernel_was_killed() {
 }
 
 #[test]
+fn what_the_kernel_is_and_is_not_is_said() {
+    converse("introduces");
+}
+
+#[test]
 fn floods_of_requests_and_clients_that_do_not_read_are_survived() {
     converse("floods");
 }

@@ -92,7 +92,7 @@ def flow():
         for channel in ["shell", "control"]:
             about = editor.ask(channel, "kernel_info_request", {}).reply
             assert about["status"] == "ok" and about["language_info"]["name"] == "python", about
-            assert about["language_info"]["file_extension"] == ".py" and about["protocol_version"] >= "5.3"
+            assert about["language_info"]["file_extension"] == ".py" and about["protocol_version"] == "5.5"
         told = editor.ask("shell", "execute_request", {"code": WIDGETS, **SILENT})
         assert told.text().startswith("e976ee50-99ed-4aba-9b6b-9dcd5634d07d:IPyWidgets:8."), told.messages
         folder = os.getcwd()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kernel::about::PROTOCOL;
+use crate::jupyter::PROTOCOL;
 use crate::kernel::front::Introduces;
 
 /// See the module.
