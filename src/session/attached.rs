@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::InputPart;
 use crate::dialog::file_entry;
-use crate::input::NamedFile;
+use crate::input::{NamedFile, named_files};
 use crate::output::picture_type;
 use crate::picture::for_model;
 use crate::session::clipboard;
@@ -37,6 +37,21 @@ pub(super) struct Attached {
     pub(super) parts: Vec<InputPart>,
     /// What the user is told.
     pub(super) notices: Vec<Notice>,
+}
+
+/// The files that a prompt names, for front-ends that send prompts by themselves: what is sent, and what is said of
+/// it; blocks.
+pub fn attached_files(
+    prompt: &str,
+    cwd: &Path,
+    home: Option<PathBuf>,
+) -> (Vec<InputPart>, Vec<Notice>) {
+    let places = NotebookPlaces {
+        startup: PathBuf::new(),
+        home,
+    };
+    let Attached { parts, notices } = read(named_files(prompt), cwd, &places);
+    (parts, notices)
 }
 
 /// Reads what is named; blocks.
@@ -141,7 +156,6 @@ fn parts(bytes: Vec<u8>, shown: &str) -> Result<(Vec<InputPart>, Option<String>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::named_files;
 
     #[test]
     fn what_can_be_read_is_attached_and_the_rest_is_said() {

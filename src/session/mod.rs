@@ -61,6 +61,7 @@ mod tests;
 
 pub use crate::history::{Earlier, EarlierEntry};
 pub use answered::answer_event;
+pub use attached::attached_files;
 pub use commands::listing;
 pub use editor::{EditorWish, EditorWishes, NO_SHELL, PICK_USAGE, Pick, log_in_elsewhere};
 pub use events::{

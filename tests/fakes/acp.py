@@ -109,7 +109,9 @@ def call_mcp(server, tool, arguments):
 
 def perform(blocks):
     words = " ".join(block.get("text", "<%s>" % block["type"]) for block in blocks)
-    last = [block["text"] for block in blocks if block["type"] == "text"][-1]
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
+    # Files that go with a prompt may stand behind it.
+    last = texts[-1] if "<user-request>" in texts[-1] else texts[0]
     request = last.split("<user-request>")[-1].split("</user-request>")[0]
     for word in request.split():
         if word == "think":

@@ -189,8 +189,10 @@ def commands():
 
         def refused(line):
             told = k.run(line)
-            assert told.reply["status"] == "error" and len(told.of("error")) == 1, (line, told.messages)
-            return told.reply["evalue"]
+            [error] = told.of("error")
+            assert told.reply["status"] == "error" and error["evalue"] == told.reply["evalue"], (line, told.messages)
+            assert told.text() == error["evalue"] + "\n", told.messages
+            return error["evalue"]
         assert "%agent mcp add NAME" in said("%agent")
         assert refused("%agent foo") == "Unknown subcommand: foo\n\nUse %agent for help."
         assert refused("%foo") == "Unknown magic command: %foo"
@@ -358,6 +360,31 @@ def bare():
         k.run("die")
         told = k.run("hello")
         assert told.text() == "hello \n" and "does not know what was said before" in told.text("stderr"), told.messages
+
+
+def pictures():
+    """What a prompt names goes with it, as the agent can take it."""
+    import base64
+    dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    with open("dot.png", "wb") as file:
+        file.write(base64.b64decode(dot))
+    with open("a b.txt", "w") as file:
+        file.write("in a file")
+    able = "bare" not in os.environ["ACP_AGENT_ARGS"]
+    with kernel() as (k, _):
+        told = k.run("blocks @dot.png")
+        kinds = '["text", "text", "image"]' if able else '["text", "text"]'
+        assert told.text() == kinds + "@dot.png \n", told.messages
+        left_out = "⚠️ 1 picture was left out: the agent does not take it\n"
+        assert told.text("stderr") == ("" if able else left_out), told.messages
+        told = k.run('blocks all @"a b.txt"')
+        assert told.text().startswith('["text", "%s"]' % ("resource" if able else "text")), told.messages
+        assert able or "in a file" in told.text(), told.text()
+        told = k.run("blocks @no/dot.png and @property")
+        assert told.text().startswith('["text"]') and told.reply["status"] == "ok", told.messages
+        assert told.text("stderr") == "⚠️ there is no file `no/dot.png`: nothing is attached for it\n", told.messages
+        # To the letter, where nothing is named.
+        assert k.run("all  me@example.com ").text().startswith("all  me@example.com"), told.messages
 
 
 def floods():

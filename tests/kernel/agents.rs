@@ -116,6 +116,13 @@ fn what_an_agent_cannot_do_is_said() {
 }
 
 #[test]
+fn files_and_pictures_that_a_prompt_names_go_with_it() {
+    converse("pictures");
+    let agent = format!("{} bare", fake("acp.py").display());
+    hold(&python(), &agent, "pictures");
+}
+
+#[test]
 fn an_agent_that_is_missing_is_said_and_another_is_named() {
     converse_with("/nowhere/agent", "missing");
 }

@@ -94,6 +94,11 @@ impl Configured {
         self.environment.cwd.clone().unwrap_or_else(|| "/".into())
     }
 
+    /// What `~` is.
+    pub(super) fn home(&self) -> Option<PathBuf> {
+        self.environment.home.clone()
+    }
+
     /// Where Codex has its settings.
     pub(super) fn codex_home(&self) -> Option<PathBuf> {
         let named = self.variable("CODEX_HOME").map(PathBuf::from);

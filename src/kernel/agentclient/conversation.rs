@@ -173,19 +173,16 @@ impl Conversation {
     }
 }
 
-/// A turn in this session, or a new one; without a prompt, it is only to be opened.
+/// A turn in this session, or a new one; without an input, it is only to be opened.
 pub(super) fn request(
-    prompt: Option<&str>,
+    input: Vec<InputPart>,
     thread: Option<String>,
     (cwd, servers, sandbox): (PathBuf, Vec<McpServer>, Sandbox),
 ) -> TurnRequest {
     TurnRequest {
         instructions: String::new(),
         history: Vec::new(),
-        input: prompt
-            .map(|text| InputPart::Text(text.to_owned()))
-            .into_iter()
-            .collect(),
+        input,
         tools: Vec::new(),
         settings: TurnSettings {
             model: None,

@@ -4,7 +4,8 @@
 //! carried out by `commands`; a prompt is a `turn` of the `conversation`. What the agent tells becomes pieces (`marks`)
 //! of a `page`. `configured` is what it is started with, `servers` the MCP servers it is told of, `permissions` who
 //! answers it, `past` the earlier inputs. The agent itself is the one of the whole house ([`crate::agent`]). Absent on
-//! purpose: the record, Python, context: the agent is told what stands in the cell, and nothing else.
+//! purpose: the record, Python, context: the agent is told what stands in the cell and in the files it names with `@`,
+//! and nothing else. An agent of version 1 of its protocol elicits nothing: it asks for permissions alone.
 
 mod about;
 mod cell;

@@ -13,13 +13,13 @@ use super::logs::AGENT;
 use super::page::Page;
 use super::permissions::Verdict;
 use crate::agent::{
-    AgentEvent, AgentFailure, AgentQuestion, AgentReply, FailureKind, McpServer, QuestionAnswer,
-    TurnId, TurnRequest,
+    AgentEvent, AgentFailure, AgentQuestion, AgentReply, FailureKind, InputPart, McpServer,
+    QuestionAnswer, TurnId, TurnRequest,
 };
 use crate::display::Spoken;
 use crate::jupyter::Request;
 use crate::kernel::asking::{Asked, Heard, What};
-use crate::session::{About, Question};
+use crate::session::{About, Question, attached_files};
 
 /// Why a turn did not come to its end.
 #[derive(Debug, Clone)]
@@ -55,7 +55,8 @@ pub(super) async fn prompt(
         session.servers,
         desk.permissions.mode.sandbox(),
     );
-    let wanted = request(Some(text), Some(session.id.clone()), place);
+    let input = input(desk, page, text).await;
+    let wanted = request(input, Some(session.id.clone()), place);
     if let Some(session) = &mut desk.conversation.session {
         session.used = true;
     }
@@ -68,6 +69,21 @@ pub(super) async fn prompt(
         page.say("⚠️", what).await;
     }
     Ok(())
+}
+
+/// A prompt as it is, and the files that it names.
+async fn input(desk: &Desk, page: &mut Page<'_>, text: &str) -> Vec<InputPart> {
+    let (cwd, home) = (desk.cwd.clone(), desk.configured.home());
+    let prompt = text.to_owned();
+    let read = tokio::task::spawn_blocking(move || attached_files(&prompt, &cwd, home));
+    let (files, notices) = read.await.unwrap_or_default();
+    for notice in notices {
+        let mark = if notice.warning { "⚠️" } else { "📎" };
+        page.say(mark, &notice.message).await;
+    }
+    let mut input = vec![InputPart::Text(text.to_owned())];
+    input.extend(files);
+    input
 }
 
 /// Opens a session where none is open: the one there was, if the agent still has it.
@@ -115,7 +131,7 @@ pub(super) async fn enter(
         desk.permissions.mode.sandbox(),
     );
     let used = id.is_some();
-    let thread = follow(desk, page, request(None, id, place), false).await?;
+    let thread = follow(desk, page, request(Vec::new(), id, place), false).await?;
     log::info!(target: AGENT, "session {} with {} MCP servers", thread.as_deref().unwrap_or("none"), servers.len());
     desk.conversation.session = thread.map(|id| Session {
         id,
