@@ -14,6 +14,7 @@ mod deaths;
 mod editing;
 mod elapsed;
 mod escapes;
+mod every_key;
 mod external;
 mod from_cells;
 mod greeting;
