@@ -92,6 +92,7 @@ impl Plain {
         match form {
             TerminalForm::Nothing => Ok(()),
             TerminalForm::Plain(text)
+            | TerminalForm::Json { text, .. }
             | TerminalForm::Markdown(text)
             | TerminalForm::Image { text, .. }
             | TerminalForm::Drawing { text, .. } => {

@@ -148,7 +148,7 @@ impl CellView {
                 let picture = PictureSource::Drawing(svg);
                 self.picture(Waiting { picture, text }, &painted, update)
             }
-            TerminalForm::Plain(text) => {
+            TerminalForm::Plain(text) | TerminalForm::Json { tree: text, .. } => {
                 self.screen.trusted(painted.as_bytes())?;
                 // As IPython: a value of several lines begins below its label.
                 if !label.is_empty() && text.trim_end().contains('\n') {

@@ -44,7 +44,9 @@ pub(super) fn text_of(
         return Some(text);
     }
     match bundle.for_terminal(width) {
-        TerminalForm::Plain(text) => Some(safe(&text, colour)),
+        TerminalForm::Plain(text) | TerminalForm::Json { tree: text, .. } => {
+            Some(safe(&text, colour))
+        }
         TerminalForm::Markdown(source) => {
             let lines = render(&source, width, appearance);
             Some(

@@ -8,6 +8,7 @@
 use serde_json::{Map, Value};
 
 use crate::output::html::html_to_text;
+use crate::output::json_tree::json_tree;
 use crate::output::latex::formula;
 use crate::output::transcript::Transcript;
 
@@ -40,6 +41,13 @@ pub enum TerminalForm {
         /// SVG.
         svg: String,
         /// What to show in its place.
+        text: String,
+    },
+    /// JSON as a tree for people, with the text for other programs.
+    Json {
+        /// The tree.
+        tree: String,
+        /// The JSON, laid out.
         text: String,
     },
     /// Nothing to show.
@@ -140,7 +148,7 @@ impl MimeBundle {
             .or_else(|| self.text("text/markdown"))
             .or_else(|| self.text("text/latex"))
             .or_else(|| self.page())
-            .or_else(|| self.json())
+            .or_else(|| serde_json::to_string_pretty(self.json()?).ok())
             .or_else(|| self.text("text/plain").map(|text| plain_text(&text)))
             .or_else(|| self.medium());
         let text = text.as_deref().map(str::trim_end).unwrap_or_default();
@@ -152,7 +160,7 @@ impl MimeBundle {
     }
 
     /// What a terminal `width` columns wide shows: a picture or drawing, else markdown, plain text, formulas in
-    /// characters, HTML as text, JSON laid out.
+    /// characters, HTML as text, JSON as a tree.
     pub fn for_terminal(&self, width: usize) -> TerminalForm {
         if let Some((mime, base64)) = self.image() {
             return TerminalForm::Image {
@@ -171,17 +179,18 @@ impl MimeBundle {
         let plain = self
             .said()
             .or_else(|| self.text("text/latex").map(|source| formula(&source)))
-            .or_else(|| self.page_at(width))
-            .or_else(|| self.json())
-            .or_else(|| self.text("text/plain"))
-            .or_else(|| self.medium());
-        match plain {
-            Some(text) => TerminalForm::Plain(text),
-            None => match self.image_type() {
-                Some(mime) => TerminalForm::Plain(format!("[{mime}]")),
-                None => TerminalForm::Nothing,
-            },
+            .or_else(|| self.page_at(width));
+        if let (None, Some(json)) = (&plain, self.json()) {
+            return TerminalForm::Json {
+                tree: json_tree(json, width),
+                text: serde_json::to_string_pretty(json).unwrap_or_default(),
+            };
         }
+        let plain = plain
+            .or_else(|| self.text("text/plain"))
+            .or_else(|| self.medium())
+            .or_else(|| Some(format!("[{}]", self.image_type()?)));
+        plain.map_or(TerminalForm::Nothing, TerminalForm::Plain)
     }
 
     /// The first picture that may be drawn: its type and its base64 data without blanks.
@@ -290,13 +299,12 @@ impl MimeBundle {
             .then(|| "[widget]".to_owned())
     }
 
-    fn json(&self) -> Option<String> {
+    fn json(&self) -> Option<&Value> {
         let laid_out = |mime: &str| {
             mime == "application/json" || mime.ends_with("+json") && !mime.starts_with(WIDGET)
         };
-        self.iter()
-            .find(|(mime, _)| laid_out(mime))
-            .map(|(_, value)| serde_json::to_string_pretty(value).unwrap_or_default())
+        let found = self.iter().find(|(mime, _)| laid_out(mime));
+        found.map(|(_, value)| value)
     }
 }
 
@@ -438,7 +446,10 @@ mod tests {
         );
         check(
             json!({"text/plain": coloured, "application/json": {"a": 1}}),
-            plain("{\n  \"a\": 1\n}"),
+            TerminalForm::Json {
+                tree: "{a: 1}".into(),
+                text: "{\n  \"a\": 1\n}".into(),
+            },
         );
         check(
             json!({"text/plain": "<IPython.core.display.Math object>", "text/latex": r"$\alpha$"}),

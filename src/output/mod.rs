@@ -2,6 +2,7 @@
 
 pub mod filter;
 mod html;
+mod json_tree;
 mod latex;
 pub mod limits;
 mod marker;
