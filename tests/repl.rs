@@ -24,6 +24,7 @@ mod jobs;
 mod keys;
 mod leaving;
 mod looks;
+mod own_kernels;
 mod picking;
 mod pictures;
 mod profiles;

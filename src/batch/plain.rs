@@ -60,6 +60,7 @@ impl Plain {
             | AnswerEvent::ToolStarted { .. }
             | AnswerEvent::Picture(_)
             | AnswerEvent::Planned(_)
+            | AnswerEvent::CellsStand(_)
             | AnswerEvent::FilesChanged(_) => Ok(()),
         }
     }

@@ -114,8 +114,8 @@ impl AnswerView {
                 )
             }
             AnswerEvent::CommandStarted { id, command } => self.begin(id, &command),
-            AnswerEvent::CommandOutput { id, delta } => {
-                self.work.grew(&id, &delta);
+            AnswerEvent::CommandOutput { .. } | AnswerEvent::CellsStand(_) => {
+                self.work.on(event);
                 Ok(())
             }
             AnswerEvent::CommandRan {
@@ -133,9 +133,10 @@ impl AnswerView {
                 said.map_or(Ok(()), |said| self.line(&said, Color::Red.normal()))
             }
             AnswerEvent::ToolStarted { call } => self.begin(String::new(), &call),
-            AnswerEvent::ToolRan { line, .. } => {
-                self.work.over("");
-                self.tool_line(&line)
+            AnswerEvent::ToolRan { line, success } => {
+                let cells = self.work.returned(success);
+                self.tool_line(&line)?;
+                cells.map_or(Ok(()), |cells| self.line(&cells, Style::new()))
             }
             AnswerEvent::Picture(url) => {
                 self.settle()?;

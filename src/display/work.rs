@@ -8,6 +8,7 @@ use nu_ansi_term::{Color, Style};
 
 use super::rows::Rows;
 use crate::agent::{Activity, PlanStep, WorkStatus};
+use crate::session::AnswerEvent;
 use crate::text::escape::visible;
 use crate::text::{Line, cut};
 
@@ -20,10 +21,15 @@ const COMMAND_TAIL: usize = 4096;
 /// Steps of a plan that are shown while it is worked off.
 const PLAN_STEPS: usize = 12;
 
+/// Cells of a call that are shown in its row.
+const ROW_STEPS: usize = 5;
+
 /// What runs at this moment, and the plan.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     running: Vec<Running>,
+    /// The cells of the tool that runs, where there are several.
+    cells: Vec<PlanStep>,
     /// As it was told last.
     plan: Vec<PlanStep>,
     /// It stands among the lines that stay.
@@ -48,8 +54,27 @@ impl Work {
         });
     }
 
-    /// It put out more.
-    pub(super) fn grew(&mut self, id: &str, delta: &str) {
+    /// A command put out more, or another cell of the tool runs.
+    pub(super) fn on(&mut self, event: AnswerEvent) {
+        match event {
+            AnswerEvent::CommandOutput { id, delta } => self.grew(&id, &delta),
+            AnswerEvent::CellsStand(cells) => self.cells = cells,
+            _ => {}
+        }
+    }
+
+    /// The tool returned. How its cells ended, if not all did as they should.
+    pub(super) fn returned(&mut self, success: bool) -> Option<String> {
+        self.over("");
+        let mut cells = std::mem::take(&mut self.cells);
+        let stopped = cells
+            .iter_mut()
+            .find(|it| it.status == WorkStatus::Running)?;
+        stopped.status = WorkStatus::Failed;
+        (!success).then(|| format!("  {}", in_a_row(&cells)))
+    }
+
+    fn grew(&mut self, id: &str, delta: &str) {
         let Some(running) = self.running.iter_mut().find(|running| running.id == id) else {
             return;
         };
@@ -69,6 +94,7 @@ impl Work {
     /// Everything ended.
     pub(super) fn clear(&mut self) {
         self.running.clear();
+        self.cells.clear();
     }
 
     /// Nothing runs.
@@ -80,7 +106,13 @@ impl Work {
     pub(super) fn rows(&self, columns: usize, most: usize) -> Vec<Line> {
         let mut rows = Vec::new();
         for running in &self.running {
-            rows.push(Line::plain_text(&cut(&running.line, columns)));
+            let row = match running.id.as_str() {
+                "" if !self.cells.is_empty() => {
+                    format!("{}  {}", running.line, in_a_row(&self.cells))
+                }
+                _ => running.line.clone(),
+            };
+            rows.push(Line::plain_text(&cut(&visible(&row), columns)));
             let lines: Vec<&str> = running.output.lines().collect();
             let shown = lines.len().saturating_sub(COMMAND_LINES.min(most));
             rows.extend(
@@ -162,6 +194,21 @@ impl Work {
     }
 }
 
+/// Steps side by side; of many, those around the one that runs.
+fn in_a_row(steps: &[PlanStep]) -> String {
+    let done = |step: &&PlanStep| step.status == WorkStatus::Done;
+    let over = steps.iter().take_while(done).count();
+    let from = over
+        .saturating_sub(1)
+        .min(steps.len().saturating_sub(ROW_STEPS));
+    let to = steps.len().min(from + ROW_STEPS);
+    let before = (from > 0).then(|| format!("☑ {from} more"));
+    let after = (to < steps.len()).then(|| format!("… {} more", steps.len() - to));
+    let shown = steps[from..to].iter().map(|step| step_line(step).0);
+    let parts: Vec<String> = before.into_iter().chain(shown).chain(after).collect();
+    parts.join("  ")
+}
+
 fn step_line(step: &PlanStep) -> (String, Style) {
     let (mark, style) = match step.status {
         WorkStatus::Waiting => ("☐", Style::new()),
@@ -206,6 +253,39 @@ mod tests {
         let shown = rows(&work);
         assert_eq!((shown[0].as_str(), shown.len()), ("… 8 more steps", 13));
         assert_eq!(shown[12], "☐ 19");
+    }
+
+    #[test]
+    fn the_cells_of_a_call_stand_in_its_row_and_stay_when_one_failed() {
+        let cells = |at: usize, count: usize| -> AnswerEvent {
+            let step = |index: usize| PlanStep {
+                text: format!("c{index}"),
+                status: match index.cmp(&at) {
+                    std::cmp::Ordering::Less => WorkStatus::Done,
+                    std::cmp::Ordering::Equal => WorkStatus::Running,
+                    std::cmp::Ordering::Greater => WorkStatus::Waiting,
+                },
+            };
+            AnswerEvent::CellsStand((0..count).map(step).collect())
+        };
+        let mut work = Work::default();
+        let row = |work: &Work| work.rows(80, 3).first().map(Line::plain);
+        let begin = |work: &mut Work| work.begin(String::new(), "run_cells(3 cells)");
+        begin(&mut work);
+        work.on(cells(1, 3));
+        let shown = "⌛ run_cells(3 cells)  ☑ c0  ▸ c1  ☐ c2";
+        assert_eq!(row(&work).as_deref(), Some(shown));
+        assert_eq!(work.returned(true), None, "nothing more to say");
+        assert_eq!(row(&work), None);
+        begin(&mut work);
+        work.on(cells(1, 3));
+        let said = work.returned(false);
+        assert_eq!(said.as_deref(), Some("  ☑ c0  ✗ c1  ☐ c2"));
+        assert_eq!(work.returned(false), None, "a call of one cell");
+        work.on(cells(6, 20));
+        let said = work.returned(false);
+        let many = "  ☑ 5 more  ☑ c5  ✗ c6  ☐ c7  ☐ c8  ☐ c9  … 10 more";
+        assert_eq!(said.as_deref(), Some(many));
     }
 
     #[test]

@@ -79,8 +79,8 @@ impl Answer {
             AnswerEvent::Worked(activity) => self.worked(activity),
             AnswerEvent::FilesChanged(changes) => self.blocks.push(changed(&changes)),
             AnswerEvent::Progress(line) => self.blocks.push(Block::Line(line)),
-            // A display of its own.
-            AnswerEvent::Picture(_) => return false,
+            // A display of its own; what cells show stands where they run.
+            AnswerEvent::Picture(_) | AnswerEvent::CellsStand(_) => return false,
         }
         true
     }

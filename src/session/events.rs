@@ -307,6 +307,8 @@ pub enum AnswerEvent {
     Picture(String),
     /// The plan as it stands now.
     Planned(Vec<PlanStep>),
+    /// The cells of the call that runs, as they stand now.
+    CellsStand(Vec<PlanStep>),
     /// Work with a tool of the agent's own began, went on or ended.
     Worked(Activity),
     /// Files were changed.

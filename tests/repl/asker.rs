@@ -42,6 +42,18 @@ impl Asker {
 
     /// In this home, with this size.
     pub(super) fn of(mut home: Home, turns: Value, size: (u16, u16)) -> Asker {
+        Asker::script(&mut home, turns);
+        Asker::at_first(Shell::start::<&str>(home, &[], size))
+    }
+
+    /// At the first prompt of this shell, in whose home these turns are.
+    pub(super) fn at_first(shell: Shell) -> Asker {
+        shell.at(1);
+        Asker { shell }
+    }
+
+    /// The turns of a shell that is started in this home.
+    pub(super) fn script(home: &mut Home, turns: Value) {
         std::fs::create_dir_all(home.config()).unwrap();
         let settings = json!({"approvals": "ask", "sandbox": "danger-full-access"});
         std::fs::write(home.config().join("config.json"), settings.to_string()).unwrap();
@@ -51,9 +63,6 @@ impl Asker {
         let script = home.work().join("script.json");
         let words = [python.to_str(), Some(fake), script.to_str()].map(|word| word.unwrap());
         home.set("IPYAI_CODEX_CMD", shlex::try_join(words).unwrap());
-        let shell = Shell::start::<&str>(home, &[], size);
-        shell.at(1);
-        Asker { shell }
     }
 
     /// Submits a prompt and waits for choices.

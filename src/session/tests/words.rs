@@ -83,6 +83,10 @@ fn of_answer(event: &AnswerEvent) -> String {
             let steps: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
             format!("plan {}", steps.join(", "))
         }
+        AnswerEvent::CellsStand(cells) => {
+            let cells: Vec<&str> = cells.iter().map(|cell| cell.status.word()).collect();
+            format!("cells {}", cells.join(", "))
+        }
         AnswerEvent::Worked(activity) => match activity.ended() {
             Some(line) => line,
             None => format!("⌛ {}", activity.told()),

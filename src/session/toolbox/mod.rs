@@ -328,7 +328,7 @@ impl Waits {
             ToolStep::Submit(_) => Waits::Answer,
             ToolStep::Open(_) => Waits::Kernel,
             ToolStep::Kill => Waits::Restart,
-            ToolStep::Show { then, .. } => Waits::of(then),
+            ToolStep::Show { then, .. } | ToolStep::Tell { then, .. } => Waits::of(then),
             _ => Waits::Nothing,
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::notebook::{NotebookJob, NotebookNews};
 use super::shelf::Shelf;
-use crate::agent::InputPart;
+use crate::agent::{InputPart, PlanStep};
 use crate::config::RunCells;
 use crate::runtime::{RuntimeAnswer, RuntimeCapabilities, RuntimeRequest, Stdin};
 use crate::session::asking::Allowed;
@@ -59,6 +59,11 @@ pub(in crate::session) enum ToolStep {
     Show {
         text: String,
         pictures: Vec<String>,
+        then: Box<ToolStep>,
+    },
+    /// Tells how far its cells are, then goes on.
+    Tell {
+        cells: Vec<PlanStep>,
         then: Box<ToolStep>,
     },
     /// Finds the place and the kernel for the next cell; [`ToolEvent::Opened`] comes.

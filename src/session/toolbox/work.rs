@@ -167,6 +167,12 @@ impl Session {
                 self.say(pictures.into_iter().map(AnswerEvent::Picture));
                 self.do_for_tool(by, *then);
             }
+            ToolStep::Tell { cells, then } => {
+                // Who calls a tool by itself sees its result alone.
+                let told = self.floor.prompt().is_some();
+                self.say(told.then_some(AnswerEvent::CellsStand(cells)));
+                self.do_for_tool(by, *then);
+            }
             ToolStep::Run(code) => self.run_code(code),
             ToolStep::Interrupt => drop(self.interrupt_code()),
             ToolStep::Kill => {

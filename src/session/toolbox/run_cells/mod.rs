@@ -14,11 +14,13 @@ mod copied;
 mod ran;
 mod wanted;
 
+use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
+use crate::agent::{PlanStep, WorkStatus};
 use crate::config::RunCells;
 use crate::runtime::{BranchWish, RuntimeAnswer, RuntimeRequest, Snapshot};
 use crate::session::cell::Remains;
@@ -67,11 +69,12 @@ impl Cells {
         };
         let which = self.wanted.which;
         if which == Which::Copy {
-            return ToolStep::Show {
+            let then = ToolStep::Show {
                 text: format!("{}\n{}", self.heading(&cell.title), cell.code.trim_end()),
                 pictures: Vec::new(),
                 then: Box::new(self.submit(desk)),
             };
+            return self.marked(then);
         }
         let reset = cell.reset && !std::mem::take(&mut self.restarted);
         if which == Which::Live {
@@ -96,14 +99,40 @@ impl Cells {
                 heading: self.heading(&cell.title),
             },
         };
-        ToolStep::Run(Code {
+        self.marked(ToolStep::Run(Code {
             source: cell.code.clone(),
             shown_as,
             directory: match kernel {
                 None => self.opened.as_ref().map(|opened| opened.cwd.clone()),
                 Some(_) => None,
             },
-        })
+        }))
+    }
+
+    /// Tells how far the cells of a call are, of several, where the next one begins.
+    fn marked(&self, then: ToolStep) -> ToolStep {
+        let at = self.done.cells.len();
+        let cells = self.wanted.cells.iter().enumerate();
+        let cells: Vec<PlanStep> = cells
+            .map(|(index, cell)| PlanStep {
+                text: match cell.title.as_str() {
+                    "" => (index + 1).to_string(),
+                    title => title.to_owned(),
+                },
+                status: match index.cmp(&at) {
+                    Ordering::Less => WorkStatus::Done,
+                    Ordering::Equal => WorkStatus::Running,
+                    Ordering::Greater => WorkStatus::Waiting,
+                },
+            })
+            .collect();
+        match cells.len() {
+            ..2 => then,
+            _ => ToolStep::Tell {
+                cells,
+                then: Box::new(then),
+            },
+        }
     }
 
     /// Runs the next cell in the copy.

@@ -42,9 +42,11 @@ fn they_run_unasked_and_take_no_numbers() {
         [
             "[1]",
             "run_cells(2 cells)…",
+            "cells running, waiting",
             "the agent's kernel runs 1 of 2:\na = 1",
             "ran a = 1",
             "= 42",
+            "cells done, running",
             "the agent's kernel runs 2 of 2:\nplot",
             "ran plot",
             "= 42",
@@ -204,8 +206,10 @@ fn cells_in_a_copy_run_unasked_and_what_they_have_not_printed_is_shown_at_their_
         [
             "[1]",
             "run_cells(3 cells)…",
+            "cells running, waiting, waiting",
             "a copy of your session runs 1 of 3:\na = 1",
             "7",
+            "cells done, running, waiting",
             "a copy of your session runs 2 of 3:\nraise",
             "Error: ValueError: bad\nline 1",
             "run_cells(3 cells) => cell 2 of 3 failed: ValueError: bad; cell 3 was not run cell 1: looked 7 cell 2: \
