@@ -126,17 +126,23 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
     // it starts. Before a prompt the session's thread starts it.
-    let at_once = wanted.runtime_at_once && !wanted.cells_own_a_terminal;
+    let told_at_start = !matches!(runtime, RuntimePlan::Embedded(_));
+    let at_once = wanted.runtime_at_once && !wanted.cells_own_a_terminal && !told_at_start;
     let able = crate::runtime::connect::capabilities(&runtime);
     let connect: ConnectRuntime = if at_once {
         let started = crate::runtime::connect::connect(runtime);
-        Box::new(move || started)
+        // It hears of the session with its first cell.
+        Box::new(move |_| started)
     } else {
-        Box::new(move || crate::runtime::connect::connect(runtime))
+        Box::new(move |told| crate::runtime::connect::connect(runtime.told(told)))
     };
     let (history, history_reports) = history::open(opening, begin);
     let parts = Parts {
-        runtime: PlannedRuntime { able, connect },
+        runtime: PlannedRuntime {
+            able,
+            told_at_start,
+            connect,
+        },
         shell: plan_shell(environment, &screen, cwd.clone()),
         agent: Box::new(move || crate::agent::connect::connect(agent)),
         agents,
@@ -293,7 +299,8 @@ fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> Plann
     });
     PlannedRuntime {
         able: crate::runtime::connect::capabilities(&plan),
-        connect: Box::new(move || crate::runtime::connect::connect(plan)),
+        told_at_start: false,
+        connect: Box::new(move |_| crate::runtime::connect::connect(plan)),
     }
 }
 
@@ -323,7 +330,8 @@ fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
         });
         PlannedRuntime {
             able: crate::runtime::connect::capabilities(&plan),
-            connect: Box::new(move || crate::runtime::connect::connect(plan)),
+            told_at_start: false,
+            connect: Box::new(move |told| crate::runtime::connect::connect(plan.told(told))),
         }
     })
 }

@@ -7,7 +7,8 @@ use super::jupyter::JupyterRuntime;
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
 use super::shell::ShellRuntime;
-use super::{Runtime, RuntimeCapabilities, RuntimeEvent};
+use super::surroundings::surround;
+use super::{Runtime, RuntimeCapabilities, RuntimeEvent, Variables};
 
 pub use super::jupyter::{
     GatewayPlan, GatewayTarget, IDLES, JupyterPlan, JupyterTarget, STARTS, SharedPlan, keep_gateway,
@@ -37,6 +38,20 @@ pub enum RuntimePlan {
     Gateway(GatewayPlan),
     /// Plays a script; for tests.
     Scripted(Script),
+}
+
+impl RuntimePlan {
+    /// The same, where the interpreter or kernel is told these variables when it starts, as far as it can be told.
+    #[must_use]
+    pub fn told(mut self, told: &Variables) -> Self {
+        match &mut self {
+            RuntimePlan::Embedded(plan) => surround(&mut plan.variables, told),
+            RuntimePlan::Jupyter(plan) => surround(&mut plan.variables, told),
+            RuntimePlan::Gateway(plan) => plan.tell(told),
+            RuntimePlan::Shell(_) | RuntimePlan::Scripted(_) => {}
+        }
+        self
+    }
 }
 
 /// What a runtime of this plan can do, as far as that is known before it is started.

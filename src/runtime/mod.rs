@@ -31,6 +31,7 @@ pub mod python;
 mod request;
 pub mod scripted;
 mod shell;
+mod surroundings;
 mod terminal;
 mod variables;
 
@@ -48,6 +49,7 @@ pub use request::{
     RequestId, RuntimeRequest, SetUp, StartFile, Stdin, THIS_REQUEST, TrialCell,
 };
 pub use variables::{KeptVariable, KeptVariables, VariablesWish};
+pub use surroundings::Variables;
 
 use std::sync::Arc;
 

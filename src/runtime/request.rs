@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::call::CallReply;
 use super::checkpoints::CheckpointWish;
 use super::variables::VariablesWish;
+use super::surroundings::Variables;
 use crate::text::offset::CodePoints;
 
 /// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.
@@ -195,7 +196,7 @@ pub struct Execute {
     pub directory: Option<PathBuf>,
     /// Environment variables it gets first; `None`: it has none of that name. Empty for cells that are typed; for a
     /// shell, as above.
-    pub environment: Vec<(String, Option<String>)>,
+    pub environment: Variables,
     /// Who answers `input()`.
     pub stdin: Stdin,
     /// Where the code stands; `None`: it was typed.
@@ -214,7 +215,7 @@ impl Execute {
             store_history: true,
             silent: false,
             directory: None,
-            environment: Vec::new(),
+            environment: Variables::new(),
             stdin: Stdin::Refuse,
             place: None,
             dark: false,

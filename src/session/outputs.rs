@@ -24,9 +24,9 @@ use crate::output::limits::{
 use crate::output::parts::{Part, Parts, parts};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
+use crate::runtime::Variables;
 use crate::session::events::Notice;
 use crate::session::run::RunSender;
-use crate::session::runtimes::Variables;
 use crate::session::tool_return::ToolReturn;
 
 /// The name of the tool.

@@ -11,9 +11,10 @@ use std::ops::RangeInclusive;
 use tokio::sync::oneshot;
 
 use crate::dialog::Dialog;
-use crate::history::{Earlier, History, RecordedCell};
+use crate::history::{Earlier, History, RecordedCell, RecordedThread, SessionStart};
 use crate::magics::Again;
 use crate::output::mime::MimeBundle;
+use crate::report::Report;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::LastExchange;
 use crate::session::commands::{Deed, tell};
@@ -40,6 +41,18 @@ const SOURCE: usize = 60;
 struct Chosen {
     cells: Vec<RecordedCell>,
     left_out: Vec<u32>,
+}
+
+/// Where the record says that the session begins, and the agent's thread of one that is taken up.
+pub(super) async fn began(
+    history: History,
+) -> (Result<SessionStart, Report>, Option<RecordedThread>) {
+    let start = history.session().await;
+    let thread = match &start {
+        Ok(start) if start.resumed => history.recorded_thread().await,
+        _ => None,
+    };
+    (start, thread)
 }
 
 /// The end of the session as it was before this process.

@@ -12,10 +12,10 @@ use std::task::{Context, Poll};
 
 use crate::runtime::{
     CheckpointWish, Execute, Interrupter, RequestId, Runtime, RuntimeAnswer, RuntimeCapabilities,
-    RuntimeEvent, RuntimeRequest, Stdin,
+    RuntimeEvent, RuntimeRequest, Stdin, Variables,
 };
 use crate::session::events::Notice;
-use crate::session::slots::{PlannedRuntime, Slot, Waiter};
+use crate::session::slots::{ConnectRuntime, PlannedRuntime, Slot, Waiter};
 
 /// What ends the interpreter, where there is one that can be ended; handles use it without asking the loop.
 pub(super) type Killer = Arc<Mutex<Option<Arc<dyn Interrupter>>>>;
@@ -44,6 +44,9 @@ pub(super) struct Runtimes {
 
 /// A runtime that may not be connected yet.
 pub(super) struct RuntimeSlot {
+    /// Connects it, until that is done.
+    connect: Option<ConnectRuntime>,
+    told_at_start: bool,
     slot: Slot<dyn Runtime, RuntimeEvent>,
     able: RuntimeCapabilities,
     asked: HashMap<RequestId, Waiter>,
@@ -65,9 +68,6 @@ pub(super) struct RuntimeSlot {
     /// Where a shell has led it: also an interpreter that takes its place goes there.
     place: Option<PathBuf>,
 }
-
-/// Environment variables; `None`: there shall be none of that name.
-pub(super) type Variables = Vec<(String, Option<String>)>;
 
 impl Runtimes {
     pub(super) fn new(
@@ -150,7 +150,9 @@ impl Runtimes {
 impl RuntimeSlot {
     fn new(planned: PlannedRuntime, stdin: Stdin, killer: Killer) -> Self {
         RuntimeSlot {
-            slot: Slot::new(planned.connect),
+            connect: Some(planned.connect),
+            told_at_start: planned.told_at_start,
+            slot: Slot::empty(),
             able: planned.able,
             asked: HashMap::new(),
             stdin,
@@ -172,7 +174,9 @@ impl RuntimeSlot {
 
     /// The runtime, connected now if it was not, with its interrupter where the handles find it.
     pub(super) fn get(&mut self) -> &mut dyn Runtime {
-        if !self.slot.is_connected() {
+        if let Some(connect) = self.connect.take() {
+            let session = self.session.clone();
+            self.slot.replace(Box::new(move || connect(&session)));
             let runtime = self.slot.get();
             self.able = runtime.capabilities();
             let killer = self.able.restart.then(|| runtime.interrupter());
@@ -183,6 +187,11 @@ impl RuntimeSlot {
             }
         }
         self.slot.get()
+    }
+
+    /// It is to be started when it is known what it is told of the session.
+    pub(super) fn is_told_at_start(&self) -> bool {
+        self.told_at_start
     }
 
     /// Works for this session from here on.

@@ -8,17 +8,21 @@ use tokio::sync::oneshot;
 use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
 use crate::report::Report;
-use crate::runtime::{Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent};
+use crate::runtime::{Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, Variables};
 use crate::session::kernels::KernelWish;
 use crate::session::ticket::{CallId, Ticket};
 
-/// Makes a runtime and the receiver of its events.
-pub type ConnectRuntime = Box<dyn FnOnce() -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;
+/// Makes a runtime and the receiver of its events; its interpreter is told these variables when it starts.
+pub type ConnectRuntime =
+    Box<dyn FnOnce(&Variables) -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;
 
 /// A runtime that is connected when it is first needed.
 pub struct PlannedRuntime {
     /// What it can do, as far as that is known before.
     pub able: RuntimeCapabilities,
+    /// It is told of the session when it starts, and not every language hears of it later: it is started when the
+    /// record is open, which takes a moment.
+    pub told_at_start: bool,
     /// Connects it.
     pub connect: ConnectRuntime,
 }
@@ -60,6 +64,14 @@ impl<P: ?Sized, E> Slot<P, E> {
     pub(super) fn new(connect: Connect<P, E>) -> Self {
         Slot {
             connect: Some(connect),
+            ..Slot::empty()
+        }
+    }
+
+    /// One whose peer is put in with [`Slot::replace`].
+    pub(super) fn empty() -> Self {
+        Slot {
+            connect: None,
             live: None,
             up: false,
         }
@@ -86,11 +98,6 @@ impl<P: ?Sized, E> Slot<P, E> {
     /// The peer, if it is connected.
     pub(super) fn live(&mut self) -> Option<&mut P> {
         self.live.as_mut().map(|(peer, _)| &mut **peer)
-    }
-
-    /// True once connected.
-    pub(super) fn is_connected(&self) -> bool {
-        self.live.is_some()
     }
 
     /// It has said that it is ready, and not that it is gone.

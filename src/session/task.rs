@@ -30,7 +30,7 @@ use crate::session::outputs::Outputs;
 use crate::session::outside::Outside;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
-use crate::session::resume::{earlier, last_exchange};
+use crate::session::resume::{began, earlier, last_exchange};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Runtimes;
 use crate::session::slots::{AgentSlot, Waiter};
@@ -159,10 +159,7 @@ pub(super) fn run(
     };
     let most = session.choices.checkpoints;
     session.runtimes.user.keep_checkpoints(most);
-    if runtime_at_once {
-        session.runtimes.user.get();
-    }
-    executor.block_on(session.work(inbox, reports));
+    executor.block_on(session.work(inbox, reports, runtime_at_once));
 }
 
 impl Session {
@@ -170,16 +167,22 @@ impl Session {
         mut self,
         mut inbox: UnboundedReceiver<Command>,
         mut reports: UnboundedReceiver<Report>,
+        runtime_at_once: bool,
     ) {
-        let (history, started) = (self.history.clone(), self.inbox.clone());
-        tokio::spawn(async move {
-            let start = history.session().await;
-            let thread = match &start {
-                Ok(start) if start.resumed => history.recorded_thread().await,
-                _ => None,
-            };
-            let _ = started.send(Command::Started(start, thread));
-        });
+        let (start, started) = (began(self.history.clone()), self.inbox.clone());
+        if self.runtimes.user.is_told_at_start() {
+            // The record says soon what it knows, also when others hold it.
+            let (start, thread) = start.await;
+            self.on_started(start, thread);
+        } else {
+            tokio::spawn(async move {
+                let (start, thread) = start.await;
+                let _ = started.send(Command::Started(start, thread));
+            });
+        }
+        if runtime_at_once {
+            self.runtimes.user.get();
+        }
         loop {
             let out = self.floor.out().cloned();
             let keeps_up =

@@ -93,6 +93,36 @@ fn what_another_language_lacks_is_said_and_the_rest_works() {
 }
 
 #[test]
+fn kernels_start_with_what_they_are_told_of_the_session() {
+    let Some(home) = home() else {
+        return;
+    };
+    // That of the shell the kernel keeps: what the kernel was started with.
+    let told = "tr '\\0' '\\n' < /proc/$$/environ | grep ^IPYCODEX_";
+    let starts = |more: &[&str]| {
+        let words = ["--runtime", "jupyter:bash", "--agent", "demo", "-c", told];
+        let ran = home.run(&[more, &words].concat(), "");
+        let mut lines: Vec<String> = ran.stdout.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let record = home.path().join("state/ipycodex/history.sqlite");
+    let lines = starts(&[]);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(
+        lines[0].starts_with("IPYCODEX_ARTIFACTS_DIR=/"),
+        "{lines:?}"
+    );
+    assert_eq!(lines[1], "IPYCODEX_SESSION=1");
+    assert_eq!(
+        lines[2],
+        format!("IPYCODEX_SESSION_FILE={}", record.display())
+    );
+    assert_eq!(starts(&[])[1], "IPYCODEX_SESSION=2");
+    assert_eq!(starts(&["--no-record"]), Vec::<String>::new());
+}
+
+#[test]
 fn what_bash_would_wait_for_is_refused_and_it_goes_on() {
     let Some(home) = home() else {
         return;

@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::guest;
 use super::wording::{self, text_of};
-use crate::jupyter::{Channel, Incoming, Outgoing, comm_message, comm_to_send};
-use crate::output::mime::MimeBundle;
+use super::{bash, guest};
+use crate::jupyter::{Channel, Incoming, Outgoing, comm_to_send};
 use crate::runtime::python::{RequestKind, finished, interrupted};
 use crate::runtime::{
-    Death, Display, Ending, Execute, Finish, InputReply, OutputStream, RequestId, RuntimeAnswer,
-    RuntimeEvent, RuntimeRequest, Stdin,
+    Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeAnswer, RuntimeEvent,
+    RuntimeRequest, Stdin,
 };
 
 /// A cell that names it may import it.
@@ -40,6 +39,8 @@ pub(in crate::runtime) struct Conversation {
     next_question: u64,
     /// It runs Python, and what stands for the runner can be sent.
     pub(in crate::runtime) python: bool,
+    /// It runs Bash.
+    pub(in crate::runtime) bash: bool,
     /// What stands for the runner is there.
     guest: bool,
 }
@@ -164,10 +165,14 @@ impl Conversation {
 
     /// What is sent before a cell that wants another directory or other variables.
     fn surroundings(&self, cell: &Execute) -> Option<Outgoing> {
-        if !self.python || (cell.directory.is_none() && cell.environment.is_empty()) {
+        if cell.directory.is_none() && cell.environment.is_empty() {
             return None;
         }
-        Some(guest::silently(&guest::entering(cell)))
+        match (self.python, self.bash) {
+            (true, _) => Some(guest::silently(&guest::entering(cell))),
+            (_, true) => Some(guest::silently(&bash::entering(cell))),
+            _ => None,
+        }
     }
 
     /// The answer to a question of the kernel.
@@ -203,6 +208,14 @@ impl Conversation {
     /// True while a request waits for its end.
     pub(in crate::runtime) fn is_busy(&self) -> bool {
         !self.underway.is_empty()
+    }
+
+    /// A cell that was sent so long ago and has not begun.
+    pub(in crate::runtime) fn kept_waiting(&self, patience: Duration) -> Option<RequestId> {
+        let waits = |one: &&Underway| {
+            one.kind == RequestKind::Execute && !one.started && one.began.elapsed() > patience
+        };
+        self.underway.iter().find(waits).map(|one| one.id)
     }
 
     /// What runs has been interrupted.
@@ -294,7 +307,7 @@ impl Conversation {
             }
             (Channel::Iopub, _) => {
                 let number = at.and_then(|at| self.underway[at].number);
-                events.extend(shown(&message, id, number));
+                events.extend(wording::shown(&message, id, number));
             }
             (Channel::Stdin, "input_request") => {
                 if let Some(id) = id {
@@ -395,54 +408,6 @@ fn end_of_cell(one: &Underway, reply: &Map<String, Value>) -> Vec<RuntimeEvent> 
         },
     });
     events
-}
-
-/// What a message of everybody's channel shows.
-fn shown(message: &Incoming, id: Option<RequestId>, number: Option<u32>) -> Option<RuntimeEvent> {
-    Some(match message.kind.as_str() {
-        "stream" => RuntimeEvent::Output {
-            id,
-            stream: match message.text("name") {
-                "stderr" => OutputStream::Stderr,
-                _ => OutputStream::Stdout,
-            },
-            bytes: message.text("text").as_bytes().to_vec(),
-            foreign: false,
-        },
-        kind @ ("display_data" | "execute_result" | "update_display_data") => {
-            let transient = message.object("transient");
-            let bundle = MimeBundle::new(message.object("data").into_iter().collect());
-            let counted = message
-                .content
-                .get("execution_count")
-                .and_then(Value::as_u64);
-            let counted = counted.and_then(|count| u32::try_from(count).ok());
-            RuntimeEvent::Display {
-                id,
-                display: Display {
-                    bundle: bundle.with_metadata(message.object("metadata")),
-                    execution_count: (kind == "execute_result")
-                        .then(|| number.or(counted))
-                        .flatten(),
-                    display_id: transient
-                        .get("display_id")
-                        .and_then(Value::as_str)
-                        .map(str::to_owned),
-                    transient,
-                    update: kind == "update_display_data",
-                },
-            }
-        }
-        "clear_output" => RuntimeEvent::Clear {
-            id: id?,
-            wait: message.content.get("wait") == Some(&Value::Bool(true)),
-        },
-        "comm_open" | "comm_msg" | "comm_close" => RuntimeEvent::Comm {
-            id,
-            message: comm_message(message)?,
-        },
-        _ => return None,
-    })
 }
 
 /// A request that never reached a kernel, ended by an interrupt.

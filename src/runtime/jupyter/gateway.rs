@@ -21,7 +21,8 @@ use super::shared::{Lease, SharedPlan, acquire};
 use crate::jupyter::{
     Channel, Gateway, GatewayFault, Heard, Incoming, Outgoing, fresh_name, open_socket,
 };
-use crate::runtime::{Death, StartFailure};
+use crate::runtime::surroundings::surround;
+use crate::runtime::{Death, StartFailure, Variables};
 
 /// How long a broken connection is opened again and again.
 const TRIES: Duration = Duration::from_secs(30);
@@ -41,6 +42,18 @@ pub struct GatewayPlan {
     pub variables: BTreeMap<OsString, OsString>,
     /// How long a kernel may take until it says who it is.
     pub patience: Duration,
+}
+
+impl GatewayPlan {
+    /// The kernel is told these variables when it starts. One of the user's gateways is told of them only where it is
+    /// told of others: a Kernel Gateway starts a kernel it is told of any with those alone, without a home directory.
+    pub(in crate::runtime) fn tell(&mut self, told: &Variables) {
+        match &mut self.gateway {
+            GatewayTarget::Shared(shared) => surround(&mut shared.variables, told),
+            GatewayTarget::Running(_) if self.variables.is_empty() => {}
+            GatewayTarget::Running(_) => surround(&mut self.variables, told),
+        }
+    }
 }
 
 /// Which gateway.
@@ -278,6 +291,10 @@ impl Kernel for GatewayKernel {
             orders,
             news,
         ));
+    }
+
+    fn tell(&mut self, told: &Variables) {
+        self.plan.tell(told);
     }
 
     fn send(&self, message: Outgoing) {

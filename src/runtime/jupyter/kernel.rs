@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 
 use crate::jupyter::{Heard, Outgoing};
-use crate::runtime::{Death, StartFailure};
+use crate::runtime::{Death, StartFailure, Variables};
 
 /// What comes of a kernel.
 #[derive(Debug)]
@@ -28,6 +28,9 @@ pub(in crate::runtime) enum News {
 pub(in crate::runtime) trait Kernel: Send {
     /// Starts it, or finds it; tells `news` from here on. One that was there before is no more.
     fn begin(&mut self, news: Sender<News>);
+
+    /// One that is started from here on is told these variables.
+    fn tell(&mut self, told: &Variables);
 
     /// Sends a message.
     fn send(&self, message: Outgoing);

@@ -25,7 +25,8 @@ use crate::jupyter::{
     read, write,
 };
 use crate::process::{Child, Group, Leadership, Plan, Tail, spawn};
-use crate::runtime::{Death, StartFailure};
+use crate::runtime::surroundings::surround;
+use crate::runtime::{Death, StartFailure, Variables};
 
 /// How long a kernel that was asked to leave gets.
 const LEAVES: Duration = Duration::from_secs(3);
@@ -223,6 +224,10 @@ impl Kernel for LocalKernel {
                 }
             }
         });
+    }
+
+    fn tell(&mut self, told: &Variables) {
+        surround(&mut self.plan.variables, told);
     }
 
     fn send(&self, message: Outgoing) {

@@ -7,7 +7,9 @@
 //! (`crate::jupyter`).
 
 mod able;
+mod bash;
 mod conversation;
+mod failure;
 mod gateway;
 mod guest;
 mod kernel;
@@ -16,7 +18,7 @@ mod outbox;
 mod owner;
 mod plan;
 mod shared;
-mod unfinished;
+mod waiting;
 mod wording;
 
 use std::sync::{Arc, Mutex, PoisonError};

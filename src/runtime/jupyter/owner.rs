@@ -16,12 +16,12 @@ use super::able::{Able, capabilities_of};
 use super::conversation::{Conversation, dead, stopped};
 use super::kernel::{Kernel, News};
 use super::outbox::Outbox;
-use super::{unfinished, wording};
+use super::waiting::{Awaited, PATIENCE, Waiting};
+use super::{bash, failure, wording};
 use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
 use crate::runtime::{
     Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
-use crate::text::escape::visible;
 
 /// It is asked again after this time: what is sent before it subscribes is lost.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -78,10 +78,10 @@ pub(super) struct Owner {
     stage: Stage,
     talk: Conversation,
     waiting: VecDeque<(RequestId, RuntimeRequest)>,
+    /// What the cell in front was told that it waits for.
+    awaited: Waiting,
     died: Option<Instant>,
     restarted: bool,
-    /// Its cells are those of Bash.
-    bash: bool,
 }
 
 impl Owner {
@@ -101,9 +101,9 @@ impl Owner {
             stage: Stage::Away,
             talk: Conversation::default(),
             waiting: VecDeque::new(),
+            awaited: Waiting::default(),
             died: None,
             restarted: false,
-            bash: false,
         }
     }
 
@@ -200,11 +200,13 @@ impl Owner {
     }
 
     fn ask(&mut self, id: RequestId, request: &RuntimeRequest) {
-        if let RuntimeRequest::Execute(cell) = request
-            && self.bash
-            && let Some(events) = unfinished::refusal(id, &cell.code)
-        {
-            return events.into_iter().for_each(|event| self.outbox.push(event));
+        if let RuntimeRequest::Execute(cell) = request {
+            self.kernel.tell(&cell.environment);
+            if self.talk.bash
+                && let Some(events) = bash::refusal(id, &cell.code)
+            {
+                return events.into_iter().for_each(|event| self.outbox.push(event));
+            }
         }
         let (messages, end) = self.talk.ask(id, request);
         messages
@@ -216,6 +218,7 @@ impl Owner {
     }
 
     fn interrupt(&mut self) {
+        self.tell_wait(None);
         let waiting = std::mem::take(&mut self.waiting);
         for (id, request) in waiting {
             if let Some(end) = stopped(id, &request) {
@@ -233,10 +236,9 @@ impl Owner {
     }
 
     fn on_time(&mut self) {
-        for event in self.talk.overdue() {
-            self.outbox.push(event);
-        }
-        let attached = self.kernel.attached();
+        let overdue = self.talk.overdue();
+        self.heard(overdue);
+        self.look_at_wait();
         let Stage::Coming { since, open, .. } = &self.stage else {
             return;
         };
@@ -247,23 +249,45 @@ impl Owner {
             }
             return;
         }
-        let place = self.kernel.place();
-        let hint = match self.last_words() {
-            words if !words.is_empty() => format!("it said: {words}"),
-            _ if attached => {
-                "it may be busy, or hang: try again, or start one with `--runtime jupyter:NAME`"
-                    .into()
-            }
-            _ => "try it with `jupyter console`; `--runtime embedded` needs no kernel".into(),
-        };
-        self.on_failure(StartFailure {
-            message: format!(
-                "the kernel `{place}` has not answered for {} s",
-                patience.as_secs()
-            ),
-            hint,
-        });
+        let failure = failure::silent(self.kernel.as_ref());
+        self.on_failure(failure);
         self.kernel.kill();
+    }
+
+    /// What became of requests.
+    fn heard(&mut self, events: Vec<RuntimeEvent>) {
+        if !events.is_empty() {
+            self.tell_wait(None);
+        }
+        events.into_iter().for_each(|event| self.outbox.push(event));
+    }
+
+    /// Tells the cell in front what it waits for, where that takes long.
+    fn look_at_wait(&mut self) {
+        let is_cell = |request: &RuntimeRequest| matches!(request, RuntimeRequest::Execute(_));
+        let waits = match &self.stage {
+            Stage::Coming { since, .. } if since.elapsed() > PATIENCE => {
+                let awaited = match (self.kernel.attached(), self.restarted) {
+                    (true, _) => Awaited::Answer,
+                    (false, true) => Awaited::Restart,
+                    (false, false) => Awaited::Start,
+                };
+                let cell = self.waiting.iter().find(|(_, request)| is_cell(request));
+                cell.map(|(id, _)| (*id, awaited))
+            }
+            Stage::Up => {
+                let cell = self.talk.kept_waiting(PATIENCE);
+                cell.map(|id| (id, Awaited::Turn))
+            }
+            Stage::Coming { .. } | Stage::Away => None,
+        };
+        self.tell_wait(waits);
+    }
+
+    fn tell_wait(&mut self, waits: Option<(RequestId, Awaited)>) {
+        if let Some(told) = self.awaited.now(waits) {
+            self.outbox.push(told);
+        }
     }
 
     fn ask_who_it_is(&mut self) {
@@ -294,9 +318,8 @@ impl Owner {
             }
             News::Heard(Heard::Message(message)) => match self.stage {
                 Stage::Up => {
-                    for event in self.talk.hear(*message) {
-                        self.outbox.push(event);
-                    }
+                    let events = self.talk.hear(*message);
+                    self.heard(events);
                 }
                 Stage::Coming { .. } => self.on_first_words(*message),
                 Stage::Away => {}
@@ -331,34 +354,22 @@ impl Owner {
         let Some(answer) = answer.take_if(|_| *heard) else {
             return;
         };
-        let took = since.elapsed();
-        let info = &answer.get("language_info").cloned().unwrap_or_default();
-        let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        let language = wording::language(&text(info, "name"));
-        self.bash = language == "Bash";
-        self.talk.python =
-            language == "Python" && wording::text_of(&answer, "implementation") == "ipython";
-        let mut able = capabilities_of(&language, self.kernel.attached());
+        let milliseconds = since.elapsed().as_secs_f64() * 1000.0;
+        let who = wording::who(&answer);
+        self.talk.bash = who.language == "Bash";
+        self.talk.python = !who.banner.is_empty();
+        let mut able = capabilities_of(&who.language, self.kernel.attached());
         if !self.talk.python {
             (able.tools, able.references, able.snapshot) = (false, false, false);
         }
         *self.able.lock().unwrap_or_else(PoisonError::into_inner) = able;
-        let implementation = match self.talk.python {
-            true => format!(
-                "IPython {}",
-                wording::text_of(&answer, "implementation_version")
-            ),
-            false => String::new(),
-        };
+        self.tell_wait(None);
         self.outbox.push(RuntimeEvent::Ready(RuntimeInfo {
-            language,
-            version: text(info, "version"),
-            banner: implementation,
             place: self.kernel.place(),
             process: self.kernel.process(),
-            unprotected: None,
-            milliseconds: took.as_secs_f64() * 1000.0,
+            milliseconds,
             restarted: self.restarted,
+            ..who
         }));
         self.stage = Stage::Up;
         self.restarted = true;
@@ -368,6 +379,7 @@ impl Owner {
     }
 
     fn on_failure(&mut self, failure: StartFailure) {
+        self.tell_wait(None);
         self.stage = Stage::Away;
         self.outbox.push(RuntimeEvent::StartFailed(failure.clone()));
         self.end_waiting(&Death::NotStarted(failure));
@@ -385,9 +397,8 @@ impl Owner {
         if matches!(self.stage, Stage::Away) {
             return;
         }
-        for event in self.talk.lose(&why) {
-            self.outbox.push(event);
-        }
+        let lost = self.talk.lose(&why);
+        self.heard(lost);
         self.stage = Stage::Away;
         self.outbox.push(RuntimeEvent::Lost { why });
     }
@@ -396,24 +407,13 @@ impl Owner {
         match self.stage {
             Stage::Away => return,
             Stage::Coming { .. } => {
-                let said = self.last_words();
-                let hint = match said.is_empty() {
-                    true => {
-                        "try it with `jupyter console`; `--runtime embedded` needs no kernel".into()
-                    }
-                    false => format!("it said: {said}"),
-                };
-                let place = self.kernel.place();
-                return self.on_failure(StartFailure {
-                    message: format!("the kernel `{place}` ended before it answered: {death}"),
-                    hint,
-                });
+                let failure = failure::ended(self.kernel.as_ref(), &death);
+                return self.on_failure(failure);
             }
             Stage::Up => {}
         }
-        for event in self.talk.abandon(&death) {
-            self.outbox.push(event);
-        }
+        let abandoned = self.talk.abandon(&death);
+        self.heard(abandoned);
         let now = Instant::now();
         let wanted = death == Death::Killed;
         let often = self.died.is_some_and(|before| before + WINDOW > now);
@@ -424,14 +424,6 @@ impl Owner {
         if restarting {
             self.begin();
         }
-    }
-
-    /// The last lines a kernel wrote outside of its messages.
-    fn last_words(&self) -> String {
-        let said = self.kernel.last_words();
-        let lines = said.lines().filter(|line| !line.trim().is_empty());
-        let lines: Vec<_> = lines.map(visible).collect();
-        lines[lines.len().saturating_sub(3)..].join(" / ")
     }
 
     /// Ends what is ours, and leaves what is not.

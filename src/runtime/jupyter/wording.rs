@@ -4,9 +4,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::jupyter::{Incoming, comm_message};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{Completeness, Completion, RequestId, RuntimeAnswer, RuntimeEvent};
+use crate::runtime::{
+    Completeness, Completion, Display, OutputStream, RequestId, RuntimeAnswer, RuntimeEvent,
+    RuntimeInfo,
+};
 use crate::text::offset::CodePoints;
 
 /// Completions that are told.
@@ -27,6 +31,58 @@ pub(super) fn error(content: &Map<String, Value>) -> CellError {
         traceback: lines.map(str::to_owned).collect(),
         leaves: None,
     }
+}
+
+/// What a message of everybody's channel shows.
+pub(super) fn shown(
+    message: &Incoming,
+    id: Option<RequestId>,
+    number: Option<u32>,
+) -> Option<RuntimeEvent> {
+    Some(match message.kind.as_str() {
+        "stream" => RuntimeEvent::Output {
+            id,
+            stream: match message.text("name") {
+                "stderr" => OutputStream::Stderr,
+                _ => OutputStream::Stdout,
+            },
+            bytes: message.text("text").as_bytes().to_vec(),
+            foreign: false,
+        },
+        kind @ ("display_data" | "execute_result" | "update_display_data") => {
+            let transient = message.object("transient");
+            let bundle = MimeBundle::new(message.object("data").into_iter().collect());
+            let counted = message
+                .content
+                .get("execution_count")
+                .and_then(Value::as_u64);
+            let counted = counted.and_then(|count| u32::try_from(count).ok());
+            RuntimeEvent::Display {
+                id,
+                display: Display {
+                    bundle: bundle.with_metadata(message.object("metadata")),
+                    execution_count: (kind == "execute_result")
+                        .then(|| number.or(counted))
+                        .flatten(),
+                    display_id: transient
+                        .get("display_id")
+                        .and_then(Value::as_str)
+                        .map(str::to_owned),
+                    transient,
+                    update: kind == "update_display_data",
+                },
+            }
+        }
+        "clear_output" => RuntimeEvent::Clear {
+            id: id?,
+            wait: message.content.get("wait") == Some(&Value::Bool(true)),
+        },
+        "comm_open" | "comm_msg" | "comm_close" => RuntimeEvent::Comm {
+            id,
+            message: comm_message(message)?,
+        },
+        _ => return None,
+    })
 }
 
 /// What a reply asks of the front-end.
@@ -136,6 +192,27 @@ pub(super) fn unquoted(literal: &str) -> Option<String> {
     let quote = literal.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inner = literal.strip_prefix(quote)?.strip_suffix(quote)?;
     (!inner.contains('\\')).then(|| inner.to_owned())
+}
+
+/// Who a kernel says it is; a banner has the one of IPython alone. Where it runs is known better here.
+pub(super) fn who(answer: &Map<String, Value>) -> RuntimeInfo {
+    let info = answer.get("language_info").cloned().unwrap_or_default();
+    let text = |name: &str| info[name].as_str().unwrap_or_default().to_owned();
+    let language = language(&text("name"));
+    let banner = match language == "Python" && text_of(answer, "implementation") == "ipython" {
+        true => format!("IPython {}", text_of(answer, "implementation_version")),
+        false => String::new(),
+    };
+    RuntimeInfo {
+        language,
+        version: text("version"),
+        banner,
+        place: String::new(),
+        process: None,
+        unprotected: None,
+        milliseconds: 0.0,
+        restarted: false,
+    }
 }
 
 /// A language as a reader of English knows it.

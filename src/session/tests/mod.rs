@@ -82,7 +82,8 @@ fn kernel() -> PlannedRuntime {
     let plan = RuntimePlan::Scripted(script);
     PlannedRuntime {
         able: crate::runtime::connect::capabilities(&plan),
-        connect: Box::new(move || crate::runtime::connect::connect(plan)),
+        told_at_start: false,
+        connect: Box::new(move |_| crate::runtime::connect::connect(plan)),
     }
 }
 
@@ -197,7 +198,8 @@ fn stage_of(
     let mut parts = Parts {
         runtime: PlannedRuntime {
             able: crate::runtime::connect::capabilities(&runtime),
-            connect: Box::new(move || crate::runtime::connect::connect(runtime)),
+            told_at_start: false,
+            connect: Box::new(move |_| crate::runtime::connect::connect(runtime)),
         },
         shell: kernel(),
         agent: Box::new(move || crate::agent::connect::connect(plan)),

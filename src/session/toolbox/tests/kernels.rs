@@ -105,7 +105,8 @@ fn unprotected(parts: &mut Parts) {
         let plan = RuntimePlan::Scripted(script);
         PlannedRuntime {
             able: capabilities(&plan),
-            connect: Box::new(move || connect(plan)),
+            told_at_start: false,
+            connect: Box::new(move |_| connect(plan)),
         }
     });
 }
@@ -125,7 +126,8 @@ fn without_room(parts: &mut Parts, for_these: &'static [u32]) {
         let plan = RuntimePlan::Scripted(script);
         PlannedRuntime {
             able: capabilities(&plan),
-            connect: Box::new(move || connect(plan)),
+            told_at_start: false,
+            connect: Box::new(move |_| connect(plan)),
         }
     });
 }

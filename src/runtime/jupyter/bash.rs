@@ -1,8 +1,9 @@
-//! Cells that a shell would wait in for ever: a loop without its end, a quote that is not closed.
+//! What a kernel of Bash needs: the way to where a cell wants to be, and a refusal of cells that it would wait in for
+//! ever, a loop without its end or a quote that is not closed.
 //!
-//! In: a cell of Bash. Out: what Bash itself says is missing, where there is a Bash here to ask; it reads the cell and
-//! runs nothing. The kernel of Bash does not tell such cells from others, and hangs in them until it is interrupted.
-//! Absent on purpose: what else may be wrong with a cell, which its kernel says; other shells.
+//! In: a cell of Bash. Out: code that goes before it; what Bash itself says is missing, where there is a Bash here to
+//! ask: it reads the cell and runs nothing. The kernel of Bash does not tell such cells from others, and hangs in them
+//! until it is interrupted. Absent on purpose: what else may be wrong with a cell, which its kernel says; other shells.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use crate::output::traceback::CellError;
 use crate::process::short_answer;
 use crate::runtime::python::finished;
-use crate::runtime::{Ending, RequestId, RuntimeEvent};
+use crate::runtime::{Ending, Execute, RequestId, RuntimeEvent};
 
 /// How long Bash may take.
 const READS: Duration = Duration::from_secs(1);
@@ -22,6 +23,19 @@ const GOES_ON: [&str; 3] = [
     "unexpected EOF",
     "delimited by end-of-file",
 ];
+
+/// Code that goes where a cell wants to be, and sets the variables it wants.
+pub(super) fn entering(cell: &Execute) -> String {
+    // The one thing that cannot be quoted, a zero byte, stands in no path and in no variable.
+    let quoted = |text: &str| shlex::try_quote(text).unwrap_or_default().into_owned();
+    let place = cell.directory.iter();
+    let place = place.map(|place| format!("cd -- {}", quoted(&place.to_string_lossy())));
+    let variables = cell.environment.iter().map(|(name, value)| match value {
+        Some(value) => format!("export {name}={}", quoted(value)),
+        None => format!("unset {name}"),
+    });
+    place.chain(variables).collect::<Vec<_>>().join("\n")
+}
 
 /// How a cell ends that is not even begun, since something is missing at its end; `None`: it can run.
 pub(super) fn refusal(id: RequestId, code: &str) -> Option<[RuntimeEvent; 3]> {
