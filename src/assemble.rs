@@ -9,6 +9,8 @@ mod kernels;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use kernels::gateways;
+
 use crate::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience};
 use crate::agent::{Agent, McpServer, Sandbox, acp};
 use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};

@@ -43,6 +43,11 @@ pub(super) fn jupyter_plan(
     }
 }
 
+/// Where the gateways that all our processes share have their folders.
+pub fn gateways(settings: &Settings) -> PathBuf {
+    settings.paths.state_dir.join("gateways")
+}
+
 /// A kernel behind the gateway at this address; `auto`: behind the one that the environment names, else behind the one
 /// that all our processes on this machine share, in the Python that cells would run in.
 pub(super) fn gateway_plan(
@@ -66,7 +71,7 @@ pub(super) fn gateway_plan(
         ("auto", None) => {
             let program = environment.program.clone();
             let shared = SharedPlan {
-                folder: settings.paths.state_dir.join("gateways"),
+                folder: gateways(settings),
                 python: python(),
                 program: program.unwrap_or_else(|| "ipycodex".into()),
                 cwd,

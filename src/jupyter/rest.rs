@@ -71,6 +71,14 @@ pub enum GatewayFault {
         /// What was asked for.
         what: String,
     },
+    /// It runs as many kernels as it may.
+    #[error("the gateway at {url} starts no more kernels: {said}")]
+    Full {
+        /// Where.
+        url: String,
+        /// What it says.
+        said: String,
+    },
     /// It says that it cannot.
     #[error("the gateway at {url} answers HTTP {status}: {said}")]
     Failed {
@@ -89,6 +97,12 @@ pub enum GatewayFault {
         /// What was expected.
         why: String,
     },
+}
+
+/// A Kernel Gateway (`Resource Limit`) and an Enterprise Gateway (`A max kernels limit has been set to 1`) refuse in the
+/// same way as those who have no right to anything are refused.
+fn is_of_limit(said: &str) -> bool {
+    said == "Resource Limit" || said.starts_with("A max kernels")
 }
 
 fn after_colon(said: &str) -> String {
@@ -114,6 +128,9 @@ impl GatewayFault {
             }
             GatewayFault::Missing { .. } | GatewayFault::Strange { .. } => {
                 "name its address as it is before `/api`, and one of its kernels behind a `#`"
+            }
+            GatewayFault::Full { .. } => {
+                "end a kernel there, or ask whoever runs it for more (`max_kernels`)"
             }
             GatewayFault::Failed { .. } => "its own log says more",
         }
@@ -255,6 +272,19 @@ impl Gateway {
         })
     }
 
+    /// How many kernels it runs; a gateway may be set to keep that to itself.
+    ///
+    /// # Errors
+    /// It does not say.
+    pub fn running(&self) -> Result<usize, GatewayFault> {
+        let told = self.json(self.call("GET", "/api/kernels", None, ANSWERS)?)?;
+        let all = told.as_array().ok_or_else(|| GatewayFault::Strange {
+            url: self.url.clone(),
+            why: "`/api/kernels` is no list".to_owned(),
+        })?;
+        Ok(all.len())
+    }
+
     /// Whether a kernel is there still.
     ///
     /// # Errors
@@ -326,7 +356,7 @@ impl Gateway {
             .map_err(|error| unreachable(error.to_string()))?;
         let status = answer.status().as_u16();
         let text = answer.body_mut().read_to_string();
-        let said = || {
+        let said = || -> String {
             let text = text.as_deref().unwrap_or_default();
             let told = crate::text::json::parse(text.as_bytes()).unwrap_or_default();
             let words =
@@ -338,6 +368,7 @@ impl Gateway {
         let url = self.url.clone();
         match status {
             200..=299 => text.map_err(|error| unreachable(error.to_string())),
+            403 if is_of_limit(&said()) => Err(GatewayFault::Full { url, said: said() }),
             401 | 403 => Err(GatewayFault::Refused {
                 url,
                 status,

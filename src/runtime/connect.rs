@@ -11,7 +11,8 @@ use super::surroundings::surround;
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent, Variables};
 
 pub use super::jupyter::{
-    GatewayPlan, GatewayTarget, IDLES, JupyterPlan, JupyterTarget, STARTS, SharedPlan, keep_gateway,
+    GatewayPlan, GatewayTarget, IDLES, JupyterPlan, JupyterTarget, STARTS, SharedGateway,
+    SharedPlan, can_share, keep_gateway, shared_gateways,
 };
 pub use super::python::{
     Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,

@@ -1,12 +1,16 @@
-//! Jupyter: the kernels that are installed, ours among them, and the gateway, where one is named.
+//! Jupyter: the kernels that are installed, ours among them, the gateway, where one is named, and those we share.
 
 use std::path::{Path, PathBuf};
 
 use super::finding::{Finding, Patient, counted};
-use crate::assemble::python_of;
+use crate::assemble::{gateways, python_of};
 use crate::config::RuntimeChoice;
 use crate::jupyter::{Gateway, data_folders, find};
 use crate::kernel::{self, KernelPlace};
+use crate::runtime::connect::{SharedGateway, can_share, shared_gateways};
+
+/// What stands before what is said of those we share.
+const SHARED: &str = "our gateway";
 
 pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
     let python = python_of(patient.environment, patient.settings);
@@ -20,6 +24,7 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
         findings.push(chosen(name, &folders));
     }
     findings.push(gateway(patient));
+    findings.extend(shared(patient, python.as_deref()));
     findings
 }
 
@@ -73,7 +78,7 @@ fn chosen(name: &str, folders: &[PathBuf]) -> Finding {
 fn gateway(patient: &Patient<'_>) -> Finding {
     let variable = |name| patient.environment.variable(name);
     let address = match &patient.settings.choices.runtime {
-        RuntimeChoice::Gateway(address) if !address.starts_with("auto") => Some(address.as_str()),
+        RuntimeChoice::Gateway(address) if !is_auto(address) => Some(address.as_str()),
         _ => variable("IPYCODEX_GATEWAY_URL"),
     };
     let Some(address) = address else {
@@ -85,7 +90,7 @@ fn gateway(patient: &Patient<'_>) -> Finding {
     let Some(gateway) = Gateway::at(named, token) else {
         return Finding::error(
             "gateway",
-            "its address is none of a gateway",
+            format!("`{url}` is not the address of a gateway"),
             "write `gateway:http://HOST:PORT`, or set IPYCODEX_GATEWAY_URL to `http://HOST:PORT`",
         );
     };
@@ -97,4 +102,61 @@ fn gateway(patient: &Patient<'_>) -> Finding {
         }
         Err(why) => Finding::error("gateway", why.to_string(), why.hint()),
     }
+}
+
+fn is_auto(address: &str) -> bool {
+    address.split('#').next() == Some("auto")
+}
+
+/// The gateways that all our processes share: those that run, and whether one could be started where one is wanted.
+fn shared(patient: &Patient<'_>, python: Option<&Path>) -> Vec<Finding> {
+    let running = shared_gateways(&gateways(patient.settings));
+    let wanted = match &patient.settings.choices.runtime {
+        RuntimeChoice::Gateway(address) => {
+            is_auto(address)
+                && patient
+                    .environment
+                    .variable("IPYCODEX_GATEWAY_URL")
+                    .is_none()
+        }
+        _ => false,
+    };
+    if !running.is_empty() {
+        return running.iter().map(|one| runs(one, patient)).collect();
+    }
+    let Some(python) = python.filter(|_| wanted) else {
+        return Vec::new();
+    };
+    vec![match can_share(python, &patient.environment.variables) {
+        Ok(()) => Finding::ok(
+            SHARED,
+            format!(
+                "none runs; the next shell starts one in {}",
+                patient.shown(python)
+            ),
+        ),
+        Err(failure) => Finding::error(SHARED, failure.message, failure.hint),
+    }]
+}
+
+fn runs(one: &SharedGateway, patient: &Patient<'_>) -> Finding {
+    let (url, keeper) = (one.gateway.url(), one.keeper);
+    let python = patient.shown(&one.python);
+    if !one.gateway.answers() {
+        return Finding::warning(
+            SHARED,
+            format!("{url} of {python} does not answer; process {keeper} keeps it"),
+            format!(
+                "the next shell with `--runtime gateway:auto` replaces it; `kill {keeper}` ends it"
+            ),
+        );
+    }
+    let kernels = match one.gateway.running() {
+        Ok(count) => format!(", {} running", counted(count, "kernel")),
+        Err(_) => String::new(),
+    };
+    Finding::ok(
+        SHARED,
+        format!("{url} of {python}, kept by process {keeper}{kernels}"),
+    )
 }

@@ -37,7 +37,7 @@ use kernel::Kernel;
 use local::LocalKernel;
 use owner::{Order, Owner};
 pub use plan::{JupyterPlan, JupyterTarget, STARTS};
-pub use shared::{IDLES, SharedPlan, keep_gateway};
+pub use shared::{IDLES, SharedGateway, SharedPlan, can_share, keep_gateway, shared_gateways};
 
 /// The handle of a kernel. Dropping it ends the kernel, if we started it.
 #[derive(Debug)]

@@ -149,7 +149,7 @@ fn start_once(
 }
 
 /// Its settings, which come before those of the user's own gateways. Every variable may come with the wish for a
-/// kernel: whoever has the token is the user. It says nothing of kernels to those who do not know their ids.
+/// kernel, and which kernels there are is no secret: whoever has the token is the user.
 fn config(port: u16, token: &str) -> String {
     format!(
         "class Any(list):
@@ -165,6 +165,7 @@ c.KernelGatewayApp.allow_origin = ''
 c.KernelGatewayApp.base_url = '/'
 c.KernelGatewayApp.api = 'kernel_gateway.jupyter_websocket'
 c.JupyterWebsocketPersonality.env_whitelist = Any()
+c.JupyterWebsocketPersonality.list_kernels = True
 c.MappingKernelManager.root_dir = '/'
 c.MappingKernelManager.cull_idle_timeout = {LEFT}
 c.MappingKernelManager.cull_interval = 60

@@ -47,6 +47,32 @@ pub struct SharedPlan {
     pub idle: Duration,
 }
 
+/// A shared gateway that was started, for whoever looks.
+#[derive(Debug)]
+pub struct SharedGateway {
+    /// Its interpreter.
+    pub python: PathBuf,
+    /// The process that keeps it.
+    pub keeper: i32,
+    /// It.
+    pub gateway: Gateway,
+}
+
+/// The shared gateways in the folder of all that have a keeper.
+pub fn shared_gateways(folder: &Path) -> Vec<SharedGateway> {
+    let rooms = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let kept = rooms.filter_map(|entry| {
+        let room = Room::at(entry.path());
+        let record = room.record().filter(|_| room.is_kept())?;
+        Some(SharedGateway {
+            gateway: record.gateway()?,
+            python: record.python,
+            keeper: record.keeper,
+        })
+    });
+    kept.collect()
+}
+
 /// Finds the gateway or has it started, and keeps it for as long as the lease is there.
 pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailure> {
     let Some(python) = &plan.python else {
@@ -72,7 +98,7 @@ pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailur
         }
         room.end_keeper(&record);
     }
-    have_modules(python, plan)?;
+    can_share(python, &plan.variables)?;
     start_keeper(plan, python, &room)?;
     match room.record().and_then(|record| record.gateway()) {
         Some(gateway) => Ok((gateway, lease)),
@@ -90,14 +116,20 @@ fn not_usable(folder: &Path, why: &str) -> StartFailure {
     }
 }
 
-/// Its Python has what a gateway needs.
-fn have_modules(python: &Path, plan: &SharedPlan) -> Result<(), StartFailure> {
+/// Whether this Python has what a gateway needs.
+///
+/// # Errors
+/// What it lacks, and how it is had.
+pub fn can_share(
+    python: &Path,
+    variables: &BTreeMap<OsString, OsString>,
+) -> Result<(), StartFailure> {
     let shown = python.display();
     let mut asked = Command::new(python);
     asked
         .args(["-c", MISSING])
         .env_clear()
-        .envs(&plan.variables)
+        .envs(variables)
         .current_dir("/");
     let failed = |message: String| StartFailure {
         message,
