@@ -99,8 +99,8 @@ pub enum GatewayFault {
     },
 }
 
-/// A Kernel Gateway (`Resource Limit`) and an Enterprise Gateway (`A max kernels limit has been set to 1`) refuse in the
-/// same way as those who have no right to anything are refused.
+/// A Kernel Gateway (`Resource Limit`) and an Enterprise Gateway (`A max kernels limit has been set to 1`) refuse in
+/// the same way as they refuse those who have no right to anything.
 fn is_of_limit(said: &str) -> bool {
     said == "Resource Limit" || said.starts_with("A max kernels")
 }

@@ -5,9 +5,9 @@
 //! messages. `serving` is what both have: `shell` works requests off one after the other, `control` what does not wait
 //! for a cell; what is done with a request is a `front`. That of sessions is `cells`: `execute` takes an input from its
 //! message to its reply, `telling` says what its events mean to clients, `sheet` is what they see of it, `answer` the
-//! markdown of what an agent says. Version 5.5 of the messaging protocol, without the features
-//! it leaves to kernels. Invariants: every request is between `busy` and `idle`; what a client sends cannot end the kernel but by
-//! asking for that; the kernel ends when who started it is gone. Absent on purpose: the debugger; subshells, since the
+//! markdown of what an agent says. Version 5.5 of the messaging protocol, without the features it leaves to kernels.
+//! Invariants: every request is between `busy` and `idle`; what a client sends cannot end the kernel but by asking for
+//! that; the kernel ends when who started it is gone. Absent on purpose: the debugger; subshells, since the
 //! types of `jupyter-protocol` 2 lose a header's `subshell_id`, by which clients know whose reply they have;
 //! attachments, which notebooks have in text cells alone, and those are not sent to kernels.
 

@@ -36,7 +36,8 @@ impl Tree {
         self.lines.push(cut(text, self.width).into_owned());
     }
 
-    /// A value behind its name, and what is in it; `lead` stands before its line, `below` before those of what is in it.
+    /// A value behind its name, and what is in it; `lead` stands before its line, `below` before those of what is in
+    /// it.
     fn thing(&mut self, lead: &str, below: &str, name: &str, value: &Value, depth: usize) {
         let head = format!("{lead}{name}");
         let (children, count) = match on_one_line(value, self.width, columns(&head)) {

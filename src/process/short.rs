@@ -1,7 +1,7 @@
 //! A program that says one short thing and ends: asked, and not waited for longer than was said.
 //!
-//! Invariants: it is gone when [`short_answer`] returns; what it has started and left behind is not waited for. Absent on
-//! purpose: answers of more than [`LARGEST`] bytes, which are waited for in vain.
+//! Invariants: it is gone when [`short_answer`] returns; what it has started and left behind is not waited for. Absent
+//! on purpose: answers of more than [`LARGEST`] bytes, which are waited for in vain.
 
 use std::io::{self, Read};
 use std::process::{Command, Output, Stdio};

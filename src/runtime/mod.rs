@@ -48,8 +48,8 @@ pub use request::{
     BranchWish, CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace,
     RequestId, RuntimeRequest, SetUp, StartFile, Stdin, THIS_REQUEST, TrialCell,
 };
-pub use variables::{KeptVariable, KeptVariables, VariablesWish};
 pub use surroundings::Variables;
+pub use variables::{KeptVariable, KeptVariables, VariablesWish};
 
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::call::CallReply;
 use super::checkpoints::CheckpointWish;
-use super::variables::VariablesWish;
 use super::surroundings::Variables;
+use super::variables::VariablesWish;
 use crate::text::offset::CodePoints;
 
 /// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.

@@ -1,8 +1,11 @@
-//! What is done before the first input: what users have at home, and what a project wants if they agree.
+//! What is done before the first input: what users have at home, what a project wants and what was kept of an earlier
+//! session, if they agree.
 //!
 //! A project's files ask once per content. Where nobody can be asked they do not run, and that is said.
 
-use crate::runtime::{RuntimeRequest, SetUp, StartFile};
+use std::path::PathBuf;
+
+use crate::runtime::{KeptVariables, RuntimeRequest, SetUp, StartFile, VariablesWish};
 use crate::session::asking::Asker;
 use crate::session::cell::{CellRun, Whose};
 use crate::session::commands::Deed;
@@ -12,6 +15,7 @@ use crate::session::given::AtHome;
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
+use crate::session::variables;
 use crate::skills::ProjectFiles;
 
 impl Session {
@@ -136,6 +140,51 @@ impl Session {
         let run = CellRun::new(id, Whose::SetUp, out.clone(), self.outputs.clone());
         let cell = UserCell::new(run, None);
         self.floor.give(Holder::Cell(Box::new(cell)), out);
+    }
+
+    /// Offers the variables that were kept of the session that was taken up; then tells which names are missing.
+    /// Nothing is read back unasked, and nothing where nobody can be asked.
+    pub(super) fn bring_back(&mut self, out: &RunSender) {
+        let wanted = self.choices.keep_variables && self.runtimes.user.able().keeps_variables;
+        let file = wanted.then(|| self.outputs.kept_variables()).flatten();
+        let history = self.history.clone();
+        let Some(file) = file else {
+            return self.later(out, variables::missing(history));
+        };
+        if !self.setup.asks {
+            let message = "variables of this session were kept, and not brought back: nobody can be asked here";
+            out.send(Notice::note(message).hint("`ipycodex -r` in a terminal asks"));
+            return self.later(out, variables::missing(history));
+        }
+        let told = self.ask_for(RuntimeRequest::Variables {
+            wish: VariablesWish::List,
+            file: file.clone(),
+        });
+        self.later(out, variables::listed(told, file, history));
+    }
+
+    /// Asks the user.
+    pub(super) fn offer_variables(&mut self, kept: KeptVariables, file: PathBuf, out: &RunSender) {
+        let holder = Holder::Command { firm: false };
+        self.floor.give(holder, out.clone());
+        self.ask_user(About::Variables(kept), Asker::BringsBack(file));
+    }
+
+    /// The user has answered.
+    pub(super) fn bring_answered(&mut self, file: PathBuf, reply: &Reply) {
+        let Some(out) = self.floor.out().cloned() else {
+            return;
+        };
+        self.floor.take_back();
+        let history = self.history.clone();
+        if *reply == Reply::Chosen(QuestionChoice::Once) {
+            let wish = VariablesWish::Bring;
+            let told = self.ask_for(RuntimeRequest::Variables { wish, file });
+            self.later(&out, variables::brought(told, history));
+        } else {
+            self.later(&out, variables::missing(history));
+        }
+        self.advance();
     }
 }
 

@@ -14,7 +14,7 @@ use crate::config::Choices;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::RuntimeRequest;
+use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
@@ -401,6 +401,13 @@ impl Session {
         if let Some((waiter, refused)) = self.runtimes.user.ask(request, waiter) {
             self.on_answer_for(waiter, refused);
         }
+    }
+
+    /// Asks the user's runtime; its answer comes there.
+    pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
+        let (answer, told) = oneshot::channel();
+        self.ask_runtime(request, Waiter::Asker(answer));
+        told
     }
 
     /// Tells whoever follows what is being worked on.

@@ -18,7 +18,8 @@ from .wire import interrupts
 
 
 LOOK = 2  # seconds for a completion or an inspection
-RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set", "variables"}  # and may change what there is
+# what may change what there is
+RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set", "variables"}
 # answers that come after all output written so far
 ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm", "variables"}
 

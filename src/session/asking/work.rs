@@ -3,8 +3,6 @@
 
 use std::time::SystemTime;
 
-use tokio::sync::oneshot;
-
 use super::{Asker, AskingAction, AskingEvent};
 use crate::runtime::{CheckpointWish, RuntimeRequest};
 use crate::session::commands::undo;
@@ -13,7 +11,6 @@ use crate::session::floor::Holder;
 use crate::session::prompt::PromptEvent;
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::run::RunSender;
-use crate::session::slots::Waiter;
 use crate::session::taken_back::TakenBack;
 use crate::session::task::Session;
 use crate::session::toolbox::ToolEvent;
@@ -99,9 +96,7 @@ impl Session {
         if taken.over.is_empty() || !self.runtimes.user.is_up() {
             return self.do_all(undo::deeds(&taken), out);
         }
-        let (answer, told) = oneshot::channel();
-        let request = RuntimeRequest::Checkpoints(CheckpointWish::List);
-        self.ask_runtime(request, Waiter::Asker(answer));
+        let told = self.ask_for(RuntimeRequest::Checkpoints(CheckpointWish::List));
         self.later(out, undo::offered(told, taken));
     }
 
@@ -127,9 +122,8 @@ impl Session {
         self.floor.take_back();
         match reply {
             Reply::Chosen(QuestionChoice::Once) => {
-                let (answer, told) = oneshot::channel();
                 let wish = CheckpointWish::Back(taken.first());
-                self.ask_runtime(RuntimeRequest::Checkpoints(wish), Waiter::Asker(answer));
+                let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
                 let known = (self.history.clone(), self.steps.over.clone());
                 let done = undo::stepped(told, wish, known, taken);
                 self.wait_as(Holder::Command { firm: true }, &out, done);

@@ -16,8 +16,6 @@ pub(super) mod undo;
 
 use std::time::Instant;
 
-use tokio::sync::oneshot;
-
 use crate::config::{AgentChoice, Choices, RunCells};
 use crate::history::{Earlier, RecordedCell, TakenUp};
 use crate::magics::{MagicOrder, View, for_now};
@@ -32,11 +30,9 @@ use crate::session::replay::{Purpose, ReplayRun};
 use crate::session::resume::{self, Gone};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
-use crate::session::slots::Waiter;
 use crate::session::taken_back::Then;
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
-use crate::session::variables::Keeping;
 
 pub(super) use agent::model_names;
 use deed::Moved;
@@ -224,9 +220,8 @@ impl Session {
             MagicOrder::TogglePrompts => self.shared.editor.wish(EditorWish::TogglePrompts, out),
             MagicOrder::ToggleShell => self.shared.editor.wish(EditorWish::ToggleShell, out),
             MagicOrder::Step(steps) => {
-                let (wish, (answer, told)) = (steps::wish(steps), oneshot::channel());
-                let request = RuntimeRequest::Checkpoints(wish);
-                self.ask_runtime(request, Waiter::Asker(answer));
+                let wish = steps::wish(steps);
+                let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
                 let known = (history, self.steps.over.clone());
                 let done = steps::answered(told, wish, known, None);
                 self.wait_as(Holder::Command { firm: true }, out, done);
@@ -420,8 +415,7 @@ impl Session {
         let Some(gone) = Gone::of(cells, self.numbering.gone_before()) else {
             return;
         };
-        let (tell, told) = oneshot::channel();
-        self.ask_runtime(gone.request(), Waiter::Asker(tell));
+        let told = self.ask_for(gone.request());
         match beside {
             true => self.beside(out, gone.said(told)),
             false => self.later(out, gone.said(told)),
@@ -443,8 +437,11 @@ impl Session {
 }
 
 /// The session is left for another one when its variables are kept.
-async fn after(kept: Keeping, change: impl Future<Output = Vec<Deed>>) -> Vec<Deed> {
-    let mut deeds = kept.said().await;
+async fn after(
+    kept: impl Future<Output = Vec<Deed>>,
+    change: impl Future<Output = Vec<Deed>>,
+) -> Vec<Deed> {
+    let mut deeds = kept.await;
     deeds.extend(change.await);
     deeds
 }
