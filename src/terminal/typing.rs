@@ -99,7 +99,12 @@ impl Typing {
             let typed = pass(&state.gate).take_interrupt();
             state.interrupted |= signalled | typed;
             match target {
-                KeyTarget::Cell(terminal) => state.cell = Some(terminal),
+                KeyTarget::Cell(terminal) => {
+                    state.cell = Some(terminal);
+                    // What came in the same read as its Enter is the cell's, as what is typed from here on.
+                    let text = pass(&state.gate).take_text();
+                    state.ahead.splice(..0, text.into_iter().flatten());
+                }
                 KeyTarget::Turn => state.turn = true,
                 KeyTarget::Replay(terminal) => {
                     state.cell = terminal;

@@ -272,6 +272,20 @@ fn a_cell_that_reads_has_the_keys_first() {
 }
 
 #[test]
+fn an_answer_that_comes_with_the_enter_of_its_cell_is_the_cells() {
+    let shell = Shell::new();
+    for round in 0..10 {
+        let number = 2 * round + 1;
+        shell.at(number);
+        // One write, one read: the editor has the keys, the cell is to have them.
+        shell
+            .pty
+            .send(&format!("name = input()\rBob {round}\rname\r"));
+        shell.shows(&format!("Out[{}]: 'Bob {round}'", number + 1));
+    }
+}
+
+#[test]
 fn a_paste_does_not_run_before_enter() {
     for shell in waiting_shells() {
         let from = shell.pty.raw().len();

@@ -3,7 +3,8 @@
 //!
 //! The editor parses all keys of one read before it carries any out, and what comes after a key that ends its reading
 //! is lost. So such keys are held ([`Gate::hold`]) and come first when it reads again: before it waits for others, it
-//! is made to take them (`waiting.rs`).
+//! is made to take them (`waiting.rs`). Where a cell was submitted and they are plain text, they are the cell's first, as
+//! what is typed while it runs (`typing.rs`): what it has not read comes back.
 //!
 //! Invariant: a key is in the editor or here, once, in the order it was typed.
 
@@ -112,6 +113,23 @@ impl Gate {
     /// How the keys read.
     pub(in crate::terminal) fn lines(&self) -> Lines {
         Lines::of(&self.held)
+    }
+
+    /// Takes all keys as a terminal gives them to a program, when each of them is a character, Enter or Backspace.
+    pub(in crate::terminal) fn take_text(&mut self) -> Option<Vec<u8>> {
+        let character = |event: &Event| match event {
+            Event::Key(key) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => match key.code {
+                KeyCode::Char(c) => Some(c),
+                KeyCode::Enter => Some('\r'),
+                KeyCode::Backspace => Some('\x7f'),
+                _ => None,
+            },
+            _ => None,
+        };
+        let text: Option<String> = self.held.iter().map(character).collect();
+        let text = text.filter(|text| !text.is_empty())?;
+        self.held.clear();
+        Some(text.into_bytes())
     }
 
     /// Takes all keys.
