@@ -369,3 +369,17 @@ fn keys_typed_before_the_terminal_answers_keep_their_order() {
     let all = shell.text();
     assert!(!all.contains("11;"), "{all}");
 }
+
+#[test]
+fn an_answer_that_is_late_is_no_text_and_counts() {
+    let late = "\x1b]11;rgb:ffff/ffff/ffff\x07";
+    let shell = Shell::start(Home::new(), &["--agent", "demo"], (80, 50));
+    shell.at(1);
+    shell.pty.send("1 + ");
+    shell.at_with(1, "1 + ");
+    shell.pty.send(late);
+    shell.pty.send("41\r");
+    shell.shows("Out[1]: 42");
+    shell.cell(2, "%ipycodex code_theme");
+    shell.shows("code_theme is github");
+}
