@@ -22,6 +22,7 @@ const FACTS: usize = 52;
 const FEWEST: usize = 3;
 
 const KEYS: &str = "Enter take · Ctrl-R older · Ctrl-S newer · Esc back";
+const KEYS_IN_SHORT: &str = "Enter take · ^R older · ^S newer · Esc";
 
 /// The frame at this size.
 pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
@@ -71,7 +72,12 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     lines.extend(whole.0);
     lines.resize(height.saturating_sub(help), Line::default());
     if help > 0 {
-        lines.push(Line::of(Look::Dim, KEYS));
+        let keys = if columns(KEYS) <= width {
+            KEYS
+        } else {
+            KEYS_IN_SHORT
+        };
+        lines.push(Line::of(Look::Dim, keys));
     }
     PanelFrame {
         lines,
@@ -216,6 +222,11 @@ mod tests {
         let lines = drawn(&searched(&inputs, "beta", 1), 60, 9);
         let lines: Vec<String> = lines.iter().map(|line| line.replace("^I", "\t")).collect();
         assert_eq!(lines, expected);
+        let narrow = drawn(&searched(&inputs, "beta", 1), 40, 9);
+        assert_eq!(
+            narrow.last().map(String::as_str),
+            Some("Enter take · ^R older · ^S newer · Esc")
+        );
         let failing = drawn(&searched(&inputs, "zzz", 0), 60, 9);
         assert_eq!(failing[0], "(failing reverse-search) zzz");
     }
