@@ -271,10 +271,9 @@ impl AnswerView {
 
     /// A blank line between what was printed and what comes.
     fn separate(&mut self) -> Result<(), ScreenError> {
-        if self.printed {
-            self.screen.trusted(b"\n")
-        } else {
-            Ok(())
+        match self.printed {
+            true => self.screen.trusted(b"\n"),
+            false => Ok(()),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
+use crate::config::KernelMode;
 use crate::runtime::connect::{RuntimePlan, capabilities, connect};
 use crate::runtime::scripted::Script;
 use crate::runtime::{RuntimeEvent, StartFailure};
@@ -168,6 +169,19 @@ fn without_protection_they_are_asked_for() {
     assert!(replied(&stage, 3).1);
     let told = told(&[own("scratch", &["a"], json!({}))], unprotected);
     assert!(told[0].contains("no cell was run: no Landlock"), "{told:?}");
+}
+
+#[test]
+fn with_a_kernel_for_each_call_none_is_kept() {
+    let turn = || calls(&[own("scratch", &["a"], json!({}))], "ok");
+    let stage = stage_with(vec![turn(), turn()], |parts| {
+        parts.choices.kernel_mode = KernelMode::PerCall;
+    });
+    for _ in 0..2 {
+        let seen = stage.run(".go");
+        let shown = seen.iter().any(|line| line == "a fresh kernel runs:\na");
+        assert!(shown, "{seen:?}");
+    }
 }
 
 #[test]
