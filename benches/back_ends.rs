@@ -45,27 +45,20 @@ pub fn rows() -> Vec<Row> {
             &mut || warm.get()?.once(),
         ],
     );
-    let row = |what: &str, ours, peer, target| Row {
-        what: what.into(),
-        unit: "ms",
-        ours,
-        peer,
-        target,
-    };
     vec![
-        row(
+        Row::timed(
             "1+1 warm, gateway",
             gateway,
             Some(("jupyter_server's gateway client", client)),
             Target::TimesPeerAtMost(1.1),
         ),
-        row(
+        Row::timed(
             "scratch kernel, call to result, first",
             first,
             None,
             Target::AtMost(1000.0),
         ),
-        row(
+        Row::timed(
             "scratch kernel, call to result, warm",
             warm,
             None,

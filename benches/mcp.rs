@@ -30,21 +30,14 @@ pub fn rows() -> Vec<Row> {
         (Ok(through), Ok(plain)) => Ok(through.iter().zip(plain).map(|(a, b)| a - b).collect()),
         (Err(why), _) | (_, Err(why)) => Err(why.clone()),
     };
-    let row = |what: &str, ours, peer, target| Row {
-        what: what.into(),
-        unit: "ms",
-        ours,
-        peer,
-        target,
-    };
     vec![
-        row(
+        Row::timed(
             "pyrun there and back over MCP",
             through,
             Some(("the plain look", plain)),
             Target::None,
         ),
-        row(
+        Row::timed(
             "what MCP adds to the look",
             beyond,
             None,

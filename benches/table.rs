@@ -22,6 +22,24 @@ pub struct Row {
     pub target: Target,
 }
 
+impl Row {
+    /// A time.
+    pub fn timed(
+        what: &str,
+        ours: Figures,
+        peer: Option<(&'static str, Figures)>,
+        target: Target,
+    ) -> Self {
+        Row {
+            what: what.into(),
+            unit: "ms",
+            ours,
+            peer,
+            target,
+        }
+    }
+}
+
 /// What our median must be.
 #[derive(Clone, Copy)]
 pub enum Target {

@@ -10,3 +10,4 @@ mod program;
 mod served;
 mod shared;
 mod tls;
+mod waits;

@@ -9,11 +9,19 @@ use ipycodex::runtime::connect::{
     JupyterPlan, JupyterTarget, RuntimeEvents, RuntimePlan, STARTS, connect,
 };
 use ipycodex::runtime::{
-    Ending, Execute, Interrupter, RequestId, Runtime, RuntimeAnswer, RuntimeEvent, RuntimeInfo,
-    RuntimeRequest, Stdin,
+    Completion, Ending, Execute, InputReply, Interrupter, RequestId, Runtime, RuntimeAnswer,
+    RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin,
 };
 
+use ipycodex::text::offset::CodePoints;
+
 use crate::support::peers;
+
+/// A cell of Python that prints and sleeps. Another thread prints: an interrupt that finds ipykernel in a flush is lost
+/// (2 of 400, with `jupyter_client` the same).
+pub(super) const SLEEPS: &str = "import threading, time
+threading.Thread(target=print, args=('on',), kwargs={'flush': True}).start()
+time.sleep(100)";
 
 /// No test waits longer for one event.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -155,6 +163,38 @@ impl Bench {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Runs a cell that prints and then does nothing for long; an interrupt ends it.
+    pub(super) fn is_interrupted_in(&mut self, code: &str) {
+        let id = self.submit(code, Stdin::Refuse);
+        self.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
+        self.calls().interrupt();
+        assert_eq!(self.told(id).1, Ending::Interrupted);
+    }
+
+    /// Answers the question that the cell asks next.
+    pub(super) fn answers_with(&mut self, line: &str) {
+        let call = self.until(|event| match event {
+            RuntimeEvent::InputRequested { call, .. } => Some(*call),
+            _ => None,
+        });
+        let reply = InputReply::Line(line.into());
+        self.runtime()
+            .submit(RuntimeRequest::ReplyInput { call, reply });
+    }
+
+    /// What could stand at the end of this code.
+    pub(super) fn completions(&mut self, code: &str) -> Vec<Completion> {
+        let found = self.ask(RuntimeRequest::Complete {
+            code: code.into(),
+            position: CodePoints(code.chars().count()),
+            deep: false,
+        });
+        match found {
+            RuntimeAnswer::Completions(found) => found,
+            found => panic!("{found:?}"),
         }
     }
 

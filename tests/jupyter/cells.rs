@@ -10,7 +10,7 @@ use ipycodex::runtime::{
 use ipycodex::text::offset::CodePoints;
 use serde_json::{Map, json};
 
-use super::bench::{Bench, kernels, plan};
+use super::bench::{Bench, SLEEPS, kernels, plan};
 
 fn ok(text: &str) -> (String, Ending) {
     (text.to_owned(), Ending::Ok)
@@ -64,14 +64,7 @@ fn a_python_kernel_answers_what_is_asked_beside_cells() {
         return;
     };
     bench.run("value = 41\nimport os");
-    let found = bench.ask(RuntimeRequest::Complete {
-        code: "é; os.getcw".into(),
-        position: CodePoints(11),
-        deep: false,
-    });
-    let RuntimeAnswer::Completions(found) = found else {
-        panic!("{found:?}");
-    };
+    let found = bench.completions("é; os.getcw");
     assert!(
         found
             .iter()
@@ -272,14 +265,7 @@ fn an_interrupt_keeps_what_is_there_and_a_restart_does_not() {
         return;
     };
     bench.run("x = 1");
-    let id = bench.submit(
-        "import time; print('on', flush=True); time.sleep(100)",
-        Stdin::Refuse,
-    );
-    bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
-    std::thread::sleep(Duration::from_millis(300));
-    bench.calls().interrupt();
-    assert_eq!(bench.told(id).1, Ending::Interrupted);
+    bench.is_interrupted_in(SLEEPS);
     assert_eq!(bench.run("x"), ok("<Out[7] 1>"));
     bench.calls().kill();
     let restarting = bench.until(|event| match event {
@@ -337,15 +323,7 @@ fn what_was_started_ends_and_what_was_found_stays() {
         assert!(able.attached && !able.restart && able.tools, "{able:?}");
         assert_eq!(guest.run("kept"), ok(&format!("<Out[7] {expected}>")));
         guest.run("kept = 'changed'");
-        let id = guest.submit(
-            "import time; print(1, flush=True); time.sleep(100)",
-            Stdin::Refuse,
-        );
-        guest.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
-        // An interrupt between the output and the sleep is lost in Python (2 of 400, with jupyter_client the same).
-        std::thread::sleep(Duration::from_millis(300));
-        guest.calls().interrupt();
-        assert_eq!(guest.told(id).1, Ending::Interrupted);
+        guest.is_interrupted_in(SLEEPS);
     }
     assert_eq!(ours.run("kept"), ok("<Out[7] 'changed'>"));
     let began = Instant::now();

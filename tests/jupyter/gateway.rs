@@ -1,6 +1,7 @@
 //! Kernels behind the real `jupyter_kernel_gateway`, and behind gateways that refuse, lie, hang and close.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -9,25 +10,32 @@ use std::time::{Duration, Instant};
 use ipycodex::jupyter::Gateway;
 use ipycodex::runtime::connect::{GatewayPlan, GatewayTarget, RuntimePlan};
 use ipycodex::runtime::{
-    CommAct, CommMessage, Death, Ending, InputReply, RuntimeEvent, RuntimeRequest, StartFailure,
-    Stdin,
+    CommAct, CommMessage, Death, Ending, RuntimeEvent, RuntimeRequest, StartFailure, Stdin,
 };
 use serde_json::{Map, json};
 
-use super::bench::Bench;
+use super::bench::{Bench, SLEEPS};
 use super::cells::tools_references_and_looks;
 use super::served::{Served, TOKEN, gateway};
 use crate::support::home::Home;
 use crate::support::{await_true, peers};
 
 fn bench(gateway: Gateway, kernel: Option<&str>) -> Bench {
-    let plan = GatewayPlan {
+    let plan = plan(gateway, kernel, BTreeMap::new());
+    Bench::of(RuntimePlan::Gateway(plan), tempfile::tempdir().unwrap())
+}
+
+fn plan(
+    gateway: Gateway,
+    kernel: Option<&str>,
+    variables: BTreeMap<OsString, OsString>,
+) -> GatewayPlan {
+    GatewayPlan {
         gateway: GatewayTarget::Running(gateway),
         kernel: kernel.map(str::to_owned),
-        variables: BTreeMap::new(),
+        variables,
         patience: Duration::from_secs(60),
-    };
-    Bench::of(RuntimePlan::Gateway(plan), tempfile::tempdir().unwrap())
+    }
 }
 
 fn ok(text: &str) -> (String, Ending) {
@@ -47,14 +55,7 @@ fn works(more: &[&str]) {
         ok("\u{e9}\n<Out[7] 42>")
     );
     let id = bench.submit("input('name? ')", Stdin::Ask);
-    let call = bench.until(|event| match event {
-        RuntimeEvent::InputRequested { call, .. } => Some(*call),
-        _ => None,
-    });
-    let reply = InputReply::Line("n\u{e9}".into());
-    bench
-        .runtime()
-        .submit(RuntimeRequest::ReplyInput { call, reply });
+    bench.answers_with("n\u{e9}");
     assert_eq!(bench.told(id), ok("<Out[7] 'n\u{e9}'>"));
     bench.run(
         "import comm\ndef opened(c, m): c.send({'n': 1}, buffers=[bytes(m['buffers'][0])[::-1]])\n\
@@ -75,14 +76,7 @@ fn works(more: &[&str]) {
         (told.data, told.buffers),
         (json!({"n": 1}), vec![vec![255, 0]])
     );
-    let id = bench.submit(
-        "import time; print('on', flush=True); time.sleep(100)",
-        Stdin::Refuse,
-    );
-    bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
-    std::thread::sleep(Duration::from_millis(300));
-    bench.calls().interrupt();
-    assert_eq!(bench.told(id).1, Ending::Interrupted);
+    bench.is_interrupted_in(SLEEPS);
     assert_eq!(bench.run("x"), ok("<Out[7] 41>"));
     bench.calls().kill();
     let death = bench.until(|event| match event {
@@ -336,6 +330,44 @@ fn tools_references_and_looks_work_behind_a_gateway_and_other_languages_say_that
     assert!(!ran.stdout.contains("pyrun"), "{ran:?}");
     let said = "the Bash runtime evaluates no references";
     assert!(ran.stderr.contains(said), "{ran:?}");
+}
+
+#[test]
+fn a_gateway_is_told_of_the_session_where_it_is_told_of_the_user() {
+    let allowed = "--JupyterWebsocketPersonality.env_whitelist=IPYCODEX_SESSION";
+    let Some(served) = Served::start(&[allowed]) else {
+        return;
+    };
+    let told = vec![("IPYCODEX_SESSION".to_owned(), Some("7".to_owned()))];
+    let home = "echo $IPYCODEX_SESSION, $KERNEL_USERNAME, ${HOME:+at home}";
+    for (user, shown) in [(None, ", , at home\n"), (Some("alice"), "7, alice,\n")] {
+        let user = user.map(|user| ("KERNEL_USERNAME".into(), user.into()));
+        let plan = plan(served.gateway(), Some("bash"), user.into_iter().collect());
+        let plan = RuntimePlan::Gateway(plan).told(&told);
+        let mut bench = Bench::of(plan, tempfile::tempdir().unwrap());
+        // With variables a Kernel Gateway starts a kernel with those alone.
+        assert_eq!(bench.run(home), ok(shown));
+    }
+}
+
+#[test]
+fn a_gateway_that_runs_as_many_kernels_as_it_may_says_so() {
+    let Some(served) = Served::start(&["--KernelGatewayApp.max_kernels=1"]) else {
+        return;
+    };
+    let mut one = bench(served.gateway(), Some("bash"));
+    one.ready();
+    let mut home = Home::new();
+    home.set("IPYCODEX_GATEWAY_TOKEN", TOKEN);
+    let url = format!("gateway:http://{}#bash", served.address);
+    let ran = home.run(&["--runtime", &url, "-c", "echo there"], "");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    for said in ["starts no more kernels: Resource Limit", "`max_kernels`"] {
+        assert!(ran.stderr.contains(said), "{said}: {ran:?}");
+    }
+    drop(one);
+    let ran = home.run(&["--runtime", &url, "-c", "echo there"], "");
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "there\n"), "{ran:?}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Kernels of other languages: what they can do is done, and the rest is not offered.
 
-use std::time::Duration;
-
-use ipycodex::runtime::connect::JupyterTarget;
-use ipycodex::runtime::{Completeness, Ending, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Stdin};
+use ipycodex::runtime::connect::{JupyterTarget, RuntimePlan};
+use ipycodex::runtime::{
+    Completeness, Ending, Execute, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Stdin,
+};
 use ipycodex::text::offset::CodePoints;
 
-use super::bench::{Bench, plan};
+use super::bench::{Bench, kernels, plan};
 use crate::support::peers;
 
 fn ok(text: &str) -> (String, Ending) {
@@ -28,26 +28,47 @@ fn the_cells_of_bash_are_bash() {
     assert_eq!(bench.run("x=41; echo $((x+1))"), ok("42\n"));
     assert_eq!(bench.run("echo é | tr a-z A-Z").1, Ending::Ok);
     assert_eq!(bench.run("false").1, Ending::Error);
-    let found = bench.ask(RuntimeRequest::Complete {
-        code: "ech".into(),
-        position: CodePoints(3),
-        deep: false,
-    });
-    let RuntimeAnswer::Completions(found) = found else {
-        panic!("{found:?}");
-    };
+    let found = bench.completions("ech");
     assert!(
         found
             .iter()
             .any(|one| one.text == "echo" && one.start == CodePoints(0)),
         "{found:?}"
     );
-    let id = bench.submit("sleep 50", Stdin::Refuse);
-    bench.until(|event| matches!(event, RuntimeEvent::Started { .. }).then_some(()));
-    std::thread::sleep(Duration::from_millis(300));
-    bench.calls().interrupt();
-    assert_eq!(bench.told(id).1, Ending::Interrupted);
+    bench.is_interrupted_in("echo on; sleep 50");
     assert_eq!(bench.run("echo $x"), ok("41\n"));
+}
+
+/// What a kernel of Bash finds of the session: in the environment it was started with, and in that of its cells.
+fn session_of(bench: &mut Bench) -> String {
+    bench
+        .run("tr '\\0' '\\n' < /proc/$$/environ | grep ^IPYCODEX_SESSION=; echo now $IPYCODEX_SESSION")
+        .0
+}
+
+#[test]
+fn a_kernel_of_any_language_is_told_of_the_session_when_it_starts_and_bash_later_too() {
+    let session = |number: &str| vec![("IPYCODEX_SESSION".to_owned(), Some(number.to_owned()))];
+    let Some(prefix) = kernels() else {
+        return;
+    };
+    let (started, folder) = plan(JupyterTarget::Installed("bash".into()), &prefix);
+    let started = RuntimePlan::Jupyter(started).told(&session("7"));
+    let mut bench = Bench::of(started, folder);
+    assert_eq!(session_of(&mut bench), "IPYCODEX_SESSION=7\nnow 7\n");
+    let mut there = Execute::numbered("pwd; echo $A, $IPYCODEX_SESSION".into(), 8);
+    there.directory = Some("/".into());
+    there.environment = session("8 o'clock");
+    there.environment.push(("A".into(), None));
+    let id = bench.runtime().submit(RuntimeRequest::Execute(there));
+    assert_eq!(bench.told(id), ok("/\n, 8 o'clock\n"));
+    let now = "IPYCODEX_SESSION=7\nnow 8 o'clock\n";
+    assert_eq!(session_of(&mut bench), now);
+    // Another one is started for the session of now.
+    bench.calls().kill();
+    bench.ready();
+    let now = "IPYCODEX_SESSION=8 o'clock\nnow 8 o'clock\n";
+    assert_eq!(session_of(&mut bench), now);
 }
 
 #[test]
@@ -76,14 +97,7 @@ fn the_cells_of_javascript_are_javascript_and_its_kernel_says_what_is_whole() {
         matches!(told, RuntimeAnswer::Completeness(Completeness::Complete))
     };
     assert!(whole("x + 1") && !whole("for (const a of [1]) {"));
-    let found = bench.ask(RuntimeRequest::Complete {
-        code: "Math.ma".into(),
-        position: CodePoints(7),
-        deep: false,
-    });
-    let RuntimeAnswer::Completions(found) = found else {
-        panic!("{found:?}");
-    };
+    let found = bench.completions("Math.ma");
     assert!(found.iter().any(|one| one.text == "max"), "{found:?}");
     let told = bench.ask(RuntimeRequest::Inspect {
         code: "Math.max".into(),
@@ -98,4 +112,39 @@ fn the_cells_of_javascript_are_javascript_and_its_kernel_says_what_is_whole() {
     bench.until(|event| matches!(event, RuntimeEvent::Died { .. }).then_some(()));
     assert!(bench.ready().restarted);
     assert_eq!(bench.run("x").1, Ending::Error, "it is a new one");
+}
+
+#[test]
+fn a_kernel_that_is_interrupted_by_message_asks_and_changes_its_displays() {
+    let Some(prefix) = peers::jupyter::typescript() else {
+        return;
+    };
+    let (plan, folder) = plan(JupyterTarget::Installed("typescript".into()), &prefix);
+    let mut bench = Bench::with(plan, folder);
+    assert_eq!(bench.ready().language, "TypeScript");
+    bench.run("let x: number = 41");
+    bench.is_interrupted_in("console.log('on'); while (true) {}");
+    // What a cell shows it may send when the cell has ended; its end is told after the cell in any case.
+    assert_eq!(
+        bench.run("if (x !== 41) throw new Error('gone')").1,
+        Ending::Ok
+    );
+    let show = |kind: &str, text: &str| {
+        format!(
+            "await Deno.jupyter.broadcast('{kind}', {{data: {{'text/plain': '{text}'}}, metadata: {{}}, \
+             transient: {{display_id: 'd'}}}});"
+        )
+    };
+    let code = [
+        show("display_data", "one"),
+        show("update_display_data", "two"),
+    ]
+    .concat();
+    assert_eq!(bench.run(&code), ok("<show one><update two>"));
+    let found = bench.completions("Math.ma");
+    assert!(found.iter().any(|one| one.text == "max"), "{found:?}");
+    let asks = "if (prompt('name? ') !== 'n\u{e9}') throw new Error('other')";
+    let id = bench.submit(asks, Stdin::Ask);
+    bench.answers_with("n\u{e9}");
+    assert_eq!(bench.told(id).1, Ending::Ok);
 }

@@ -104,11 +104,11 @@ fn kernels_start_with_what_they_are_told_of_the_session() {
         let ran = home.run(&[more, &words].concat(), "");
         let mut lines: Vec<String> = ran.stdout.lines().map(str::to_owned).collect();
         lines.sort();
-        lines
+        (lines, ran)
     };
     let record = home.path().join("state/ipycodex/history.sqlite");
-    let lines = starts(&[]);
-    assert_eq!(lines.len(), 3, "{lines:?}");
+    let (lines, ran) = starts(&[]);
+    assert_eq!(lines.len(), 3, "{ran:?}");
     assert!(
         lines[0].starts_with("IPYCODEX_ARTIFACTS_DIR=/"),
         "{lines:?}"
@@ -118,8 +118,8 @@ fn kernels_start_with_what_they_are_told_of_the_session() {
         lines[2],
         format!("IPYCODEX_SESSION_FILE={}", record.display())
     );
-    assert_eq!(starts(&[])[1], "IPYCODEX_SESSION=2");
-    assert_eq!(starts(&["--no-record"]), Vec::<String>::new());
+    assert_eq!(starts(&[]).0[1], "IPYCODEX_SESSION=2");
+    assert_eq!(starts(&["--no-record"]).0, Vec::<String>::new());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ipycodex::runtime::RuntimeEvent;
 use ipycodex::runtime::connect::{GatewayPlan, GatewayTarget, RuntimePlan, SharedPlan};
@@ -14,6 +14,9 @@ use serde_json::Value;
 use super::bench::Bench;
 use crate::support::home::{Home, Ran};
 use crate::support::{await_true, peers};
+
+/// How long a gateway without users stays where that is tested.
+const IDLE: Duration = Duration::from_secs(2);
 
 /// A home whose Python has a gateway; the gateway ends with it.
 struct Sharing {
@@ -59,10 +62,14 @@ impl Drop for Sharing {
     }
 }
 
-fn record(gateways: &Path) -> Option<Value> {
+fn gateway_file(gateways: &Path) -> Option<PathBuf> {
     let rooms = std::fs::read_dir(gateways).ok()?.flatten();
-    let mut files = rooms.filter_map(|room| std::fs::read(room.path().join("gateway.json")).ok());
-    serde_json::from_slice(&files.next()?).ok()
+    let mut files = rooms.map(|room| room.path().join("gateway.json"));
+    files.find(|file| file.exists())
+}
+
+fn record(gateways: &Path) -> Option<Value> {
+    serde_json::from_slice(&std::fs::read(gateway_file(gateways)?).ok()?).ok()
 }
 
 fn signal(process: &Value, signal: Signal) {
@@ -122,8 +129,9 @@ fn whoever_comes_shares_one_gateway_and_keeps_what_is_theirs() {
     let first = sharing.record();
     assert!(!first["token"].as_str().unwrap().is_empty());
     sharing.home.set("MARK", "two");
-    let told = sharing.prints("#bash", "pwd; echo $MARK");
-    assert_eq!(told, format!("{}\ntwo\n", work.display()));
+    let starts = "tr '\\0' '\\n' < /proc/$$/environ | grep -c ^IPYCODEX_SESSION=";
+    let told = sharing.prints("#bash", &format!("pwd; echo $MARK; {starts}"));
+    assert_eq!(told, format!("{}\ntwo\n1\n", work.display()));
     assert_eq!(sharing.record(), first, "all of them had the same");
     let answer = asked_by_a_page(&sharing.address());
     let refused = answer.starts_with("HTTP/1.1 401") || answer.starts_with("HTTP/1.1 403");
@@ -132,6 +140,15 @@ fn whoever_comes_shares_one_gateway_and_keeps_what_is_theirs() {
         !answer.contains("Access-Control-Allow-Origin: *"),
         "{answer}"
     );
+    let pid = first["keeper"].to_string();
+    let looks = || {
+        let ran = sharing.home.run(&["doctor"], "");
+        let mut lines = ran.stdout.lines().map(str::to_owned);
+        let found = lines.find(|line| line.contains("our gateway"));
+        found.unwrap_or_else(|| panic!("{ran:?}"))
+    };
+    let said = format!("kept by process {pid}, 0 kernels running");
+    assert!(looks().contains(&said), "{}", looks());
     let ran = sharing.run("#nobody", "1");
     assert!(
         ran.stderr.contains("`--runtime gateway:auto#NAME`"),
@@ -185,7 +202,7 @@ fn it_ends_when_nobody_has_used_it_for_a_while() {
         program: env!("CARGO_BIN_EXE_ipycodex").into(),
         cwd: folder.path().to_owned(),
         variables,
-        idle: Duration::from_secs(2),
+        idle: IDLE,
     };
     let plan = GatewayPlan {
         gateway: GatewayTarget::Shared(shared),
@@ -203,7 +220,12 @@ fn it_ends_when_nobody_has_used_it_for_a_while() {
     let mut one = start();
     let two = start();
     drop(two);
-    std::thread::sleep(Duration::from_secs(4));
+    let alone = SystemTime::now() + IDLE;
+    await_true("the keeper looks when it could have ended it", || {
+        let touched =
+            gateway_file(&gateways).and_then(|file| file.metadata().ok()?.modified().ok());
+        touched.is_some_and(|touched| touched > alone)
+    });
     assert_eq!(
         one.run("6 * 7").0,
         "<Out[7] 42>",
@@ -237,4 +259,7 @@ fn a_python_without_a_gateway_names_what_to_install() {
     ] {
         assert!(ran.stderr.contains(said), "{said}: {ran:?}");
     }
+    let ran = home.run(&["--runtime", "gateway:auto", "doctor"], "");
+    let said = "error   our gateway  `gateway:auto` needs a Jupyter Kernel Gateway";
+    assert!(ran.stdout.contains(said), "{ran:?}");
 }
