@@ -10,6 +10,10 @@ use std::process::{Child, Command, Stdio};
 use super::home::Home;
 use super::{await_true, peers};
 
+/// JupyterLab, killed by the system when the thread that started it is gone.
+const BELOW: &str = "import ctypes, runpy; ctypes.CDLL(None).prctl(1, 9); \
+    runpy.run_module('jupyterlab', run_name='__main__', alter_sys=True)";
+
 /// A server on the notebooks of a home.
 pub struct Lab {
     server: Child,
@@ -43,8 +47,8 @@ impl Lab {
         drop(free);
         let numbered = format!("--ServerApp.port={port}");
         let words = [
-            "-m",
-            "jupyterlab",
+            "-c",
+            BELOW,
             "--no-browser",
             "--allow-root",
             "--IdentityProvider.token=",

@@ -16,37 +16,43 @@ const browser = await puppeteer.launch({
 });
 try {
   const page = await browser.newPage();
+  page.setDefaultTimeout(50000);
+  const until = (condition, ...given) => page.waitForFunction(condition, {}, ...given);
   await page.goto(address);
   // An empty cell stands there until the file has been read.
-  await page.waitForFunction(
-    (cells) => document.querySelectorAll(".jp-Notebook .jp-Cell").length === cells,
-    { timeout: 60000 },
-    Number(cells),
-  );
-  await new Promise((done) => setTimeout(done, 1500));
-  // Prose is laid out when there is time for it.
-  await page.waitForFunction(() => {
-    const prose = [...document.querySelectorAll(".jp-MarkdownCell .jp-RenderedMarkdown")];
-    return prose.every((one) => one.innerText.trim() || one.querySelector("img"));
-  }, { timeout: 30000 });
-  const pause = (time) => new Promise((done) => setTimeout(done, time));
+  await until((cells) => document.querySelectorAll(".jp-Notebook .jp-Cell").length === cells, Number(cells));
+  // Prose is laid out when there is time for it, outputs when what renders them is there.
+  const file = new URL(address).pathname.split("/tree/")[1];
+  const book = await page.evaluate(async (file) => (await (await fetch(`/api/contents/${file}`)).json()).content, file);
+  await until((cells) => {
+    const shown = [...document.querySelectorAll(".jp-Notebook .jp-Cell")];
+    const drawn = (area) => area.innerText.trim() || area.querySelector("img");
+    const ready = (cell, { cell_type, outputs = [] }) => {
+      const which = cell_type === "markdown" ? ".jp-RenderedMarkdown" : ".jp-OutputArea-output";
+      const areas = [...cell.querySelectorAll(which)];
+      // Texts of one stream that follow each other are one.
+      const goesOn = (output, before) => output.name && output.name === before?.name;
+      const many = cell_type === "markdown" ? 1 : outputs.filter((one, at) => !goesOn(one, outputs[at - 1])).length;
+      return areas.length === many && areas.every(drawn);
+    };
+    const images = [...document.querySelectorAll(".jp-Notebook .jp-Cell img")];
+    return cells.every((cell, at) => ready(shown[at], cell)) && images.every((image) => image.complete);
+  }, book.cells);
   if (typed) {
     // A notebook that names no kernel is asked for one, some time after it is shown.
-    for (let tries = 0; ; tries++) {
-      const asked = await page.$(".jp-Dialog-footer .jp-mod-reject");
-      if (asked) await asked.click();
-      await page.click(".jp-CodeCell .cm-content");
-      await pause(1000);
-      const writes = () => document.activeElement?.classList.contains("cm-content");
-      if (!(await page.$(".jp-Dialog")) && (await page.evaluate(writes))) break;
-      if (tries > 20) throw new Error("the cell cannot be typed into");
-    }
+    await page.waitForSelector(".jp-Dialog, .jp-Notebook-ExecutionIndicator[data-status=idle]");
+    const asked = await page.$(".jp-Dialog-footer .jp-mod-reject");
+    if (asked) await asked.click();
+    await until(() => !document.querySelector(".jp-Dialog"));
+    await page.click(".jp-CodeCell .cm-content");
+    await page.waitForSelector(".jp-CodeCell .cm-content:focus");
     await page.keyboard.type(typed);
+    const saves = (got) => got.request().method() === "PUT" && got.url().includes("/api/contents/") && got.ok();
+    const saved = page.waitForResponse(saves);
     await page.keyboard.down("Control");
     await page.keyboard.press("s");
     await page.keyboard.up("Control");
-    // Saving has no sign of its own; who asked looks at the file.
-    await pause(2500);
+    await saved;
   }
   const told = await page.evaluate(() => {
     const texts = (which) => [...document.querySelectorAll(which)].map((one) => one.innerText.trim());
