@@ -168,6 +168,16 @@ fn a_notebook_is_worked_on_in_jupyterlab() {
         "{told}"
     );
     assert_eq!(told["canvas"], true, "{told}");
+    // What is pasted into a text cell is in the notebook, and not sent.
+    assert!(
+        told["pasted"].as_str().unwrap().contains("behind it"),
+        "{told}"
+    );
+    assert_eq!(
+        (&told["requests"], &told["attached"]),
+        (&json!(1), &json!(0)),
+        "{told}"
+    );
     assert!(
         told["interrupted"]
             .as_str()
@@ -198,6 +208,9 @@ fn a_notebook_is_worked_on_in_jupyterlab() {
             )
         })
         .collect();
+    let attached = saved["cells"].as_array().unwrap().iter();
+    let attached = attached.filter(|cell| cell["attachments"].is_object());
+    assert_eq!(attached.count(), 1, "{saved}");
     for answer in [ANSWER, COUNTED] {
         assert!(
             markdown.iter().any(|text| text.contains(answer)),

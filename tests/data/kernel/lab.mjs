@@ -166,6 +166,33 @@ const doings = {
     await shows(index, "(x, y) = (");
     told.canvas = true;
   },
+  async attachment() {
+    // A picture pasted into a text cell stays in the notebook: nothing of that cell is sent to the kernel.
+    const sent = [];
+    const keep = ({ response }) => sent.push(Buffer.from(response.payloadData, "base64").toString("latin1"));
+    const index = (await count()) - 1;
+    await page.click(nth(index, ".cm-content"));
+    await page.waitForSelector(nth(index, ".cm-content:focus"));
+    await press("Escape");
+    await press("m");
+    await until((which) => document.querySelector(which)?.classList.contains("jp-MarkdownCell"), nth(index));
+    await press("Enter");
+    await page.waitForSelector(nth(index, ".cm-content:focus"));
+    wire.on("Network.webSocketFrameSent", keep);
+    await page.$eval(nth(index, ".cm-content"), (content) => {
+      const dot = atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([Uint8Array.from(dot, (c) => c.charCodeAt(0))], "dot.png", { type: "image/png" }));
+      content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    });
+    await until((which) => document.querySelector(which).innerText.includes("attachment:"), nth(index, ".cm-content"));
+    await press("Enter", "Shift");
+    await until((which) => document.querySelector(which)?.naturalWidth === 1, nth(index, ".jp-RenderedMarkdown img"));
+    told.pasted = await shown(await run("'behind it'"));
+    wire.off("Network.webSocketFrameSent", keep);
+    told.requests = sent.filter((one) => one.includes('"execute_request"')).length;
+    told.attached = sent.filter((one) => one.includes("attachment") || one.includes("dot.png")).length;
+  },
   async interrupt() {
     const index = await start("import time; print('on'); time.sleep(600)");
     await shows(index, "on");
