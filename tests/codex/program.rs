@@ -9,6 +9,7 @@ mod asking;
 mod canaries;
 mod context;
 mod failures;
+mod from_agent;
 mod interrupts;
 mod notebook;
 mod references;
