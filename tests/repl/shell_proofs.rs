@@ -1,7 +1,7 @@
 //! Shell mode with what users do in shells: virtual environments, programs that take the screen, a shell that leaves at
 //! once; and what the model then sees of each, at the endpoint of the real Codex.
 
-use super::shell::Shell;
+use super::shell::{CTRL_Z, Shell};
 use super::shell_mode::{
     ALT_S, BASH, Own, ZSH, at, command, home, in_shell_mode, recorded, with_both,
 };
@@ -13,6 +13,8 @@ use crate::support::responses::{Endpoint, Reply};
 with_both!(
     a_virtual_environment_is_active_until_it_is_left,
     programs_take_the_screen_and_give_it_back,
+    jobs_stop_go_on_in_the_background_and_come_back,
+    the_mode_is_entered_by_a_command_and_a_bang_is_for_one_cell,
     a_shell_that_ends_at_once_is_named,
     jobs_count_from_one_and_the_last_word_is_kept_in_commands_of_several_lines,
     the_model_sees_each_command_with_its_status_and_what_it_said,
@@ -50,6 +52,7 @@ fn programs_take_the_screen_and_give_it_back(own: Own) {
         (1, "less long.txt", "line 20", "q"),
         (2, "top", "load average", "q"),
         (3, "vim -u NONE -N long.txt", "line 20", ":q!\r"),
+        (4, "htop", "F10Quit", "q"),
     ] {
         if !is_there(line) {
             command(&shell, number, "true");
@@ -63,16 +66,72 @@ fn programs_take_the_screen_and_give_it_back(own: Own) {
     }
     command(
         &shell,
-        4,
+        5,
         "stty -a | grep -o -- '-\\?icanon'; echo $((COLUMNS > 0))",
     );
     shell.shows("\nicanon\n1");
     let rows = recorded(&shell);
-    assert!(rows.iter().take(3).all(|row| row.2 == Some(0)), "{rows:?}");
+    assert!(rows.iter().take(4).all(|row| row.2 == Some(0)), "{rows:?}");
     assert!(
-        rows.iter().take(3).all(|row| !row.3.contains('~')),
+        rows.iter().take(4).all(|row| !row.3.contains('~')),
         "{rows:?}"
     );
+}
+
+fn jobs_stop_go_on_in_the_background_and_come_back(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
+    at(&shell, 1);
+    // It forks nothing: a shell that is stopped between fork and exec does not stop.
+    let waits = "mkfifo go; sh -c 'echo begun; read line < go; echo gone'";
+    shell.pty.send_line(waits);
+    shell.pty.wait_for("\nbegun");
+    shell.pty.send(CTRL_Z);
+    at(&shell, 2);
+    command(
+        &shell,
+        2,
+        "jobs > listed; grep -c -i 'stopped\\|suspended' listed",
+    );
+    command(&shell, 3, "bg; jobs > listed; grep -c -i running listed");
+    at(&shell, 4);
+    shell.pty.send_line("fg %1");
+    shell.pty.wait_until("the job in front", |screen| {
+        screen.contents().matches("read line < go").count() > 3
+    });
+    shell.home.write("go", "\n");
+    command(&shell, 5, "echo status $?; jobs > listed; grep -c . listed");
+    shell.shows("\ngone\n");
+    shell.shows("\nstatus 0\n0\n");
+    // An editor is put aside and taken up again.
+    at(&shell, 6);
+    shell.pty.send_line("vim -u NONE -N note");
+    shell.pty.wait_for("[New]");
+    shell.pty.send("ihalf\x1b\x1a");
+    at(&shell, 7);
+    command(&shell, 7, "echo between; ls note");
+    shell.pty.send_line("fg");
+    shell
+        .pty
+        .wait_until("vim again", |screen| screen.contents().starts_with("half"));
+    shell.pty.send(":wq\r");
+    command(&shell, 9, "cat note");
+    shell.shows("\nhalf\n");
+    let rows = recorded(&shell);
+    assert_eq!((rows[1].3.as_str(), rows[2].2), ("1", Some(0)), "{rows:?}");
+}
+
+fn the_mode_is_entered_by_a_command_and_a_bang_is_for_one_cell(own: Own) {
+    let shell = Shell::of(home(own, "mine=kept\n"));
+    shell.pty.send_line("%ipycodex shell");
+    command(&shell, 2, "x=1; echo $mine in {1+1}");
+    shell.shows("\nkept in {1+1}\n");
+    // IPython's own: names of the interpreter count, those of the shell do not.
+    command(&shell, 3, "!echo in {1+1} ${x-a process of its own}");
+    shell.shows("\nin 2 a process of its own\n");
+    shell.pty.send_line("%ipycodex shell");
+    shell.cell(5, "6 * 7");
+    shell.shows("Out[5]: 42");
+    assert_eq!(recorded(&shell).len(), 1);
 }
 
 /// The program a command names can be had.
