@@ -136,11 +136,6 @@ impl Outputs {
         std::fs::symlink_metadata(&file).is_ok().then_some(file)
     }
 
-    /// True when one waits for its file.
-    fn is_waiting(&self) -> bool {
-        self.artifacts.is_waiting()
-    }
-
     /// Writes those that wait; blocks.
     pub(super) fn write_waiting(&self) -> Result<(), FileError> {
         self.artifacts.write_waiting()
@@ -148,7 +143,7 @@ impl Outputs {
 
     /// Writes what waits for its file, on another thread; a failure is said on `out`.
     pub(super) fn save(&self, out: &RunSender) {
-        if !self.is_waiting() {
+        if !self.artifacts.is_waiting() {
             return;
         }
         let (outputs, out) = (self.clone(), out.clone());

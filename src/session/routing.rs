@@ -1,11 +1,13 @@
-//! What the runtime says, and whom it concerns: the running cell, a prompt's tool, whoever asked, or the background.
+//! What the runtime is asked and says, and whom it concerns: the running cell, a prompt's tool, whoever asked, or the
+//! background.
 
 use std::path::PathBuf;
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 use crate::history::History;
-use crate::runtime::{RecordPlace, RequestId, RuntimeAnswer, RuntimeEvent};
+use crate::runtime::{RecordPlace, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
 use crate::session::cell::CellStep;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
 use crate::session::floor::{FloorEvent, Holder};
@@ -87,6 +89,20 @@ impl Session {
             RuntimeEvent::CalledOff { call } => self.code_called_off(call),
             event => self.on_cell_event(Role::User, event),
         }
+    }
+
+    /// Asks the user's runtime for `waiter`; its refusal is an answer, too.
+    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: Waiter) {
+        if let Some((waiter, refused)) = self.runtimes.user.ask(request, waiter) {
+            self.on_answer_for(waiter, refused);
+        }
+    }
+
+    /// Asks the user's runtime; its answer comes there.
+    pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
+        let (answer, told) = oneshot::channel();
+        self.ask_runtime(request, Waiter::Asker(answer));
+        told
     }
 
     pub(super) fn on_answer(&mut self, role: Role, id: RequestId, answer: RuntimeAnswer) {

@@ -14,7 +14,7 @@ use crate::config::Choices;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{RuntimeAnswer, RuntimeRequest};
+use crate::runtime::RuntimeRequest;
 use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
@@ -394,20 +394,6 @@ impl Session {
     pub(super) fn interrupt_code(&mut self) -> Option<Notice> {
         let role = self.floor.role().unwrap_or(self.toolbox.role());
         self.runtimes.of(role)?.interrupt()
-    }
-
-    /// Asks the user's runtime for `waiter`; its refusal is an answer, too.
-    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: Waiter) {
-        if let Some((waiter, refused)) = self.runtimes.user.ask(request, waiter) {
-            self.on_answer_for(waiter, refused);
-        }
-    }
-
-    /// Asks the user's runtime; its answer comes there.
-    pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
-        let (answer, told) = oneshot::channel();
-        self.ask_runtime(request, Waiter::Asker(answer));
-        told
     }
 
     /// Tells whoever follows what is being worked on.

@@ -29,6 +29,16 @@ pub(super) async fn kept(told: Option<Receiver<RuntimeAnswer>>, session: i64) ->
     said.into_iter().flat_map(tell).collect()
 }
 
+/// The session is left for another one when its variables are kept.
+pub(super) async fn then(
+    kept: impl Future<Output = Vec<Deed>>,
+    change: impl Future<Output = Vec<Deed>>,
+) -> Vec<Deed> {
+    let mut deeds = kept.await;
+    deeds.extend(change.await);
+    deeds
+}
+
 /// They have been listed: the user is asked, or told what goes wrong and which names are missing.
 pub(super) async fn listed(
     told: Receiver<RuntimeAnswer>,

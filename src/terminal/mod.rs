@@ -26,6 +26,7 @@ mod hint;
 mod keys;
 mod layout;
 mod leaving;
+mod options;
 mod panel;
 pub mod picker;
 mod prompt;
@@ -43,19 +44,15 @@ mod waiting;
 mod window;
 mod wishes;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::config::{EditMode, Keymap};
-use crate::display::{Aftermath, Ended, Pictures, notice_text, say, show_earlier};
-use crate::environment::Environment;
-use crate::history::Recall;
+use crate::display::{Aftermath, Ended, notice_text, say, show_earlier};
 use crate::input::{Input, Mode, classify, is_private};
-use crate::markdown::{Appearance, warm_up};
+use crate::markdown::warm_up;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
@@ -72,6 +69,7 @@ pub use greeting::Greeting;
 use guests::Guests;
 use keys::gate::{SharedGate, Waker, pass};
 use leaving::Leaving;
+pub use options::{Ready, ReplOptions};
 use prompt::Label;
 use showing::Showing;
 use signals::{Attached, Listeners};
@@ -85,53 +83,6 @@ const PRINTER_LINES: usize = 1024;
 
 /// How long the end of the session may take.
 const LEAVE: Duration = Duration::from_secs(4);
-
-/// What the REPL is given.
-pub struct ReplOptions {
-    /// The writer.
-    pub screen: Screen,
-    /// How markdown looks.
-    pub appearance: Appearance,
-    /// How pictures are drawn.
-    pub pictures: Pictures,
-    /// Inputs of earlier sessions.
-    pub recall: Recall,
-    /// Earlier inputs are suggested while typing.
-    pub history_hint: bool,
-    /// Everything is a prompt.
-    pub prompt_mode: bool,
-    /// What keys do.
-    pub keys: Arc<Keymap>,
-    /// The line editor's manner.
-    pub edit_mode: EditMode,
-    /// The command line of the user's own editor.
-    pub external_editor: Option<String>,
-    /// Nobody has said which theme code has: it follows the terminal's background.
-    pub asks_background: bool,
-    /// Said before the first prompt.
-    pub reports: Vec<Report>,
-    /// Said before anything else.
-    pub greeting: Option<Greeting>,
-    /// Replayed while the prompt can be used, after the files at home.
-    pub startup: Option<Loading>,
-    /// Loaded before the first prompt, in this order.
-    pub load: Vec<Loading>,
-    /// Runs when that is loaded, as if it had been typed.
-    pub first: Option<String>,
-    /// Home directory and search path.
-    pub environment: Environment,
-    /// The record, and the directory of what was too long for it.
-    pub record: [PathBuf; 2],
-    /// Called when the first prompt stands, with how something is said above it.
-    pub ready: Ready,
-    /// Called before a signal ends the program.
-    pub dying: Box<dyn Fn() + Send>,
-    /// An earlier session is taken up: its end is shown before the first prompt.
-    pub resumed: bool,
-}
-
-/// What is done when the first prompt stands.
-pub type Ready = Box<dyn FnOnce(Box<dyn Fn(&Notice) + Send>) + Send>;
 
 /// Runs until the user leaves; returns the exit status.
 ///

@@ -387,31 +387,6 @@ def pictures():
         assert k.run("all  me@example.com ").text().startswith("all  me@example.com"), told.messages
 
 
-def pictures():
-    """What a prompt names goes with it, as the agent can take it."""
-    import base64
-    dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-    with open("dot.png", "wb") as file:
-        file.write(base64.b64decode(dot))
-    with open("a b.txt", "w") as file:
-        file.write("in a file")
-    able = "bare" not in os.environ["ACP_AGENT_ARGS"]
-    with kernel() as (k, _):
-        told = k.run("blocks @dot.png")
-        kinds = '["text", "text", "image"]' if able else '["text", "text"]'
-        assert told.text() == kinds + "@dot.png \n", told.messages
-        left_out = "⚠️ 1 picture was left out: the agent does not take it\n"
-        assert told.text("stderr") == ("" if able else left_out), told.messages
-        told = k.run('blocks all @"a b.txt"')
-        assert told.text().startswith('["text", "%s"]' % ("resource" if able else "text")), told.messages
-        assert able or "in a file" in told.text(), told.text()
-        told = k.run("blocks @no/dot.png and @property")
-        assert told.text().startswith('["text"]') and told.reply["status"] == "ok", told.messages
-        assert told.text("stderr") == "⚠️ there is no file `no/dot.png`: nothing is attached for it\n", told.messages
-        # To the letter, where nothing is named.
-        assert k.run("all  me@example.com ").text().startswith("all  me@example.com"), told.messages
-
-
 def floods():
     with kernel() as (k, manager):
         k.run("hello")
@@ -482,9 +457,5 @@ def real():
         assert "good" in k.run("%session list").text() or "hello" in k.run("%session list").text()
 
 
-def main():
-    client.NAME = "agentclient"
-    globals()[sys.argv[1]]()
-
-
-main()
+client.NAME = "agentclient"
+globals()[sys.argv[1]]()

@@ -17,6 +17,7 @@ mod map;
 mod order;
 mod owner;
 mod plan;
+mod requests;
 mod set_up;
 mod stage;
 mod start;
@@ -42,8 +43,8 @@ pub(super) use map::{RequestKind, answer_of, finished, interrupted};
 pub(super) use order::RunnerMark;
 use owner::Owner;
 pub use plan::{Confinement, PythonPlan, ScriptRun};
+pub(super) use requests::request_line;
 pub(super) use stage::guest_parts;
-pub(super) use wire::request_line;
 
 /// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
 /// two seconds otherwise.

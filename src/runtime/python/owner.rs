@@ -22,9 +22,10 @@ use super::interpreter::{Interpreter, PollStep};
 use super::map::{RequestKind, Underway, interrupted, typed_bytes, wants_to_leave};
 use super::order::SequenceItem;
 use super::plan::PythonPlan;
+use super::requests::{reply_line, request_line, take_back_line};
 use super::set_up::Beginning;
 use super::start::{Early, Start, Starter};
-use super::wire::{RunnerFrame, reply_line, request_line, take_back_line};
+use super::wire::RunnerFrame;
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);

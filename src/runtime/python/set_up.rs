@@ -7,7 +7,8 @@
 use super::super::channel::Events;
 use super::super::{RequestId, RuntimeEvent, RuntimeRequest, SetUp};
 use super::interpreter::Interpreter;
-use super::wire::{RunnerFrame, set_up_line};
+use super::requests::set_up_line;
+use super::wire::RunnerFrame;
 
 /// The number of what nobody asked for again.
 const AGAIN: RequestId = RequestId(0);

@@ -1,20 +1,15 @@
-//! The lines that cross the two private pipes: requests down, frames up; protocol version 1.
+//! The lines that come up the private pipe: frames; protocol version 1.
 //!
-//! In: a [`RuntimeRequest`] and its id, or one line of the frame pipe. Out: one line of JSON, or a [`RunnerFrame`].
-//! Invariants: a request is one line; a frame of an unknown type or with unknown fields is accepted and ignored; a line
-//! that is not a frame is an error that names what was there. Lone surrogate escapes, which Python can write and Rust
-//! text cannot hold, become U+FFFD. Absent on purpose: order and meaning (`order.rs`, `map.rs`).
-
-use std::path::PathBuf;
+//! In: one line of the frame pipe. Out: a [`RunnerFrame`]. Invariants: a frame of an unknown type or with unknown fields
+//! is accepted and ignored; a line that is not a frame is an error that names what was there. Lone surrogate escapes,
+//! which Python can write and Rust text cannot hold, become U+FFFD. Absent on purpose: order and meaning (`order.rs`,
+//! `map.rs`).
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::super::{
-    BranchWish, CheckpointWish, RequestId, RuntimeRequest, SetUp, Stdin, VariablesWish,
-};
-use super::calling::{self, Wish};
-use super::comm::comm_line;
+use super::super::RequestId;
+use super::calling::Wish;
 use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
@@ -22,192 +17,6 @@ pub(super) const PROTOCOL: u64 = 1;
 
 /// Longest frame line, in bytes.
 pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024 + 64 * 1024;
-
-/// The line of a request; none for a reply to a question, which has a line of its own ([`reply_line`]).
-pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
-    let id = id.0;
-    let value = match request {
-        RuntimeRequest::Execute(cell) => {
-            let mut exec = json!({
-                "type": "exec",
-                "id": id,
-                "code": cell.code,
-                "silent": cell.silent,
-                "storeHistory": cell.store_history && cell.execution_count.is_some(),
-                "executionCount": cell.execution_count,
-                "stdin": word(cell.stdin),
-                "allowStdin": cell.stdin != Stdin::Refuse,
-            });
-            if let Some(directory) = &cell.directory {
-                exec["cwd"] = directory.to_string_lossy().into();
-            }
-            if !cell.environment.is_empty() {
-                let variables = cell.environment.iter().cloned();
-                exec["env"] = variables
-                    .map(|(name, value)| (name, json!(value)))
-                    .collect();
-            }
-            if cell.dark {
-                exec["dark"] = true.into();
-            }
-            if let Some(place) = &cell.place {
-                exec["filename"] = place.file.to_string_lossy().into();
-                exec["line"] = place.line.into();
-                exec["last"] = place.last.into();
-            }
-            exec
-        }
-        RuntimeRequest::SetUp(wanted) => return Some(set_up_line(RequestId(id), wanted)),
-        RuntimeRequest::Complete {
-            code,
-            position,
-            deep,
-        } => json!({
-            "type": "complete",
-            "id": id,
-            "code": code,
-            "pos": position.0,
-            "engine": if *deep { "jedi" } else { "plain" },
-        }),
-        RuntimeRequest::Inspect {
-            code,
-            position,
-            detailed,
-        } => json!({
-            "type": "inspect",
-            "id": id,
-            "code": code,
-            "pos": position.0,
-            "level": u8::from(*detailed),
-        }),
-        RuntimeRequest::IsComplete { code } => {
-            json!({"type": "is_complete", "id": id, "code": code})
-        }
-        RuntimeRequest::DescribeTools { names } => {
-            json!({"type": "tool", "op": "describe", "id": id, "names": names})
-        }
-        RuntimeRequest::CallTool {
-            name,
-            arguments,
-            stdin,
-        } => json!({
-            "type": "tool",
-            "op": "call",
-            "id": id,
-            "name": name,
-            "args": arguments,
-            "stdin": word(*stdin),
-        }),
-        RuntimeRequest::Evaluate { variables, shells } => {
-            json!({"type": "evaluate", "id": id, "variables": variables, "shells": shells})
-        }
-        RuntimeRequest::Express { expressions } => {
-            json!({"type": "express", "id": id, "expressions": expressions})
-        }
-        RuntimeRequest::Missing { sources } => {
-            json!({"type": "missing", "id": id, "sources": sources})
-        }
-        RuntimeRequest::Snapshot { code, unprotected } => {
-            json!({"type": "snapshot", "id": id, "code": code, "unprotected": unprotected})
-        }
-        RuntimeRequest::Try { cells } => {
-            let cells = cells
-                .iter()
-                .map(|cell| json!({"code": cell.code, "reset": cell.reset}));
-            json!({"type": "trial", "id": id, "cells": cells.collect::<Vec<_>>()})
-        }
-        RuntimeRequest::Branch(BranchWish::Run {
-            code,
-            directory,
-            anew,
-            unprotected,
-        }) => json!({
-            "type": "branch",
-            "op": "run",
-            "id": id,
-            "code": code,
-            "cwd": directory,
-            "fresh": anew,
-            "unprotected": unprotected,
-        }),
-        RuntimeRequest::Branch(BranchWish::End) => json!({"type": "branch", "op": "end", "id": id}),
-        RuntimeRequest::SetVariables { values } => {
-            let values: Map<String, Value> = values
-                .iter()
-                .map(|(name, text)| (name.clone(), json!(text)))
-                .collect();
-            json!({"type": "set", "id": id, "values": values})
-        }
-        RuntimeRequest::Checkpoints(wish) => {
-            let (op, number) = match wish {
-                CheckpointWish::Keep(most) => ("keep", Some(*most)),
-                CheckpointWish::List => ("list", None),
-                CheckpointWish::Back(to) => ("back", *to),
-                CheckpointWish::Forward => ("forward", None),
-            };
-            json!({"type": "checkpoints", "id": id, "op": op, "number": number})
-        }
-        RuntimeRequest::Variables { wish, file } => {
-            let op = match wish {
-                VariablesWish::Keep => "keep",
-                VariablesWish::List => "list",
-                VariablesWish::Bring => "bring",
-            };
-            json!({"type": "variables", "id": id, "op": op, "file": file.to_string_lossy()})
-        }
-        RuntimeRequest::Comm(message) => comm_line(id, message),
-        RuntimeRequest::ReplyInput { .. }
-        | RuntimeRequest::ReplyRecord { .. }
-        | RuntimeRequest::ReplyCall { .. } => return None,
-        RuntimeRequest::Shutdown { .. } => json!({"type": "exit", "id": id}),
-    };
-    Some(line_of(&value))
-}
-
-/// The line of what an interpreter begins with.
-pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
-    let path = |path: &PathBuf| path.to_string_lossy().into_owned();
-    let texts = wanted.files.iter();
-    let texts = texts.filter_map(|file| Some((path(&file.path), json!(file.text.as_ref()?))));
-    let texts: Map<String, Value> = texts.collect();
-    line_of(&json!({
-        "type": "set_up",
-        "id": id.0,
-        "profile": wanted.profile,
-        "pdb": wanted.flags.pdb,
-        "matplotlib": wanted.flags.matplotlib,
-        "extensions": wanted.flags.extensions,
-        "options": wanted.flags.traits,
-        "files": wanted.files.iter().map(|file| path(&file.path)).collect::<Vec<_>>(),
-        "texts": Value::Object(texts),
-        "told": path(&wanted.told),
-    }))
-}
-
-fn word(stdin: Stdin) -> &'static str {
-    match stdin {
-        Stdin::Terminal => "terminal",
-        Stdin::Ask => "ask",
-        Stdin::Refuse => "refuse",
-    }
-}
-
-/// The line of a reply to the question the runner called `call`; none for what is no reply.
-pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u8>> {
-    Some(line_of(&calling::reply(call, request)?))
-}
-
-/// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
-/// [`RunnerFrame::Typed`].
-pub(super) fn take_back_line(id: RequestId) -> Vec<u8> {
-    line_of(&json!({"type": "take_back", "id": id.0}))
-}
-
-fn line_of(value: &Value) -> Vec<u8> {
-    let mut line = value.to_string().into_bytes();
-    line.push(b'\n');
-    line
-}
 
 /// One frame and its place in the output.
 #[derive(Debug)]
@@ -509,19 +318,5 @@ mod tests {
             assert_eq!(got, [b"one".to_vec(), b"two".to_vec(), Vec::new()]);
             assert_eq!(lines.rest(), b"three");
         }
-    }
-
-    #[test]
-    fn requests_are_one_line_each() {
-        let line = request_line(
-            RequestId(7),
-            &RuntimeRequest::SetVariables {
-                values: vec![("a".into(), Some("x\ny\u{2028}".into()))],
-            },
-        )
-        .unwrap();
-        assert_eq!(memchr::memchr(b'\n', &line), Some(line.len() - 1));
-        let value: Value = serde_json::from_slice(&line).unwrap();
-        assert_eq!(value["values"]["a"], "x\ny\u{2028}");
     }
 }

@@ -33,6 +33,7 @@ use crate::session::runtimes::Role;
 use crate::session::taken_back::Then;
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
+use crate::session::variables;
 
 pub(super) use agent::model_names;
 use deed::Moved;
@@ -195,13 +196,13 @@ impl Session {
             MagicOrder::Resume(wanted) => {
                 let kept = self.keep_variables();
                 let found = resume::change_session(history, self.outputs.clone(), wanted);
-                let done = after(kept, found);
+                let done = variables::then(kept, found);
                 self.wait_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::NewSession(name) => {
                 let kept = self.keep_variables();
                 let begun = resume::begin_session(history, self.outputs.clone(), name);
-                let done = after(kept, begun);
+                let done = variables::then(kept, begun);
                 self.wait_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::Replay(again) => {
@@ -434,14 +435,4 @@ impl Session {
             let _ = inbox.send(Command::Do(wait.await, out));
         });
     }
-}
-
-/// The session is left for another one when its variables are kept.
-async fn after(
-    kept: impl Future<Output = Vec<Deed>>,
-    change: impl Future<Output = Vec<Deed>>,
-) -> Vec<Deed> {
-    let mut deeds = kept.await;
-    deeds.extend(change.await);
-    deeds
 }

@@ -3,8 +3,8 @@
 //!
 //! The editor parses all keys of one read before it carries any out, and what comes after a key that ends its reading
 //! is lost. So such keys are held ([`Gate::hold`]) and come first when it reads again: before it waits for others, it
-//! is made to take them (`waiting.rs`). Where a cell was submitted and they are plain text, they are the cell's first, as
-//! what is typed while it runs (`typing.rs`): what it has not read comes back.
+//! is made to take them (`waiting.rs`). Where a cell was submitted and they are plain text, they are the cell's first,
+//! as what is typed while it runs (`typing.rs`): what it has not read comes back.
 //!
 //! Invariant: a key is in the editor or here, once, in the order it was typed.
 

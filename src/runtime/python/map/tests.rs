@@ -3,7 +3,8 @@
 use super::*;
 use crate::runtime::Death;
 use crate::runtime::python::calling::answered;
-use crate::runtime::python::wire::{parse_frame, reply_line};
+use crate::runtime::python::requests::reply_line;
+use crate::runtime::python::wire::parse_frame;
 
 fn underway(requests: &[(u64, RequestKind)]) -> Underway {
     let mut underway = Underway::default();
