@@ -1,9 +1,9 @@
 //! The lines that come up the private pipe: frames; protocol version 1.
 //!
-//! In: one line of the frame pipe. Out: a [`RunnerFrame`]. Invariants: a frame of an unknown type or with unknown fields
-//! is accepted and ignored; a line that is not a frame is an error that names what was there. Lone surrogate escapes,
-//! which Python can write and Rust text cannot hold, become U+FFFD. Absent on purpose: order and meaning (`order.rs`,
-//! `map.rs`).
+//! In: one line of the frame pipe. Out: a [`RunnerFrame`]. Invariants: a frame of an unknown type or with unknown
+//! fields is accepted and ignored; a line that is not a frame is an error that names what was there. Lone surrogate
+//! escapes, which Python can write and Rust text cannot hold, become U+FFFD. Absent on purpose: order and meaning
+//! (`order.rs`, `map.rs`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
