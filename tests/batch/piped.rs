@@ -86,7 +86,8 @@ fn each_statement_runs_when_it_is_whole() {
 
 #[test]
 fn a_prompt_is_answered_before_the_text_goes_on() {
-    let mut held = Held::start(&Home::new(), &["--agent", "demo"]);
+    let home = Home::new();
+    let mut held = Held::start(&home, &["--agent", "demo"]);
     held.send("x = 1\n.hello\n");
     held.says("# Demo answer");
     held.send("");

@@ -110,8 +110,9 @@ def call_mcp(server, tool, arguments):
 def perform(blocks):
     words = " ".join(block.get("text", "<%s>" % block["type"]) for block in blocks)
     texts = [block["text"] for block in blocks if block["type"] == "text"]
-    # Files that go with a prompt may stand behind it.
-    last = texts[-1] if "<user-request>" in texts[-1] else texts[0]
+    # The conversation before it may be a text of its own, as may files that go with it.
+    own = [text for text in texts if "<conversation-history>" not in text and not text.startswith("<file ")] or texts
+    last = next((text for text in reversed(own) if "<user-request>" in text), own[0])
     request = last.split("<user-request>")[-1].split("</user-request>")[0]
     for word in request.split():
         if word == "think":

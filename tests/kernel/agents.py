@@ -191,7 +191,7 @@ def commands():
             told = k.run(line)
             [error] = told.of("error")
             assert told.reply["status"] == "error" and error["evalue"] == told.reply["evalue"], (line, told.messages)
-            assert told.text() == error["evalue"] + "\n", told.messages
+            assert told.text() == "", told.messages
             return error["evalue"]
         assert "%agent mcp add NAME" in said("%agent")
         assert refused("%agent foo") == "Unknown subcommand: foo\n\nUse %agent for help."

@@ -5,7 +5,7 @@
 //! of a `page`. `configured` is what it is started with, `servers` the MCP servers it is told of, `permissions` who
 //! answers it, `past` the earlier inputs. The agent itself is the one of the whole house ([`crate::agent`]). Absent on
 //! purpose: the record, Python, context: the agent is told what stands in the cell and in the files it names with `@`,
-//! and nothing else. An agent of version 1 of its protocol elicits nothing: it asks for permissions alone.
+//! and nothing else; forms (`elicitation/create`), which are refused as every unknown request is.
 
 mod about;
 mod cell;

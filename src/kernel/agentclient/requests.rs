@@ -109,10 +109,7 @@ impl Client {
                 page.print(OutputStream::Stdout, &said).await;
                 Ok(())
             }
-            Err(Refused::Said(why)) => {
-                page.print(OutputStream::Stdout, &why).await;
-                Err(Failure::new("CommandError", why))
-            }
+            Err(Refused::Said(why)) => Err(Failure::new("CommandError", why)),
             Err(Refused::Cut(cut)) => Err(self.failed(page, cut).await),
         }
     }
