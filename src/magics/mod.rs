@@ -1,7 +1,8 @@
 //! `%ipycodex` commands: the table, and what a command may ask of the session.
 //!
 //! A command is a pure function of its arguments and a [`View`]; it returns [`MagicOrder`]s and never reaches into the
-//! session, which stands above. A new command is a file and a row in `GROUPS`; a setting has a command by its row.
+//! session, which stands above. A new command is a row in `GROUPS`, a longer one with a file of its own; a setting
+//! has a command by its row.
 
 mod entries;
 mod files;

@@ -14,7 +14,7 @@
 //! - a connection that broke ([`RuntimeEvent::Lost`]) is no death: nobody knows what became of the interpreter.
 //! - a dead interpreter is an event ([`RuntimeEvent::Died`]), and the next `Execute` starts a new one.
 //!
-//! Absent on purpose: async, files, clocks. Each back end is a folder here and one arm in `connect`.
+//! Absent on purpose: async, files, clocks. Each back end is a folder here, and a plan with its arms in `connect`.
 
 mod answer;
 mod call;
