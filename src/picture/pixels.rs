@@ -83,7 +83,7 @@ impl Pixels {
     }
 
     /// As [`Pixels::shrunk`], but thin lines stay visible: each pixel goes half of the way from the mean of what it
-    /// covers to that part of it which differs most.
+    /// covers to that part of it which differs most. A colour counts for as much as is seen of it.
     pub(crate) fn condensed(&self, width: u32, height: u32) -> Pixels {
         let finer = self.shrunk(width * PARTS, height * PARTS);
         let mut mean = finer.shrunk(width, height);
@@ -94,13 +94,19 @@ impl Pixels {
         for (n, pixel) in mean.bytes.chunks_exact_mut(4).enumerate() {
             let (x, y) = ((n % row) as u32 * PARTS, (n / row) as u32 * PARTS);
             let parts = (0..PARTS * PARTS).filter_map(|n| finer.get(x + n % PARTS, y + n / PARTS));
-            let distance = |part: &[u8; 4]| -> u32 {
-                let apart = part.iter().zip(pixel.iter());
-                apart.map(|(a, b)| u32::from(a.abs_diff(*b))).sum()
+            let own = seen([pixel[0], pixel[1], pixel[2], pixel[3]]);
+            let distance = |part: &[u32; 4]| -> u32 {
+                let apart = part.iter().zip(own);
+                apart.map(|(a, b)| a.abs_diff(b)).sum()
             };
-            if let Some(other) = parts.max_by_key(distance) {
-                for (value, other) in pixel.iter_mut().zip(other) {
-                    *value = ((u16::from(*value) + u16::from(other)) / 2) as u8;
+            if let Some(other) = parts.map(seen).max_by_key(distance) {
+                let alpha = own[3] + other[3];
+                for (at, value) in pixel.iter_mut().enumerate() {
+                    let both = own[at] + other[at];
+                    *value = match at {
+                        3 => (alpha / 2 / 255) as u8,
+                        _ => (both * 255).checked_div(alpha).unwrap_or(0).min(255) as u8,
+                    };
                 }
             }
         }
@@ -139,6 +145,11 @@ impl Pixels {
     }
 }
 
+/// A pixel as much of it as is seen: colours times alpha, and alpha by the same measure.
+fn seen([red, green, blue, alpha]: [u8; 4]) -> [u32; 4] {
+    [red, green, blue, 255].map(|value| u32::from(value) * u32::from(alpha))
+}
+
 /// `length` places cut into `count` stretches, none empty: where each begins and ends.
 fn spans(length: u32, count: u32) -> Vec<(usize, usize)> {
     let at = |n: u32| (u64::from(n) * u64::from(length) / u64::from(count)) as usize;
@@ -164,6 +175,20 @@ mod tests {
             Some([198, 198, 198, 255])
         );
         assert_eq!(picture.condensed(9, 9), picture);
+    }
+
+    #[test]
+    fn a_thin_line_on_nothing_keeps_its_colour() {
+        let mut bytes = vec![0; 9 * 9 * 4];
+        for y in 0..9 {
+            bytes[(y * 9 + 4) * 4..][..4].fill(255);
+        }
+        let picture = Pixels::new(9, 9, bytes).unwrap();
+        let [red, green, blue, alpha] = picture.condensed(1, 1).get(0, 0).unwrap();
+        assert_eq!([red, green, blue], [255, 255, 255]);
+        assert!(alpha > 50, "{alpha}");
+        let dark = picture.condensed(1, 1).over([0, 0, 0]).get(0, 0).unwrap();
+        assert!(dark[0] > 50, "{dark:?}");
     }
 
     #[test]

@@ -100,7 +100,11 @@ impl Blocks {
         match wish {
             BlockWish::All => Got::Insert(blocks.join("\n")),
             BlockWish::Nth(number) => match number.checked_sub(1).and_then(|at| blocks.get(at)) {
-                Some(block) => Got::Insert(block.clone()),
+                Some(block) => {
+                    let block = block.clone();
+                    self.shown = Some((last, number - 1));
+                    Got::Insert(block)
+                }
                 None => Got::Nothing("the last answer has fewer Python blocks"),
             },
             wish => {
@@ -168,7 +172,8 @@ mod tests {
             BlockWish::Nth(4),
             Got::Nothing("the last answer has fewer Python blocks"),
         );
-        for text in ["a = 1", "b = 2", "c = 3", "a = 1"] {
+        // It goes on from the one that was put in.
+        for text in ["c = 3", "a = 1"] {
             check(BlockWish::Next, replace(text));
         }
         for text in ["c = 3", "b = 2"] {

@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError};
 
 use crossterm::cursor::SetCursorStyle;
 use crossterm::event::Event;
+use nu_ansi_term::Style;
 use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
 use crate::agent::LoginProgram;
@@ -164,6 +165,8 @@ impl Editor {
             .with_edit_mode(ground.watching(hints.watching(Keys::new(setup))))
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
+            // Readable whatever the terminal's colours are.
+            .with_visual_selection_style(Style::new().reverse())
             .with_external_printer(options.printer)
             .with_poll_interval(waiting::ONCE_MORE)
             .use_bracketed_paste(true);

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use nu_ansi_term::{Color, Style};
+use nu_ansi_term::Style;
 
 use crate::text::escape::visible_lines;
 use crate::text::needle::excerpt;
@@ -26,7 +26,8 @@ impl From<Look> for Style {
             Look::Plain => Style::new(),
             Look::Dim => Style::new().dimmed(),
             Look::Strong => Style::new().bold(),
-            Look::Match => Color::Yellow.bold(),
+            // Readable on light and dark, and where colours are turned round.
+            Look::Match => Style::new().bold().underline(),
         }
     }
 }
