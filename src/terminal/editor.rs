@@ -151,11 +151,9 @@ impl Editor {
             on_background(background);
         });
         let on_prompt = Arc::clone(&options.on_prompt);
+        let history = EditorHistory::new(options.recall, Arc::clone(&snapshot));
         let mut line = Reedline::create()
-            .with_history(Box::new(EditorHistory::new(
-                options.recall,
-                Arc::clone(&snapshot),
-            )))
+            .with_history(Box::new(history))
             .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
             .with_highlighter(Box::new(Highlight {
                 look: Arc::clone(&look),
