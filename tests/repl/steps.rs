@@ -69,7 +69,8 @@ fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
         }
         let shell = Shell::start(Home::new(), &arguments, WIDE);
         steps(&shell);
-        shell.cell(4, "%ipycodex back 2");
+        // Its own place is kept once nothing is asked for a moment, and stays.
+        cell(&shell, 4, "%ipycodex back 2");
         shell.shows("Back before In[2] a.append(2); open('made.txt', 'w').close(); stepped over In[2] and In[3]");
         shell.shows("not taken back: what was written to ");
         shell.shows("made.txt");
@@ -79,8 +80,7 @@ fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
         shell.shows("Forward again, after In[2] and In[3]");
         cell(&shell, 7, "a, 7");
         shell.shows("Out[7]: ([1, 2, 3], 7)");
-        // Its own place is kept once nothing is asked for a moment.
-        cell(&shell, 8, "%ipycodex back 2");
+        shell.cell(8, "%ipycodex back 2");
         shell.at(9);
         shell.pty.send_line("a, input('and? ')");
         shell.shows("\nand?");
