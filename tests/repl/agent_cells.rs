@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::asker::{Asker, call};
 use super::questions::HOSTILE;
-use super::shell::CTRL_C;
+use super::shell::{CTRL_C, ENDLESS};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
@@ -125,7 +125,7 @@ fn keys_are_the_cells_while_it_runs_and_the_prompts_afterwards() {
 fn ctrl_c_in_a_cell_stops_it_and_the_turn() {
     for code in [
         "import time\nprint('be' + 'gun')\ntime.sleep(600)",
-        "!echo 'be'gun; sleep 600",
+        ENDLESS,
         "input('be' + 'gun')",
     ] {
         let asker = Asker::new(json!([[cells(&[("", code)])]]));

@@ -14,6 +14,10 @@ use crate::support::pty::{Pty, SIZE};
 
 /// Control keys.
 pub const CTRL_C: &str = "\x03";
+
+/// A program that writes `begun` itself: dash misses a Ctrl-C that comes while it starts one.
+pub const ENDLESS: &str =
+    r#"!python3 -c "print('be' + 'gun', flush=True); any(iter(lambda: 0, 1))"; exit 7"#;
 pub const CTRL_D: &str = "\x04";
 pub const CTRL_R: &str = "\x12";
 pub const CTRL_Z: &str = "\x1a";

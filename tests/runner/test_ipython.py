@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Engine  # noqa: E402
+from harness import ENDLESS, Engine  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 LIST = "{kind: sorted(get_ipython().magics_manager.lsmagic()[kind]) for kind in ('line', 'cell')}"
@@ -102,12 +102,12 @@ class Program(Engine, unittest.TestCase):
 
     def test_a_program_that_is_stopped(self):
         host = self.host(terminal=True)
-        host.run("def deep(): get_ipython().system('echo on; sleep 60')")
-        for code in ("!echo on; sleep 60", "deep()"):
+        host.run("endless = %r\ndef deep(): get_ipython().system(endless)" % ENDLESS)
+        for code in ("!" + ENDLESS, "deep()"):
             host.send(code=code)
             host.wait_output(b"on\r\n")
             host.type(b"\x03")
-            cell = host.finish(again=lambda: host.type(b"\x03"), every=5)
+            cell = host.finish()
             self.assertTrue(cell.last["cancelled"], code)
             self.assertEqual(cell.of("error")[0]["traceback"], ["KeyboardInterrupt"], code)
 

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
-from harness import Engine  # noqa: E402
+from harness import ENDLESS, Engine  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
@@ -134,7 +134,7 @@ class Both(Engine):
 
     def test_interrupted_program(self):
         host = self.host()
-        host.send(code="!echo on; sleep 100")
+        host.send(code="!" + ENDLESS)
         host.wait_output(b"on\r\n" if self.terminal else b"on\n")
         if self.terminal:
             host.type(b"\x03")
