@@ -8,7 +8,7 @@ one that nobody waits for any more is called off. Absent on purpose: what a prom
 
 import sys
 from _queue import Empty, SimpleQueue
-from _thread import get_ident
+from _thread import allocate_lock, get_ident
 from itertools import count
 
 from . import asking, wire
@@ -17,6 +17,8 @@ from .wire import MAIN, interrupts
 
 numbers = count(1)
 waiting = {}  # calls of the running cell, by name
+taking = allocate_lock()  # held while one of them takes a request, and while they end
+CELL_ENDED = "the cell that asked has ended"
 serving = []  # threads that serve the turn which a call began
 served = set()  # what they served
 
@@ -38,7 +40,10 @@ class Call:
 
     def __enter__(self):
         requests = self.host.requests
-        waiting[self.name] = self
+        with taking:
+            if self.host.cell != self.frame["id"]:
+                raise told_in_a_line(Error(CELL_ENDED), "its cell ended")
+            waiting[self.name] = self
         requests.bells = requests.bells + (self,)
         requests.replies[self.name] = self.box
         return self
@@ -54,7 +59,11 @@ class Call:
             other.release()  # what this one has not served
 
     def request(self):
-        """A request that waits to be served."""
+        """A request that waits to be served, while the cell runs: what comes later is not this call's."""
+        with taking:
+            return None if self.name not in waiting else self.next_request()
+
+    def next_request(self):
         requests = self.host.requests
         if requests.queue is None:
             if get_ident() != MAIN:
@@ -119,7 +128,7 @@ class Call:
         if reply.get("interrupted"):
             raise told_in_a_line(KeyboardInterrupt(), "it was stopped")
         if reply.get("ended"):
-            raise told_in_a_line(Error("the cell that asked has ended"), "its cell ended")
+            raise told_in_a_line(Error(CELL_ENDED), "its cell ended")
         if reply.get("error") is not None:
             raise Error(reply["error"])
         return reply.get("value")
@@ -231,10 +240,12 @@ def give_back(requests, line):
 
 def cell_ended():
     """Nobody is told anything any more: a thread that still waits learns it."""
-    for call in list(waiting.values()):
+    with taking:
+        calls = list(waiting.values())
+        waiting.clear()
+    for call in calls:
         call.box.append({"ended": True})
         call.release()
-    waiting.clear()
 
 
 def ask(prompt, schema, tools):
