@@ -101,6 +101,25 @@ pub fn answers(info: &ConnectionInfo) -> io::Result<()> {
     }
 }
 
+/// Listens on a loopback port that stays free when the listener is dropped, for a server that is to be started: a port
+/// that no system hands out by itself (Linux does from 32768, others from 49152), so that no connection of another
+/// program takes it meanwhile.
+///
+/// # Errors
+/// There is no free port, or no random bytes.
+pub fn free_port() -> io::Result<TcpListener> {
+    const TRIES: usize = 100;
+    for _ in 0..TRIES {
+        let mut random = [0; 2];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let port = 20_000 + u16::from_le_bytes(random) % 12_000;
+        if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
+            return Ok(listener);
+        }
+    }
+    TcpListener::bind(("127.0.0.1", 0))
+}
+
 /// Where a new kernel shall listen: free ports of this machine, a fresh key. The listeners hold the ports until the
 /// kernel has been started.
 ///
@@ -109,7 +128,7 @@ pub fn answers(info: &ConnectionInfo) -> io::Result<()> {
 pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<TcpListener>)> {
     let mut listeners = Vec::new();
     let mut port = || -> io::Result<u16> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let listener = free_port()?;
         let port = listener.local_addr()?.port();
         listeners.push(listener);
         Ok(port)
@@ -163,6 +182,15 @@ mod tests {
         assert!(answers(&info).is_ok());
         drop(listeners);
         assert!(answers(&info).is_err());
+    }
+
+    #[test]
+    fn free_ports_are_none_that_the_system_hands_out() {
+        let listeners: Vec<TcpListener> = (0..50).map(|_| free_port().unwrap()).collect();
+        for listener in listeners {
+            let port = listener.local_addr().unwrap().port();
+            assert!((20_000..32_000).contains(&port), "{port}");
+        }
     }
 
     #[test]

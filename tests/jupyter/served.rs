@@ -1,10 +1,10 @@
 //! Real gateways for these tests, each in a process of its own.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ipycodex::jupyter::Gateway;
+use ipycodex::jupyter::{Gateway, free_port};
 
 use crate::support::{await_true, peers};
 
@@ -33,11 +33,7 @@ impl Served {
     /// A gateway that is this module of this Python, with this name for its settings.
     pub(super) fn of(python: &Path, (module, app): (&str, &str), more: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = free_port().unwrap().local_addr().unwrap().port();
         let programs = python.parent().unwrap().display();
         let mut command = Command::new(python);
         command

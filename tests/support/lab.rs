@@ -3,9 +3,11 @@
 //! In: a home, whose notebooks it serves; scripts of node that drive the browser. Out: what they say. Invariants: the
 //! server ends with its [`Lab`], a test that panics included; a browser ends with the script that drives it.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+
+use ipycodex::jupyter::free_port;
 
 use super::home::Home;
 use super::{await_true, peers};
@@ -42,7 +44,7 @@ impl Lab {
                 .expect("our own folder");
             std::fs::write(file, settings).expect("our own folder");
         }
-        let free = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
+        let free = free_port().expect("a loopback port");
         let port = free.local_addr().expect("bound").port();
         drop(free);
         let numbered = format!("--ServerApp.port={port}");

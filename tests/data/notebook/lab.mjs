@@ -41,9 +41,11 @@ try {
   if (typed) {
     // A notebook that names no kernel is asked for one, some time after it is shown.
     await page.waitForSelector(".jp-Dialog, .jp-Notebook-ExecutionIndicator[data-status=idle]");
-    const asked = await page.$(".jp-Dialog-footer .jp-mod-reject");
-    if (asked) await asked.click();
-    await until(() => !document.querySelector(".jp-Dialog"));
+    // A click on its place may come while the dialog is still being laid out, and hits nothing.
+    await until(() => {
+      document.querySelector(".jp-Dialog-footer .jp-mod-reject")?.click();
+      return !document.querySelector(".jp-Dialog");
+    });
     await page.click(".jp-CodeCell .cm-content");
     await page.waitForSelector(".jp-CodeCell .cm-content:focus");
     await page.keyboard.type(typed);

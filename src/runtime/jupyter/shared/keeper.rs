@@ -9,14 +9,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::room::{Record, Room};
 use crate::files::{FileMode, write_whole};
-use crate::jupyter::{Gateway, fresh_name};
+use crate::jupyter::{Gateway, free_port, fresh_name};
 use crate::process::{Child, Leadership, Plan, spawn};
 use crate::text::escape::visible;
 
@@ -96,7 +95,7 @@ fn start_once(
     variables: &Variables,
 ) -> Result<(Child, Gateway), String> {
     let told = |error: std::io::Error| error.to_string();
-    let port = TcpListener::bind("127.0.0.1:0")
+    let port = free_port()
         .and_then(|listener| listener.local_addr())
         .map_err(told)?
         .port();
