@@ -246,15 +246,16 @@ fn what_is_typed_ahead_is_read_by_the_command_or_by_the_next_prompt(own: Own) {
         .send_line("echo begun; read -r line; sleep 0.3; echo got $line");
     shell.pty.wait_for("\nbegun");
     shell.pty.send_line("for the command");
-    shell.pty.send_line("echo for the prompt");
+    shell.pty.send_line("echo prompt $((1 + 1))");
     shell.pty.send("half");
     shell
         .pty
         .wait_until("the prompt with half a line", |screen| {
             cursor_line(screen).trim_end() == "$ [3]: half"
         });
+    // The terminal echoes `half`, before the output or after it.
     shell.shows("got for the command");
-    shell.shows("\nfor the prompt");
+    shell.shows("prompt 2");
 }
 
 fn settings_that_ask_print_without_end_or_leave_are_survived(own: Own) {
