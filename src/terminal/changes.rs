@@ -46,24 +46,35 @@ pub(super) fn change(line: &mut Reedline, ring: &mut Ring, action: KeyAction) {
     }
 }
 
-/// Moves below what is typed, which stays where it is; it comes again below what follows.
+/// Moves behind what is typed, which stays where it is, and removes what stands there: a suggestion, a menu. `then` is
+/// written there. It comes again below what follows.
 ///
 /// # Errors
 /// When nothing can be written any more.
-pub(super) fn leave_line(line: &Reedline, label: &Label, screen: &Screen) -> Result<(), Report> {
+pub(super) fn leave_line(
+    line: &Reedline,
+    label: &Label,
+    screen: &Screen,
+    then: &str,
+) -> Result<(), Report> {
     let width = usize::from(screen.size().columns).max(1);
     let text = line.current_buffer_contents();
     let cursor = line.current_insertion_point().min(text.len());
     // Later lines have a label as wide as the first.
     let label = columns(&label.render_prompt_left());
-    let row = |to: usize| {
+    let place = |to: usize| {
         let before = text.get(..to).unwrap_or(text).split('\n');
-        before.fold(0, |row, line| row + 1 + (label + columns(line)) / width)
+        before.fold((0, 0), |(row, _), line| {
+            let columns = label + columns(line);
+            (row + 1 + columns / width, columns % width)
+        })
     };
-    let down = match row(text.len()).saturating_sub(row(cursor)) {
+    let ((from, _), (to, column)) = (place(cursor), place(text.len()));
+    let down = match to.saturating_sub(from) {
         0 => String::new(),
         down => format!("\x1b[{down}B"),
     };
-    screen.trusted(format!("{down}\r\n\x1b[J").as_bytes())?;
+    let right = column + 1;
+    screen.trusted(format!("{down}\x1b[{right}G\x1b[J{then}").as_bytes())?;
     Ok(screen.flush()?)
 }

@@ -301,7 +301,10 @@ impl Editor {
                 Signal::CtrlD => return Ok(Edited::Left),
                 Signal::HostCommand(command) => match Action::named(&command) {
                     Some(Action::Indent) => self.indent(),
-                    Some(Action::Suspend) => self.external.suspend(),
+                    Some(Action::Suspend) => {
+                        leave_line(&self.line, &label, &self.screen, "")?;
+                        self.external.suspend();
+                    }
                     Some(Action::SearchHistory) => self.search_history()?,
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
                     Some(Action::PromptMode) => self.toggle(Mode::Prompts),
@@ -313,7 +316,7 @@ impl Editor {
                         change(&mut self.line, &mut ring, action);
                     }
                     Some(Action::Answer | Action::Called) if self.guests.wait() => {
-                        leave_line(&self.line, &label, &self.screen)?;
+                        leave_line(&self.line, &label, &self.screen, "\r\n")?;
                         return Ok(Edited::Aside(replaces));
                     }
                     Some(Action::Answer) => self.background.say("no MCP client is asking anything"),

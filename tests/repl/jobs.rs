@@ -341,6 +341,28 @@ fn a_program_that_waits_for_us_is_stopped_with_us() {
 }
 
 #[test]
+fn a_suggestion_does_not_stay_behind() {
+    let shell = started(Home::new());
+    shell.cell(1, "suggested = 'as it was'");
+    shell.at(2);
+    shell.pty.send("sugg");
+    shell.pty.wait_until("the suggestion", |screen| {
+        screen
+            .contents()
+            .contains("In [2]: suggested = 'as it was'")
+    });
+    let from = shell.pty.raw().len();
+    shell.pty.send(CTRL_Z);
+    shell.pty.wait_raw(b"Stopped", from);
+    shell.pty.wait_until("what is typed, alone", |screen| {
+        screen
+            .contents()
+            .lines()
+            .any(|line| line.trim_end() == "In [2]: sugg")
+    });
+}
+
+#[test]
 fn a_cell_goes_on_in_the_background() {
     let shell = started(Home::new());
     shell.at(1);
