@@ -342,3 +342,30 @@ fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
         "on a light terminal they stand on its own background"
     );
 }
+
+#[test]
+fn the_flag_for_matplotlib_chooses_the_backend_in_both_engines() {
+    let Some(python) = peers::figures() else {
+        return;
+    };
+    let python = python.to_str().expect("a plain path");
+    let home = Home::new();
+    let backend = |flags: &[&str]| {
+        let common = ["--agent", "demo", "--python", python];
+        let code = "import matplotlib.pyplot as plt; print(plt.get_backend())";
+        home.run(&[&common[..], flags, &["-c", code]].concat(), "")
+    };
+    for engine in [&[][..], &["--no-ipython"][..]] {
+        for (flag, chosen) in [("--matplotlib=svg", "svg"), ("--matplotlib=agg", "agg")] {
+            let ran = backend(&[engine, &[flag]].concat());
+            assert_eq!(ran.stdout.trim_end().to_lowercase(), chosen, "{ran:?}");
+        }
+        let ran = backend(&[engine, &["--matplotlib"]].concat());
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{ran:?}");
+        let ran = backend(&[engine, &["--matplotlib=nosuch"]].concat());
+        assert!(
+            ran.code() == 0 && ran.stderr.contains("'nosuch'"),
+            "{ran:?}"
+        );
+    }
+}

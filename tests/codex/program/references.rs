@@ -175,8 +175,20 @@ fn what_was_cut_is_read_by_its_id_also_after_a_resume() {
             output(3)
         );
 
-        let ran = program.resumed("1", ".go on\n");
+        let people = "%ipycodex output cell-9\n%ipycodex output cell-1\n";
+        let ran = program.resumed("1", &format!(".go on\n{people}"));
         assert_eq!(ran.code(), 0, "{model}: {ran:?}");
+        let (_, whole) = ran.stdout.split_once("row 0 ....\n").unwrap();
+        assert!(
+            ran.stderr.contains("there is no shortened output `cell-9`"),
+            "{model}: {}",
+            ran.stderr
+        );
+        assert!(
+            whole.starts_with("row 1 ....\n") && whole.contains("\nrow 99999 ....\n"),
+            "{model}: {} bytes",
+            whole.len()
+        );
         let requests = program.endpoint.requests();
         let last = last_output(&requests[requests.len() - 1]);
         assert!(last.contains(" 99999 ...."), "{model}: {last}");
