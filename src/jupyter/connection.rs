@@ -5,13 +5,16 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jupyter_protocol::ConnectionInfo;
 use jupyter_protocol::connection_info::Transport;
+use rustix::net::sockopt::set_socket_reuseaddr;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
 /// How long a kernel of this machine gets to take a connection.
 const TAKES: Duration = Duration::from_secs(2);
@@ -101,37 +104,66 @@ pub fn answers(info: &ConnectionInfo) -> io::Result<()> {
     }
 }
 
-/// Listens on a loopback port that stays free when the listener is dropped, for a server that is to be started: a port
-/// that no system hands out by itself (Linux does from 32768, others from 49152), so that no connection of another
-/// program takes it meanwhile.
-///
-/// # Errors
-/// There is no free port, or no random bytes.
-pub fn free_port() -> io::Result<TcpListener> {
-    const TRIES: usize = 100;
-    for _ in 0..TRIES {
-        let mut random = [0; 2];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let port = 20_000 + u16::from_le_bytes(random) % 12_000;
-        if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
-            return Ok(listener);
-        }
-    }
-    TcpListener::bind(("127.0.0.1", 0))
+/// A loopback port for a server that is to be started. While this lives, nobody else is given the port, and the server
+/// can listen there.
+pub struct KeptPort {
+    number: u16,
+    /// Bound, and not listening: one who asks for the port for himself is refused, one who sets `SO_REUSEADDR`, as
+    /// servers do, is not.
+    _socket: OwnedFd,
 }
 
-/// Where a new kernel shall listen: free ports of this machine, a fresh key. The listeners hold the ports until the
-/// kernel has been started.
+impl KeptPort {
+    /// Finds one that no system hands out by itself (Linux does from 32768, others from 49152), so that no connection
+    /// of another program takes it either.
+    ///
+    /// # Errors
+    /// There is no free port, or no random bytes.
+    pub fn find() -> io::Result<Self> {
+        const TRIES: usize = 100;
+        for _ in 0..TRIES {
+            let mut random = [0; 2];
+            getrandom::fill(&mut random).map_err(io::Error::other)?;
+            let number = 20_000 + u16::from_le_bytes(random) % 12_000;
+            match KeptPort::at(number) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+                kept => return kept,
+            }
+        }
+        Err(io::ErrorKind::AddrInUse.into())
+    }
+
+    fn at(number: u16) -> io::Result<Self> {
+        let socket = socket_with(
+            AddressFamily::INET,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, number)))?;
+        // Not before: the port would be shared with one who keeps it already.
+        set_socket_reuseaddr(&socket, true)?;
+        let _socket = socket;
+        Ok(KeptPort { number, _socket })
+    }
+
+    /// It.
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+}
+
+/// Where a new kernel shall listen: ports of this machine, kept for it, and a fresh key.
 ///
 /// # Errors
 /// There are no ports, or no random bytes.
-pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<TcpListener>)> {
-    let mut listeners = Vec::new();
+pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<KeptPort>)> {
+    let mut ports = Vec::new();
     let mut port = || -> io::Result<u16> {
-        let listener = free_port()?;
-        let port = listener.local_addr()?.port();
-        listeners.push(listener);
-        Ok(port)
+        let port = KeptPort::find()?;
+        let number = port.number();
+        ports.push(port);
+        Ok(number)
     };
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
@@ -147,7 +179,7 @@ pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<TcpListener
         signature_scheme: "hmac-sha256".into(),
         kernel_name: Some(name.to_owned()),
     };
-    Ok((info, listeners))
+    Ok((info, ports))
 }
 
 /// Writes a new file into `folder`, which is made if need be, for its owner's eyes.
@@ -168,29 +200,35 @@ pub fn write(info: &ConnectionInfo, folder: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]
     fn what_is_written_is_read_and_is_nobody_elses() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let (info, listeners) = for_new_kernel("bash").unwrap();
+        let (info, ports) = for_new_kernel("bash").unwrap();
         let path = write(&info, &folder.path().join("new")).unwrap();
         assert_eq!(read(&path).unwrap(), info);
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert!(answers(&info).is_ok());
-        drop(listeners);
         assert!(answers(&info).is_err());
+        let kernel = TcpListener::bind((Ipv4Addr::LOCALHOST, info.shell_port)).unwrap();
+        assert!(answers(&info).is_ok());
+        drop((kernel, ports));
     }
 
     #[test]
-    fn free_ports_are_none_that_the_system_hands_out() {
-        let listeners: Vec<TcpListener> = (0..50).map(|_| free_port().unwrap()).collect();
-        for listener in listeners {
-            let port = listener.local_addr().unwrap().port();
-            assert!((20_000..32_000).contains(&port), "{port}");
-        }
+    fn a_port_is_kept_for_the_server_that_is_to_be_started() {
+        let kept = KeptPort::find().unwrap();
+        let number = kept.number();
+        assert!((20_000..32_000).contains(&number), "{number}");
+        assert!(KeptPort::at(number).is_err());
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, number)).unwrap();
+        assert!(KeptPort::at(number).is_err());
+        drop((server, kept));
+        assert!(KeptPort::at(number).is_ok());
     }
 
     #[test]

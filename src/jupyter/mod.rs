@@ -25,9 +25,7 @@ mod zmtp;
 
 pub use channels::{Channels, Heard, open};
 pub use comm::{comm_message, comm_to_send};
-pub use connection::{
-    ConnectionFault, answers, for_new_kernel, free_port, fresh_name, read, write,
-};
+pub use connection::{ConnectionFault, KeptPort, answers, for_new_kernel, fresh_name, read, write};
 pub use host::{Host, Request, Requests, listen};
 pub use jupyter_protocol::ConnectionInfo;
 pub use kernelspec::{Kernelspec, KernelspecFault, data_folders, find};

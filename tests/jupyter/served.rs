@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ipycodex::jupyter::{Gateway, free_port};
+use ipycodex::jupyter::{Gateway, KeptPort};
 
 use crate::support::{await_true, peers};
 
@@ -15,6 +15,7 @@ pub(super) struct Served {
     child: Child,
     pub(super) address: String,
     _home: tempfile::TempDir,
+    _port: KeptPort,
 }
 
 impl Drop for Served {
@@ -33,7 +34,8 @@ impl Served {
     /// A gateway that is this module of this Python, with this name for its settings.
     pub(super) fn of(python: &Path, (module, app): (&str, &str), more: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let port = free_port().unwrap().local_addr().unwrap().port();
+        let kept = KeptPort::find().unwrap();
+        let port = kept.number();
         let programs = python.parent().unwrap().display();
         let mut command = Command::new(python);
         command
@@ -56,6 +58,7 @@ impl Served {
             child: command.spawn().unwrap(),
             address: format!("127.0.0.1:{port}"),
             _home: home,
+            _port: kept,
         };
         await_true("the gateway listens", || {
             TcpStream::connect(&served.address).is_ok()

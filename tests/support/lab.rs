@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use ipycodex::jupyter::free_port;
+use ipycodex::jupyter::KeptPort;
 
 use super::home::Home;
 use super::{await_true, peers};
@@ -19,7 +19,7 @@ const BELOW: &str = "import ctypes, runpy; ctypes.CDLL(None).prctl(1, 9); \
 /// A server on the notebooks of a home.
 pub struct Lab {
     server: Child,
-    port: u16,
+    port: KeptPort,
     log: PathBuf,
     pub packages: PathBuf,
     pub chromium: PathBuf,
@@ -44,10 +44,8 @@ impl Lab {
                 .expect("our own folder");
             std::fs::write(file, settings).expect("our own folder");
         }
-        let free = free_port().expect("a loopback port");
-        let port = free.local_addr().expect("bound").port();
-        drop(free);
-        let numbered = format!("--ServerApp.port={port}");
+        let port = KeptPort::find().expect("a loopback port");
+        let numbered = format!("--ServerApp.port={}", port.number());
         let words = [
             "-c",
             BELOW,
@@ -73,7 +71,7 @@ impl Lab {
             chromium,
         };
         await_true("JupyterLab listens", || {
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
+            TcpStream::connect(("127.0.0.1", lab.port.number())).is_ok()
         });
         Some(lab)
     }
@@ -90,7 +88,10 @@ impl Lab {
         let file = home.path().join("lab.mjs");
         std::fs::write(&file, script).expect("our own folder");
         let file = file.to_str().expect("our paths are UTF-8");
-        let address = format!("http://127.0.0.1:{}/{way}/tree/{notebook}?reset", self.port);
+        let address = format!(
+            "http://127.0.0.1:{}/{way}/tree/{notebook}?reset",
+            self.port.number()
+        );
         let words = [&[file, &address], words].concat();
         let mut command = home.foreign("node".as_ref(), &words);
         command.env("PACKAGES", &self.packages);

@@ -21,8 +21,8 @@ use tokio::sync::watch;
 use super::kernel::{Kernel, News};
 use super::plan::{JupyterPlan, JupyterTarget};
 use crate::jupyter::{
-    Channel, Channels, ConnectionInfo, Kernelspec, Outgoing, answers, find, for_new_kernel, open,
-    read, write,
+    Channel, Channels, ConnectionInfo, KeptPort, Kernelspec, Outgoing, answers, find,
+    for_new_kernel, open, read, write,
 };
 use crate::process::{Child, Group, Leadership, Plan, Tail, spawn};
 use crate::runtime::surroundings::surround;
@@ -85,7 +85,7 @@ impl LocalKernel {
         let file = write(&info, &self.plan.connections).map_err(no_files)?;
         let program = spec.program().to_string_lossy().into_owned();
         self.place.clone_from(&program);
-        let child = launch(&spec, &file, &self.plan, ports).map_err(|error| {
+        let child = launch(&spec, &file, &self.plan).map_err(|error| {
             // The kernel it was for does not exist.
             let _ = std::fs::remove_file(&file);
             failed(
@@ -97,7 +97,7 @@ impl LocalKernel {
             )
         });
         let (child, tail) = child?;
-        self.child = Some(watch_over(child, tail, file, news.clone()));
+        self.child = Some(watch_over(child, tail, file, ports, news.clone()));
         self.spec = Some(spec);
         Ok(info)
     }
@@ -123,12 +123,7 @@ impl LocalKernel {
 }
 
 /// Starts the program of a kernelspec.
-fn launch(
-    spec: &Kernelspec,
-    file: &Path,
-    plan: &JupyterPlan,
-    ports: Vec<std::net::TcpListener>,
-) -> io::Result<(Child, Tail)> {
+fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Child, Tail)> {
     let (words, errors) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let output: OwnedFd = errors.try_clone()?;
     let nothing = OwnedFd::from(std::fs::File::open("/dev/null")?);
@@ -146,13 +141,17 @@ fn launch(
     }
     start.variables = Some(variables);
     start.cwd = Some(plan.cwd.clone());
-    // Held until here, so that nobody else was given them.
-    drop(ports);
     Ok((spawn(start)?, Tail::of(words, "kernel's words")))
 }
 
 /// A thread that waits for its end, tells of it, and takes the connection file away.
-fn watch_over(mut child: Child, tail: Tail, file: PathBuf, news: Sender<News>) -> Started {
+fn watch_over(
+    mut child: Child,
+    tail: Tail,
+    file: PathBuf,
+    ports: Vec<KeptPort>,
+    news: Sender<News>,
+) -> Started {
     let (tell, ended) = watch::channel(false);
     let (group, process) = (child.group(), child.id());
     let watched = group.clone();
@@ -162,6 +161,7 @@ fn watch_over(mut child: Child, tail: Tail, file: PathBuf, news: Sender<News>) -
             Ok(status) => death_of(status),
             Err(_) => Death::Killed,
         };
+        drop(ports);
         // It may have gone with its folder.
         let _ = std::fs::remove_file(&file);
         // Nobody may wait any more.

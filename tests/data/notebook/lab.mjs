@@ -39,16 +39,18 @@ try {
     return cells.every((cell, at) => ready(shown[at], cell)) && images.every((image) => image.complete);
   }, book.cells);
   if (typed) {
-    // A notebook that names no kernel is asked for one, some time after it is shown.
-    await page.waitForSelector(".jp-Dialog, .jp-Notebook-ExecutionIndicator[data-status=idle]");
-    // A click on its place may come while the dialog is still being laid out, and hits nothing.
-    await until(() => {
-      document.querySelector(".jp-Dialog-footer .jp-mod-reject")?.click();
-      return !document.querySelector(".jp-Dialog");
-    });
-    await page.click(".jp-CodeCell .cm-content");
-    await page.waitForSelector(".jp-CodeCell .cm-content:focus");
-    await page.keyboard.type(typed);
+    await page.waitForSelector(".jp-Notebook-ExecutionIndicator[data-status=idle]");
+    // The cell may be drawn anew meanwhile.
+    const focused = () => {
+      const editor = document.querySelector(".jp-CodeCell .cm-content");
+      editor?.focus();
+      return editor && document.activeElement === editor;
+    };
+    const holds = (typed) => document.querySelector(".jp-CodeCell .cm-content")?.innerText.includes(typed);
+    do {
+      await until(focused);
+      await page.keyboard.sendCharacter(typed);
+    } while (!(await page.evaluate(holds, typed)));
     const saves = (got) => got.request().method() === "PUT" && got.url().includes("/api/contents/") && got.ok();
     const saved = page.waitForResponse(saves);
     await page.keyboard.down("Control");

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::room::{Record, Room};
 use crate::files::{FileMode, write_whole};
-use crate::jupyter::{Gateway, free_port, fresh_name};
+use crate::jupyter::{Gateway, KeptPort, fresh_name};
 use crate::process::{Child, Leadership, Plan, spawn};
 use crate::text::escape::visible;
 
@@ -95,10 +95,8 @@ fn start_once(
     variables: &Variables,
 ) -> Result<(Child, Gateway), String> {
     let told = |error: std::io::Error| error.to_string();
-    let port = free_port()
-        .and_then(|listener| listener.local_addr())
-        .map_err(told)?
-        .port();
+    let kept = KeptPort::find().map_err(told)?;
+    let port = kept.number();
     let token = fresh_name();
     let config = config(port, &token);
     write_whole(&room.config(), config.as_bytes(), FileMode::Private)
