@@ -18,10 +18,11 @@ use ipycodex::text::offset::CodePoints;
 use crate::support::peers;
 
 /// A cell of Python that prints and sleeps. Another thread prints: an interrupt that finds ipykernel in a flush is lost
-/// (2 of 400, with `jupyter_client` the same).
+/// (2 of 400, with `jupyter_client` the same). The sleeps are short: CPython sees an interrupt that comes right before
+/// a sleep when that is over.
 pub(super) const SLEEPS: &str = "import threading, time
 threading.Thread(target=print, args=('on',), kwargs={'flush': True}).start()
-time.sleep(100)";
+while True: time.sleep(0.01)";
 
 /// No test waits longer for one event.
 const LIMIT: Duration = Duration::from_secs(60);
