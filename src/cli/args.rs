@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::runtime::IpythonFlags;
 use crate::screen::ColorChoice;
 use crate::text::similar::nearest;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Python cells and an AI agent in one live session.
 ///
@@ -478,9 +478,9 @@ impl Common {
 
 /// Takes settings of IPython out of a command line, as far as a command or `--`: behind those everything is theirs.
 pub(super) fn without_traits(
+    command: &Command,
     arguments: impl Iterator<Item = OsString>,
 ) -> (Vec<OsString>, Vec<String>) {
-    let command = Arguments::command();
     let (mut rest, mut traits, mut ended) = (Vec::new(), Vec::new(), false);
     for argument in arguments {
         match argument.to_str() {
@@ -584,7 +584,7 @@ mod tests {
             ),
         ] {
             let words = line.split(' ').map(OsString::from);
-            let (left, found) = without_traits(words);
+            let (left, found) = without_traits(&Arguments::command(), words);
             let rest: Vec<OsString> = rest.split(' ').map(OsString::from).collect();
             assert_eq!((left, found.join(" ")), (rest, traits.to_owned()), "{line}");
         }

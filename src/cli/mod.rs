@@ -24,10 +24,11 @@ mod skills;
 mod version;
 mod work;
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Command, CommandFactory, FromArgMatches};
 
 use crate::config::Paths;
 use crate::environment::Environment;
@@ -47,9 +48,10 @@ pub fn main() -> i32 {
     {
         return ended(&report, &environment);
     }
-    let (typed, rest) = script::without_arguments(std::env::args_os().collect());
-    let (typed, traits) = args::without_traits(typed.into_iter());
-    let arguments = match Arguments::try_parse_from(&typed) {
+    let command = Arguments::command();
+    let (typed, rest) = script::without_arguments(&command, std::env::args_os().collect());
+    let (typed, traits) = args::without_traits(&command, typed.into_iter());
+    let arguments = match parse(command, &typed) {
         Ok(mut arguments) => {
             arguments.common.traits = traits;
             arguments.arguments = rest;
@@ -73,6 +75,26 @@ pub fn main() -> i32 {
         Ok(status) => status,
         Err(report) => ended(&report, &environment),
     }
+}
+
+/// The command line, understood by `command`, which is [`Arguments::command`].
+///
+/// To give every command a copy of each common option takes longer than to read the line. One that names no command is
+/// read without the commands, unless something in it is wrong or help is asked for.
+fn parse(mut command: Command, typed: &[OsString]) -> Result<Arguments, clap::Error> {
+    let names_command = |word: &OsString| word == "help" || command.find_subcommand(word).is_some();
+    if !typed.iter().any(names_command) {
+        let shell = Command::new("ipycodex")
+            .args(command.get_arguments().cloned())
+            .groups(command.get_groups().cloned());
+        if let Ok(mut matches) = shell.try_get_matches_from(typed)
+            && let Ok(arguments) = Arguments::from_arg_matches_mut(&mut matches)
+        {
+            return Ok(arguments);
+        }
+    }
+    let mut matches = command.try_get_matches_from_mut(typed)?;
+    Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// Begins the log of what passes, and says where it is.
@@ -141,6 +163,45 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)
                 .map_err(Report::from)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[test]
+    fn a_line_is_read_alike_with_and_without_the_commands() {
+        for line in [
+            "",
+            "-pc 1+1",
+            "--agent demo --no-record x.py",
+            "-r",
+            "-l a.ipynb -r 3",
+            "--matplotlib --ext a --ext b",
+            "-c 1 -m a",
+            "--pdb run x.py",
+            "--model run",
+            "help run",
+            "--profile p --no-profile",
+            "--version",
+            "sesions",
+            "-- run",
+        ] {
+            let words = std::iter::once("ipycodex").chain(line.split_whitespace());
+            let words: Vec<OsString> = words.map(OsString::from).collect();
+            let shown = |read: Result<Arguments, clap::Error>| match read {
+                Ok(arguments) => format!("{arguments:?}"),
+                Err(error) => error.to_string(),
+            };
+            let read = parse(Arguments::command(), &words);
+            assert_eq!(
+                shown(read),
+                shown(Arguments::try_parse_from(&words)),
+                "{line}"
+            );
         }
     }
 }

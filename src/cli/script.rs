@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::Command;
 
 use crate::cli::args::Arguments;
 use crate::environment::Environment;
@@ -14,15 +14,17 @@ use crate::report::Report;
 use crate::session::missing;
 
 /// Takes what follows the script off a command line: behind `-m MODULE`, and behind FILE where `-i` stands before it.
-pub(super) fn without_arguments(mut words: Vec<OsString>) -> (Vec<OsString>, Vec<OsString>) {
-    let end = script_ends(&words).unwrap_or(words.len());
+pub(super) fn without_arguments(
+    command: &Command,
+    mut words: Vec<OsString>,
+) -> (Vec<OsString>, Vec<OsString>) {
+    let end = script_ends(command, &words).unwrap_or(words.len());
     let rest = words.split_off(end);
     (words, rest)
 }
 
 /// Where the script's own arguments begin.
-fn script_ends(words: &[OsString]) -> Option<usize> {
-    let command = Arguments::command();
+fn script_ends(command: &Command, words: &[OsString]) -> Option<usize> {
     let takes = |known: &dyn Fn(&clap::Arg) -> bool| {
         let option = command.get_arguments().find(|option| known(option))?;
         // What may come without a value has none in the next word, unless it could be nothing else.
@@ -155,6 +157,7 @@ fn quoted(word: &OsStr) -> Result<String, Report> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     fn os(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
@@ -162,6 +165,7 @@ mod tests {
 
     #[test]
     fn what_follows_the_script_is_the_scripts() {
+        let command = Arguments::command();
         for (line, ours, its) in [
             ("-i x.py a --model b", "-i x.py", "a --model b"),
             ("-i --model m x.py run -i", "-i --model m x.py", "run -i"),
@@ -178,7 +182,7 @@ mod tests {
         ] {
             let all = [os("ipycodex"), os(line)].concat();
             let expected = ([os("ipycodex"), os(ours)].concat(), os(its));
-            assert_eq!(without_arguments(all), expected, "{line}");
+            assert_eq!(without_arguments(&command, all), expected, "{line}");
         }
     }
 
