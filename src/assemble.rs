@@ -21,7 +21,7 @@ use crate::kernel::agentclient::AgentCommand;
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::connect::{
-    Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, interpreters,
+    Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, best_interpreter,
 };
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
@@ -288,8 +288,7 @@ fn first_interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
     let RuntimePlan::Embedded(plan) = plan else {
         return None;
     };
-    let best = interpreters(plan).candidates.into_iter().next();
-    best.map(|candidate| candidate.program)
+    best_interpreter(plan).map(|candidate| candidate.program)
 }
 
 /// How the user's own shell would be connected; it is not looked for before it is needed.

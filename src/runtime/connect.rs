@@ -16,7 +16,7 @@ pub use super::jupyter::{
 };
 pub use super::python::{
     Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,
-    interpreters,
+    best_interpreter, interpreters,
 };
 pub use super::shell::ShellPlan;
 

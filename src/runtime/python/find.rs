@@ -33,26 +33,31 @@ pub struct InterpreterSearch {
     pub candidates: Vec<Candidate>,
     /// What was named but cannot be started, one phrase each.
     pub rejected: Vec<String>,
+    /// The best is enough: where there is one, no other is looked for.
+    only_best: bool,
 }
 
 /// Looks for the interpreters a plan allows; looks for files only, and starts nothing.
 pub fn find(plan: &PythonPlan) -> InterpreterSearch {
-    let PythonPlan { cwd, variables, .. } = plan;
-    look(
-        plan.interpreter.as_deref(),
-        plan.managed.as_ref(),
-        cwd,
-        variables,
-    )
+    InterpreterSearch::default().through(plan)
+}
+
+/// The one of them that is tried first.
+pub fn best(plan: &PythonPlan) -> Option<Candidate> {
+    let search = InterpreterSearch {
+        only_best: true,
+        ..InterpreterSearch::default()
+    };
+    search.through(plan).candidates.into_iter().next()
 }
 
 fn look(
+    mut search: InterpreterSearch,
     configured: Option<&Path>,
     managed: Option<&ManagedPython>,
     cwd: &Path,
     variables: &Variables,
 ) -> InterpreterSearch {
-    let mut search = InterpreterSearch::default();
     if let Some(configured) = configured {
         search.add_configured(configured, cwd, variables);
         return search;
@@ -75,21 +80,39 @@ fn look(
     }
     for name in ["python3", "python"] {
         for folder in path_folders(variables) {
-            search.add(cwd.join(folder).join(name), "PATH", variables.clone());
+            search.add(cwd.join(folder).join(name), "PATH", || variables.clone());
         }
     }
     search
 }
 
 impl InterpreterSearch {
-    fn add(&mut self, program: PathBuf, origin: &'static str, variables: Variables) -> bool {
+    fn through(self, plan: &PythonPlan) -> Self {
+        look(
+            self,
+            plan.interpreter.as_deref(),
+            plan.managed.as_ref(),
+            &plan.cwd,
+            &plan.variables,
+        )
+    }
+
+    fn add(
+        &mut self,
+        program: PathBuf,
+        origin: &'static str,
+        variables: impl FnOnce() -> Variables,
+    ) -> bool {
+        if self.only_best && !self.candidates.is_empty() {
+            return true;
+        }
         let usable = program.is_file() && access(&program, Access::EXEC_OK).is_ok();
         let known = self.candidates.iter().any(|known| known.program == program);
         if usable && !known {
             self.candidates.push(Candidate {
                 program,
                 origin,
-                variables,
+                variables: variables(),
             });
         }
         usable
@@ -102,13 +125,13 @@ impl InterpreterSearch {
         variables: &Variables,
         say: bool,
     ) {
-        let variables = match origin {
+        let variables = || match origin {
             "CONDA_PREFIX" => variables.clone(),
             _ => activated(prefix, variables),
         };
         let found = ["python3", "python"]
             .iter()
-            .any(|name| self.add(prefix.join("bin").join(name), origin, variables.clone()));
+            .any(|name| self.add(prefix.join("bin").join(name), origin, variables));
         if !found && say {
             self.rejected.push(format!(
                 "{} ({origin}) has no bin/python3",
@@ -125,11 +148,8 @@ impl InterpreterSearch {
             && !cwd.join(&expanded).exists()
         {
             for folder in path_folders(variables) {
-                if self.add(
-                    cwd.join(folder).join(&expanded),
-                    "--python",
-                    variables.clone(),
-                ) {
+                let program = cwd.join(folder).join(&expanded);
+                if self.add(program, "--python", || variables.clone()) {
                     return;
                 }
             }
@@ -143,7 +163,7 @@ impl InterpreterSearch {
             return;
         }
         let prefix = path.parent().and_then(Path::parent);
-        let variables = match prefix.filter(|prefix| prefix.join("pyvenv.cfg").is_file()) {
+        let variables = || match prefix.filter(|prefix| prefix.join("pyvenv.cfg").is_file()) {
             Some(prefix) => activated(prefix, variables),
             None => variables.clone(),
         };
@@ -240,12 +260,24 @@ mod tests {
         ) -> InterpreterSearch {
             let configured = configured.map(Path::new);
             let managed = ManagedPython::below(&self.path("data"));
-            let search = look(
-                configured,
-                Some(&managed),
-                &self.path("work/deep"),
-                &self.variables(variables),
-            );
+            let look = |search| {
+                let cwd = self.path("work/deep");
+                look(
+                    search,
+                    configured,
+                    Some(&managed),
+                    &cwd,
+                    &self.variables(variables),
+                )
+            };
+            let search = look(InterpreterSearch::default());
+            let only_best = InterpreterSearch {
+                only_best: true,
+                ..InterpreterSearch::default()
+            };
+            let best = look(only_best).candidates;
+            assert_eq!(best.first(), search.candidates.first());
+            assert!(best.len() <= 1);
             let found: Vec<String> = search
                 .candidates
                 .iter()

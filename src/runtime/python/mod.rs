@@ -36,7 +36,7 @@ use super::{
 };
 use crate::process::StopKey;
 use control::Control;
-pub use find::{Candidate, InterpreterSearch, find as interpreters};
+pub use find::{Candidate, InterpreterSearch, best as best_interpreter, find as interpreters};
 pub use managed::{ManagedPython, ManagedState};
 pub(super) use map::{RequestKind, answer_of, finished, interrupted};
 #[cfg(test)]

@@ -82,6 +82,7 @@ impl Starter<'_> {
         let InterpreterSearch {
             candidates,
             rejected: mut failures,
+            ..
         } = find(self.plan);
         for candidate in &candidates {
             match self.try_candidate(&script, candidate) {
