@@ -5,11 +5,13 @@
 
 mod home;
 mod kernels;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use kernels::gateways;
+pub use waiting::Waiting;
 
 use crate::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience};
 use crate::agent::{Agent, McpServer, Sandbox, acp};
@@ -57,6 +59,8 @@ pub struct Wanted {
     pub at_home: bool,
     /// MCP clients can attach to the session.
     pub door: bool,
+    /// All that is waited for is a prompt: nothing else works until it stands.
+    pub prompt_first: bool,
 }
 
 /// A running session and what its front-end needs beside it.
@@ -83,6 +87,8 @@ pub struct Assembly {
     pub first: bool,
     /// The interpreter that will be tried first.
     pub python: Option<PathBuf>,
+    /// Who waits for the first prompt, until this is dropped.
+    pub waiting: Waiting,
 }
 
 /// Builds a session.
@@ -138,7 +144,12 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     } else {
         Box::new(move |told| crate::runtime::connect::connect(runtime.told(told)))
     };
-    let (history, history_reports) = history::open(opening, begin);
+    let mut waiting = Waiting::default();
+    let mut turn = || match wanted.prompt_first {
+        true => waiting.turn(),
+        false => Box::new(|| ()),
+    };
+    let (history, history_reports) = history::open_in_turn(opening, begin, turn());
     let parts = Parts {
         runtime: PlannedRuntime {
             able,
@@ -162,6 +173,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
+        turn: turn(),
         asks: wanted.asks,
         at_home: AtHome {
             set_up: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
@@ -197,6 +209,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         reports,
         first,
         python,
+        waiting,
     })
 }
 

@@ -148,7 +148,8 @@
 //! - Nothing waits inside the session loop; an interrupt goes beside the queue.
 //! - Every byte for the terminal passes [`screen::Screen`]; foreign text passes a parser on its way.
 //! - SQLite is the one truth of the conversation: the agent's thread is used only while it equals the record.
-//! - Nothing the first prompt does not need is on the way to it: Python, agent, record and colours come later.
+//! - Nothing the first prompt does not need is on the way to it: Python, agent, record and colours come later, and not
+//!   beside it either where users wait for a prompt only (`assemble/waiting`).
 //!
 //! # Where this departs from the usual layout of such a program
 //!

@@ -177,6 +177,7 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
         ipython: common.ipython(),
         at_home: true,
         door: true,
+        prompt_first: false,
     };
     let Assembly {
         session,

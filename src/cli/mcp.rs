@@ -116,6 +116,7 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
         ipython: arguments.common.ipython(),
         at_home: true,
         door: false,
+        prompt_first: false,
     };
     let Assembly {
         session,

@@ -32,6 +32,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         ipython: arguments.common.ipython(),
         at_home: true,
         door: true,
+        prompt_first: fresh && load.is_empty() && first.is_none(),
     };
     let Assembly {
         session,
@@ -44,6 +45,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         reports,
         first: new_record,
         python,
+        waiting,
         ..
     } = assemble(environment, wanted)?;
     // The door stands open while the shell lives, and is opened when nobody waits for it.
@@ -56,6 +58,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let started_in = environment.cwd.clone().unwrap_or_default();
     let ready: terminal::Ready = Box::new(move |say| {
         log::trace!(target: STARTUP, "the prompt stands");
+        drop(waiting);
         let trouble = move |report: Report| say(&report_notice(&report));
         let door = Door::open(&run_dir, host, started_in, trouble);
         *opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(door);

@@ -48,6 +48,15 @@ pub struct History {
 
 /// Starts the thread that owns the record, and returns at once. Troubles with the file come as reports.
 pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedReceiver<Report>) {
+    open_in_turn(opening, begin, || ())
+}
+
+/// As [`open`]; the file is left alone until `turn` returns.
+pub fn open_in_turn(
+    opening: Opening,
+    begin: Begin,
+    turn: impl FnOnce() + Send + 'static,
+) -> (History, reports::UnboundedReceiver<Report>) {
     let (messages, inbox) = mpsc::channel();
     let (tell, told) = reports::unbounded_channel();
     let recall = Recall::default();
@@ -63,7 +72,10 @@ pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedRecei
     let store = store::Store::new(opening, begin, tell.clone(), shared);
     let started = std::thread::Builder::new()
         .name("history".into())
-        .spawn(move || thread::run(store, &inbox));
+        .spawn(move || {
+            turn();
+            thread::run(store, &inbox);
+        });
     if let Err(error) = started {
         // Without its thread every question below gets its neutral answer. The receiver may be gone: nobody to tell.
         let _ = tell.send(Report::failure("history is not being saved").because(error));

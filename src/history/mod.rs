@@ -39,7 +39,7 @@ mod waiting;
 
 pub use archive::{Archive, Glance, RecordHealth};
 pub use further::{Facts, Further, RecordedInput};
-pub use handle::{History, open};
+pub use handle::{History, open, open_in_turn};
 pub use inputs::{InputsWanted, NumberedInput};
 pub use listing::{LISTED, Scope};
 pub use recall::Recall;

@@ -136,6 +136,8 @@ pub struct Parts {
     pub resumed: bool,
     /// The interpreter starts before it is needed.
     pub runtime_at_once: bool,
+    /// Waits until the session may begin to work; commands may come earlier.
+    pub turn: Box<dyn FnOnce() + Send>,
     /// There is a user who can be asked.
     pub asks: bool,
     /// What is done before the first input.

@@ -81,6 +81,7 @@ pub(super) fn run(
     background: RunSender,
     shared: Arc<Shared>,
 ) {
+    (parts.turn)();
     let Ok(executor) = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -107,6 +108,7 @@ pub(super) fn run(
         keys,
         resumed,
         runtime_at_once,
+        turn: _,
         asks,
         at_home,
         skills,

@@ -218,6 +218,7 @@ fn stage_of(
         keys: Arc::default(),
         resumed: false,
         runtime_at_once: true,
+        turn: Box::new(|| ()),
         asks: true,
         at_home: AtHome::default(),
         skills: Box::new(|| Skills {
