@@ -2,7 +2,7 @@
 //!
 //! Ours twice: with the `python3` on the path (without IPython), and with the environment that has IPython; the
 //! interpreter starts behind the prompt in both. And with a profile of IPython that takes two seconds, which the prompt
-//! does not wait for.
+//! does not wait for. For scale, a shell script that prints the prompt: what the pseudo-terminal and this bench take.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -51,6 +51,8 @@ pub fn rows() -> Vec<Row> {
             prompt(&home, &python.with_file_name("ipython"), &["--no-banner"])
         })
     };
+    let script = ["-c", "printf 'In [1]: '; exec cat"];
+    let mut least = || Ok(prompt(&home, Path::new("/bin/sh"), &script));
     // First starts make profiles, histories and caches; nobody waits for them twice.
     let _ = in_turn(
         1,
@@ -59,17 +61,26 @@ pub fn rows() -> Vec<Row> {
             &mut with_ipython,
             &mut with_profile,
             &mut ipython,
+            &mut least,
         ],
     );
-    let [plain, with_ipython, with_profile, ipython] = in_turn(
+    let [plain, with_ipython, with_profile, ipython, least] = in_turn(
         RUNS,
         [
             &mut plain,
             &mut with_ipython,
             &mut with_profile,
             &mut ipython,
+            &mut least,
         ],
     );
+    let least = Row {
+        what: "for scale: a shell script that prints the prompt".into(),
+        unit: "ms",
+        ours: least,
+        peer: None,
+        target: Target::None,
+    };
     let unchanged = Row {
         what: "the same, with a profile of 2 s".into(),
         unit: "ms",
@@ -88,6 +99,7 @@ pub fn rows() -> Vec<Row> {
         row("start to a prompt that takes keys", plain),
         row("the same, the interpreter has IPython", with_ipython),
         unchanged,
+        least,
     ]
 }
 
