@@ -18,6 +18,10 @@ use super::schema::{self, RecordKind};
 /// How often a file that changes under the reader is read anew.
 const TRIES: usize = 5;
 
+/// Bytes of the head of a log. Who is killed behind it leaves a log that nobody but a writer comes past: a reader that
+/// may not change the index tries for ten seconds, and gives up.
+const LOG_HEAD: u64 = 32;
+
 /// A connection that only reads.
 #[derive(Debug)]
 pub(super) struct Look {
@@ -43,15 +47,15 @@ impl Still {
         Still {
             length: found.as_ref().map_or(0, std::fs::Metadata::len),
             modified: found.and_then(|found| found.modified().ok()),
-            log: holds(path, "-wal"),
-            journal: holds(path, "-journal"),
+            log: holds(path, "-wal", LOG_HEAD),
+            journal: holds(path, "-journal", 0),
         }
     }
 }
 
-/// True when the companion of this name has something in it.
-fn holds(path: &Path, suffix: &str) -> bool {
-    std::fs::metadata(with(path, suffix)).is_ok_and(|found| found.len() > 0)
+/// True when the companion of this name has something in it behind its head.
+fn holds(path: &Path, suffix: &str, head: u64) -> bool {
+    std::fs::metadata(with(path, suffix)).is_ok_and(|found| found.len() > head)
 }
 
 impl Look {

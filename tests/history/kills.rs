@@ -72,6 +72,27 @@ fn a_cell_whose_output_was_seen_is_recorded() {
     assert_eq!(numbers, KILLS.to_string());
 }
 
+#[test]
+fn a_kill_behind_the_head_of_a_log_locks_nobody_out() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "before", "");
+    wait(history.flush());
+    let beside = ["-wal", "-shm"].map(|suffix| format!("{}{suffix}", path.display()));
+    let [log, index] = beside.each_ref().map(|name| fs::read(name).unwrap());
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    // A log begins with 32 bytes about itself.
+    fs::write(&beside[0], &log[..32]).unwrap();
+    fs::write(&beside[1], index).unwrap();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "after", "");
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(
+        text(&path, "SELECT group_concat(source) FROM history"),
+        "before,after"
+    );
+}
+
 trait ReadAll {
     fn read_to_string_lossy(&mut self, into: &mut String);
 }
