@@ -314,10 +314,31 @@ impl<'a> Scanner<'a> {
 
 /// How many bytes of a string come before its end, an escape or a control character.
 fn plain(bytes: &[u8]) -> usize {
+    /// Strings up to this length are most of them: lines.
+    const LINE: usize = 64;
+    /// What the compiler makes of a block is faster than words are, but says only whether something is in it.
+    const BLOCK: usize = 128;
+    let line = plain_words(&bytes[..bytes.len().min(LINE)]);
+    if line < LINE {
+        return line;
+    }
+    let mut at = LINE;
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>)
+        && !block
+            .iter()
+            .fold(false, |any, byte| any | is_special(*byte))
+    {
+        at += BLOCK;
+    }
+    at + plain_words(&bytes[at..])
+}
+
+/// The same, eight bytes at a time.
+fn plain_words(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 0xff;
     const HIGHS: u64 = ONES << 7;
     let mut at = 0;
-    // Eight at a time: the high bit of each byte says whether it is below 0x20, a quote or a backslash.
+    // The high bit of each byte says whether it is below 0x20, a quote or a backslash.
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*eight);
         let quote = word ^ (ONES * u64::from(b'"'));
@@ -331,11 +352,12 @@ fn plain(bytes: &[u8]) -> usize {
         }
         at += 8;
     }
-    let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    at + bytes[at..]
-        .iter()
-        .position(special)
-        .unwrap_or(bytes.len() - at)
+    let special = bytes[at..].iter().position(|byte| is_special(*byte));
+    special.map_or(bytes.len(), |special| at + special)
+}
+
+fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
 /// The members of an object that was read before.
@@ -415,6 +437,16 @@ mod tests {
         ) {
             let known = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
             prop_assert_eq!(read(&text).is_ok(), known, "{:?}", text);
+        }
+
+        #[test]
+        fn the_plain_part_of_a_string_is_found_at_any_length(
+            before in 0..900_usize, special in r#"["\\\\\x00\x1f]?"#, after in "[a-zé\x7f\"]{0,300}",
+        ) {
+            let plain_part: String = "aé\u{7f} ~😀".chars().cycle().take(before).collect();
+            let text = format!("{plain_part}{special}{after}");
+            let expected = text.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\');
+            prop_assert_eq!(plain(text.as_bytes()), expected.unwrap_or(text.len()));
         }
 
         #[test]
