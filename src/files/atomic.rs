@@ -23,6 +23,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, getpid, test_kill_process};
 
 use super::FileError;
+use crate::process::begin_writing;
 
 /// Part of every temporary name; the process id and a random number follow.
 const MARK: &str = ".ipycodex-";
@@ -44,14 +45,14 @@ pub fn write_whole(path: &Path, contents: &[u8], mode: FileMode) -> Result<(), F
     write_whole_with(path, mode, |file| file.write_all(contents))
 }
 
-/// As [`write_whole`], for contents that are made while writing. `fill` gets an unbuffered file.
+/// As [`write_whole`], for contents that are made while writing. What `fill` gets is unbuffered.
 ///
 /// # Errors
 /// [`FileError`], those of `fill` included; the old file is untouched then.
 pub fn write_whole_with(
     path: &Path,
     mode: FileMode,
-    fill: impl FnOnce(&mut File) -> std::io::Result<()>,
+    fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
 ) -> Result<(), FileError> {
     let target = Target::find(path)?;
     let bits = match (mode, &target.existing) {
@@ -120,6 +121,37 @@ fn writer(name: &OsStr) -> Option<Pid> {
     let (pid, random) = name[name.rfind(MARK)? + MARK.len()..].split_once('-')?;
     let random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
     Pid::from_raw(pid.parse().ok().filter(|_| random)?)
+}
+
+/// The file while it is written. It goes to the disk meanwhile, so that its sync waits for the end of it only.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    written: u64,
+    /// Up to here it is on its way.
+    begun: u64,
+}
+
+impl NewFile {
+    /// What goes on its way at once, in bytes.
+    const PART: usize = 8 << 20;
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = self.file.write(&bytes[..bytes.len().min(Self::PART)])?;
+        self.written += count as u64;
+        let more = self.written - self.begun;
+        if more >= Self::PART as u64 {
+            begin_writing(&self.file, self.begun, more);
+            self.begun = self.written;
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Where the new file goes.
@@ -256,11 +288,17 @@ impl Target {
     fn fill_and_rename(
         &self,
         temporary: &OsStr,
-        mut file: File,
+        file: File,
         bits: Option<Mode>,
-        fill: impl FnOnce(&mut File) -> std::io::Result<()>,
+        fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
+        let mut file = NewFile {
+            file,
+            written: 0,
+            begun: 0,
+        };
         fill(&mut file)?;
+        let file = file.file;
         if let Some(bits) = bits {
             fchmod(&file, bits)?;
         }

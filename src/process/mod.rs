@@ -11,13 +11,14 @@
 //! Signals that a handler of our own catches for a while (`caught.rs`) are the keys of a terminal that is lent, and
 //! changes of its size while its answer is waited for (`resizes.rs`).
 //!
-//! `memory.rs` has nothing to do with children: it is here since `unsafe` is.
+//! `memory.rs` and `disk.rs` have nothing to do with children: they are here since `unsafe` is.
 //!
 //! `pty.rs` makes the pseudo-terminals of those that own one.
 //!
 //! Absent on purpose: what is said over the pipes. `unsafe` is in this folder and nowhere else.
 
 mod caught;
+mod disk;
 mod front;
 mod guard;
 mod job;
@@ -30,6 +31,7 @@ mod short;
 mod spawn;
 mod tail;
 
+pub use disk::begin_writing;
 pub use front::run_in_front;
 pub use job::stop_our_job;
 pub use jobs::session_of;

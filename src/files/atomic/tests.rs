@@ -41,6 +41,27 @@ fn a_file_is_created_and_replaced() {
 }
 
 #[test]
+fn a_large_file_is_written_whole() {
+    let home = home();
+    let path = home.path().join("f");
+    let contents: Vec<u8> = (0..5 * NewFile::PART as u32 / 8)
+        .flat_map(u32::to_le_bytes)
+        .collect();
+    write_whole(&path, &contents, FileMode::Keep).unwrap();
+    assert!(fs::read(&path).unwrap() == contents);
+    write_whole_with(&path, FileMode::Keep, |file| {
+        file.write_all(b"head")?;
+        contents
+            .chunks(70_000)
+            .try_for_each(|part| file.write_all(part))
+    })
+    .unwrap();
+    let read = fs::read(&path).unwrap();
+    assert!(read.strip_prefix(b"head") == Some(&contents));
+    assert_eq!(names(home.path()), ["f"]);
+}
+
+#[test]
 fn a_failing_write_leaves_the_old_file_and_nothing_else() {
     let home = home();
     let path = home.path().join("f");
