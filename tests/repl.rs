@@ -47,4 +47,5 @@ mod undone;
 mod unseen;
 mod vi;
 mod waiting;
+mod wire;
 mod writing;

@@ -10,7 +10,6 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
 
 use crossterm::cursor::SetCursorStyle;
-use crossterm::event::Event;
 use nu_ansi_term::Style;
 use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
@@ -38,6 +37,7 @@ use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::edits::Change;
 use crate::terminal::keys::gate::{SharedGate, pass};
 use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
+use crate::terminal::paints::Paints;
 use crate::terminal::panel::unreadable;
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
@@ -84,6 +84,7 @@ pub(super) struct Editor {
     look_back: LookBack,
     guests: Guests,
     ground: Ground,
+    paints: Paints,
     /// What it wakes for.
     bell: Bell,
 }
@@ -150,6 +151,7 @@ impl Editor {
             painter.set_background(background);
             on_background(background);
         });
+        let paints = Paints::new(options.screen.clone());
         let on_prompt = Arc::clone(&options.on_prompt);
         let history = EditorHistory::new(options.recall, Arc::clone(&snapshot));
         let mut line = Reedline::create()
@@ -158,9 +160,9 @@ impl Editor {
             .with_highlighter(Box::new(Highlight {
                 look: Arc::clone(&look),
                 on_prompt: Box::new(move || on_prompt()),
-                before: Box::new(taking(ground.clone(), Arc::clone(&gate))),
+                before: Box::new(waiting::before_paint(&ground, &gate, &paints)),
             }))
-            .with_edit_mode(ground.watching(hints.watching(Keys::new(setup))))
+            .with_edit_mode(paints.watching(ground.watching(hints.watching(Keys::new(setup)))))
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             // Readable whatever the terminal's colours are.
@@ -181,6 +183,7 @@ impl Editor {
             gate: Arc::clone(&gate),
             guard: options.external.guard.clone(),
             background: options.background.clone(),
+            paints: paints.clone(),
             ready: Cell::new(Some(options.ready)),
         };
         let mut line = complete::install(line, sources, Arc::clone(&snapshot), colour, waiting);
@@ -210,6 +213,7 @@ impl Editor {
             look_back: options.look_back,
             guests: options.guests,
             ground,
+            paints,
             bell,
         }
     }
@@ -284,7 +288,11 @@ impl Editor {
             let resizes = KeptResizes::begin(self.bell.as_fd());
             // One that has come is heard before the first question.
             waiting::heard().map_err(unreadable)?;
-            let signal = self.line.read_line(&self.look.fronted(&label));
+            self.paints.forget();
+            let signal = self
+                .line
+                .read_line(&self.look.fronted(&label, &self.paints));
+            self.paints.forget();
             drop(resizes);
             // The line editor gives back the mode it found, which after a stop may have been the shell's.
             self.external.host_mode();
@@ -475,16 +483,5 @@ impl Editor {
             self.line
                 .run_edit_commands(&[EditCommand::InsertString(" ".repeat(indent))]);
         }
-    }
-}
-
-/// Takes the terminal's answer about its background, when it has been read; keys typed before it come first.
-fn taking(ground: Ground, gate: SharedGate) -> impl Fn() + Send {
-    move || {
-        ground.look(|event| {
-            if !matches!(event, Event::Resize(..)) {
-                pass(&gate).hold(event);
-            }
-        });
     }
 }

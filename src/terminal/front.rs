@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use nu_ansi_term::Color;
 use reedline::{Prompt, PromptEditMode, PromptHistorySearch};
 
+use crate::terminal::paints::Paints;
 use crate::terminal::prompt::Label;
 use crate::terminal::window::Front;
 
@@ -35,6 +36,8 @@ pub(super) struct Fronted<'a> {
     pub(super) label: &'a Label,
     /// What is shown of it.
     pub(super) front: &'a NextFront,
+    /// Told what the editor is about to write.
+    pub(super) paints: &'a Paints,
 }
 
 impl Prompt for Fronted<'_> {
@@ -47,10 +50,14 @@ impl Prompt for Fronted<'_> {
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
+        // The first thing that is asked for by who prints lines above.
+        self.paints.other();
         self.label.render_prompt_right()
     }
 
     fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
+        // The last thing that a paint asks for before it is written.
+        self.paints.catch();
         self.label.render_prompt_indicator(mode)
     }
 

@@ -27,6 +27,7 @@ mod keys;
 mod layout;
 mod leaving;
 mod options;
+mod paints;
 mod panel;
 pub mod picker;
 mod prompt;

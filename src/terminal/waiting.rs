@@ -24,6 +24,7 @@ use crate::terminal::background::Background;
 use crate::terminal::bell::Bell;
 use crate::terminal::ground::Ground;
 use crate::terminal::keys::gate::{SharedGate, pass};
+use crate::terminal::paints::Paints;
 
 /// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
 pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
@@ -40,6 +41,7 @@ pub(super) struct EditorWait {
     pub(super) gate: SharedGate,
     pub(super) guard: Option<Arc<TerminalGuard>>,
     pub(super) background: Background,
+    pub(super) paints: Paints,
     /// Called when the first prompt stands.
     pub(super) ready: Cell<Option<Box<dyn FnOnce() + Send>>>,
 }
@@ -47,6 +49,7 @@ pub(super) struct EditorWait {
 impl EditorWait {
     /// Returns when there is something for the editor to do.
     fn wait(&self) -> std::io::Result<()> {
+        self.paints.show();
         if let Some(ready) = self.ready.take() {
             ready();
         }
@@ -108,6 +111,24 @@ pub(super) fn take_ahead(ground: &Ground, gate: &SharedGate) -> std::io::Result<
         }
     }
     Ok(())
+}
+
+/// What is called before every paint. Takes the terminal's answer about its background, when it has been read; keys
+/// typed before it come first.
+pub(super) fn before_paint(
+    ground: &Ground,
+    gate: &SharedGate,
+    paints: &Paints,
+) -> impl Fn() + Send + use<> {
+    let (ground, gate, paints) = (ground.clone(), Arc::clone(gate), paints.clone());
+    move || {
+        paints.begin();
+        ground.look(|event| {
+            if !matches!(event, Event::Resize(..)) {
+                pass(&gate).hold(event);
+            }
+        });
+    }
 }
 
 /// A completer; the editor asks it how it goes on right before it looks for events, and waits there.

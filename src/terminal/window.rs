@@ -4,9 +4,10 @@
 //! than the screen costs 17 ms a key at 500 lines, hides what follows the cursor's line, and leaves rows in the
 //! scrollback. So it is given a *window*: as many whole rows around the cursor as the screen holds. What it is given
 //! must be as many bytes up to the cursor as there are in its buffer, since it splits the text there: rows above the
-//! window become NUL, one for each byte, which terminals ignore (it is their padding character) and the painter
-//! measures as nothing. Rows below the window are left out. In front of the window stands the continuation label
-//! instead of `In [n]:`, or nothing when its first row is the middle of a wrapped line.
+//! window become NUL, one for each byte, which the painter measures as nothing and terminals ignore (it is their
+//! padding character), if they get there at all ([`paints`](super::paints) leaves them out). Rows below the window are
+//! left out. In front of the window stands the continuation label instead of `In [n]:`, or nothing when its first row
+//! is the middle of a wrapped line.
 //!
 //! In: text, cursor, size of the terminal, columns of the labels. Out: [`WindowShown`]. Invariants: rows are those the
 //! whole text would wrap to; a window is at most one row less than the screen (at the screen's height the painter

@@ -31,6 +31,19 @@ pub fn character_columns(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
+/// Columns of a character by itself where all terminals agree on them: not for marks, emoji, and what is wide in some
+/// places and narrow in others.
+pub fn certain_columns(c: char) -> Option<u16> {
+    if (' '..='~').contains(&c) {
+        return Some(1);
+    }
+    let narrow = c
+        .width()
+        .filter(|width| *width > 0 && c.width_cjk() == Some(*width));
+    let pictured = matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..);
+    u16::try_from(narrow?).ok().filter(|_| !pictured)
+}
+
 /// Splits `text` after the longest run of whole clusters that takes at most `limit` columns.
 pub fn split_at_columns(text: &str, limit: usize) -> (&str, &str) {
     if is_plain_ascii(text) {

@@ -85,7 +85,7 @@ fn esc_and_then_a_key_is_that_key_with_alt() {
         let read = shell.pty.raw().len();
         shell.pty.send("\x1b");
         // The editor paints after Esc: the next key comes in a read of its own.
-        shell.pty.wait_raw(b"foo bar", read);
+        shell.pty.wait_raw(b"\x1b[?25h", read);
         shell.pty.send(keys);
         shell.pty.send("|");
         shell.at_with(1, expected);

@@ -24,6 +24,7 @@ use reedline::{Highlighter, Prompt, StyledText};
 use crate::input::code_start;
 use crate::markdown::{Background, Theme};
 use crate::terminal::front::{Fronted, NextFront};
+use crate::terminal::paints::Paints;
 use crate::terminal::prompt::Label;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::window::{Window, WindowShown};
@@ -90,7 +91,7 @@ impl Look {
     }
 
     /// The label of the text, in front of the rows that are shown.
-    pub(super) fn fronted<'a>(&'a self, label: &'a Label) -> Fronted<'a> {
+    pub(super) fn fronted<'a>(&'a self, label: &'a Label, paints: &'a Paints) -> Fronted<'a> {
         let columns = |text: &str| crate::text::columns(text);
         let mut view = self.view();
         view.window.label = columns(&label.render_prompt_left());
@@ -98,6 +99,7 @@ impl Look {
         Fronted {
             label,
             front: &self.front,
+            paints,
         }
     }
 

@@ -140,7 +140,7 @@ proptest! {
 fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> Highlight {
     let look = Look::new(Snapshot::new(mode), theme, Box::new(move || size));
     let label = Label::new(1, Snapshot::new(mode));
-    let _ = look.fronted(&label);
+    let _ = look.fronted(&label, &Paints::default());
     Highlight {
         look,
         on_prompt: Box::new(|| {}),

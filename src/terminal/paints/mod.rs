@@ -1,0 +1,248 @@
+//! What the editor paints, on its way to the terminal: only what differs goes there.
+//!
+//! The painter of the line editor writes all that it shows at every key, to standard error, and has no other place to
+//! write to. So while it paints, standard error is a file in memory; what is found there afterwards is read back as a
+//! paint (`frame`, of the pieces that `token` cuts), and what differs from the paint before is written (`changes`).
+//! Bytes that hidden rows are made of ([`window`](super::window)) go in any case.
+//!
+//! In: moments of the editor, told by those whom it asks on its way: its highlighter, its label, its keys, its waiting.
+//! Out: bytes for the [`Screen`]. Invariants: standard error is itself again before anybody waits, asks the terminal,
+//! or writes something that is no paint; what follows something else than a paint is painted whole, as are a paint that
+//! cannot be read back, one for another size of the terminal, and the first of each reading.
+
+mod changes;
+mod frame;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use reedline::{EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
+use rustix::fs::{MemfdFlags, SeekFrom};
+
+use crate::screen::Screen;
+use changes::changes;
+use frame::Frame;
+
+/// What a [`window`](super::window) puts in the place of each byte that it hides.
+const HIDDEN: u8 = 0;
+
+/// The paints of one editor; clones are the same. By default they go to the terminal as they are.
+#[derive(Clone, Default)]
+pub(super) struct Paints(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// `None` where paints go to the terminal as they are.
+    catch: Option<Catch>,
+    /// The editor has begun to paint, and writes nothing yet.
+    coming: bool,
+    filter: Filter,
+}
+
+/// Where the painter writes.
+struct Catch {
+    screen: Screen,
+    terminal: OwnedFd,
+    file: OwnedFd,
+    /// It is standard error.
+    catching: bool,
+}
+
+impl Paints {
+    pub(super) fn new(screen: Screen) -> Self {
+        Paints(Arc::new(Mutex::new(State {
+            catch: Catch::new(screen).ok().flatten(),
+            ..State::default()
+        })))
+    }
+
+    /// Keys that tell of what makes the editor do something else than paint.
+    pub(super) fn watching(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
+        Box::new(Watched {
+            keys,
+            paints: self.clone(),
+        })
+    }
+
+    /// A paint is coming.
+    pub(super) fn begin(&self) {
+        let mut state = self.state();
+        state.show();
+        state.coming = true;
+    }
+
+    /// From now on the painter writes nothing but the paint that is coming.
+    pub(super) fn catch(&self) {
+        let mut state = self.state();
+        if std::mem::take(&mut state.coming)
+            && let Some(catch) = &mut state.catch
+        {
+            catch.begin();
+        }
+    }
+
+    /// Something is to be written that may be no paint: lines above what is being typed.
+    pub(super) fn other(&self) {
+        let mut state = self.state();
+        if !state.coming {
+            state.show();
+            state.filter.forget();
+        }
+    }
+
+    /// The paint is over, if there was one: shows it.
+    pub(super) fn show(&self) {
+        self.state().show();
+    }
+
+    /// What stands on the screen nobody knows.
+    pub(super) fn forget(&self) {
+        let mut state = self.state();
+        state.show();
+        state.filter.forget();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn show(&mut self) {
+        let Some(catch) = &mut self.catch else {
+            return;
+        };
+        let mut painted = catch.end();
+        if painted.is_empty() {
+            return;
+        }
+        painted.retain(|byte| *byte != HIDDEN);
+        let bytes = self.filter.pass(&painted, catch.size());
+        // What is wrong with the terminal the editor finds by itself.
+        let _ = catch.screen.trusted(&bytes);
+        let _ = catch.screen.flush();
+    }
+}
+
+impl Catch {
+    /// `None` where standard error is no terminal.
+    fn new(screen: Screen) -> std::io::Result<Option<Self>> {
+        if !std::io::stderr().is_terminal() {
+            return Ok(None);
+        }
+        let terminal = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
+        let last_words = terminal.try_clone()?;
+        let next = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // A panic in the middle of a paint is no paint.
+            let _ = rustix::stdio::dup2_stderr(&last_words);
+            next(panic);
+        }));
+        Ok(Some(Catch {
+            screen,
+            terminal,
+            file: rustix::fs::memfd_create("paint", MemfdFlags::CLOEXEC)?,
+            catching: false,
+        }))
+    }
+
+    fn begin(&mut self) {
+        self.catching = self.catching || rustix::stdio::dup2_stderr(&self.file).is_ok();
+    }
+
+    /// What has been painted.
+    fn end(&mut self) -> Vec<u8> {
+        let mut painted = Vec::new();
+        if !std::mem::take(&mut self.catching) {
+            return painted;
+        }
+        // Both are open: it does not fail.
+        let _ = rustix::stdio::dup2_stderr(&self.terminal);
+        let length = rustix::fs::tell(&self.file).unwrap_or(0);
+        painted.resize(usize::try_from(length).unwrap_or(0), 0);
+        let read = rustix::io::pread(&self.file, &mut painted, 0);
+        painted.truncate(read.unwrap_or(0));
+        let _ = rustix::fs::ftruncate(&self.file, 0);
+        let _ = rustix::fs::seek(&self.file, SeekFrom::Start(0));
+        painted
+    }
+
+    /// Columns and rows, where the terminal tells them.
+    fn size(&self) -> Option<(u16, u16)> {
+        let size = rustix::termios::tcgetwinsize(&self.terminal).ok()?;
+        (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
+    }
+}
+
+/// What stands on the screen, as far as it was painted.
+#[derive(Default)]
+struct Filter {
+    shown: Option<(Frame, (u16, u16))>,
+}
+
+impl Filter {
+    /// What to write for these bytes of the painter.
+    fn pass<'p>(&mut self, painted: &'p [u8], size: Option<(u16, u16)>) -> Cow<'p, [u8]> {
+        let before = self.shown.take();
+        let read = std::str::from_utf8(painted).ok().zip(size);
+        let read = read.and_then(|(text, size)| Some((Frame::read(text, size)?, size)));
+        let Some((frame, size)) = read else {
+            return Cow::Borrowed(painted);
+        };
+        let rest = &painted[frame.length..];
+        let known = before.filter(|(_, known)| *known == size);
+        let changed = known.and_then(|(old, _)| changes(&old, &frame, size));
+        // What comes behind a paint may change it.
+        self.shown = rest.is_empty().then_some((frame, size));
+        match changed {
+            None => Cow::Borrowed(painted),
+            Some(changed) => Cow::Owned([changed.as_bytes(), rest].concat()),
+        }
+    }
+
+    fn forget(&mut self) {
+        self.shown = None;
+    }
+}
+
+struct Watched {
+    keys: Box<dyn EditMode>,
+    paints: Paints,
+}
+
+impl EditMode for Watched {
+    fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
+        let event = self.keys.parse_event(raw);
+        // The editor asks where the cursor is, or clears the screen.
+        if paints_only(&event) {
+            self.paints.show();
+        } else {
+            self.paints.forget();
+        }
+        event
+    }
+
+    fn edit_mode(&self) -> PromptEditMode {
+        self.keys.edit_mode()
+    }
+}
+
+/// True for what comes to the terminal by a paint and by nothing else.
+fn paints_only(event: &ReedlineEvent) -> bool {
+    match event {
+        ReedlineEvent::Multiple(events) | ReedlineEvent::UntilFound(events) => {
+            events.iter().all(paints_only)
+        }
+        ReedlineEvent::ClearScreen
+        | ReedlineEvent::ClearScrollback
+        | ReedlineEvent::Resize(..)
+        | ReedlineEvent::ExecuteHostCommand(_)
+        | ReedlineEvent::OpenEditor => false,
+        _ => true,
+    }
+}
