@@ -416,10 +416,9 @@ impl Editor {
     /// Does what a key wants; returns the In number of a prompt that was recalled.
     fn grant(&mut self, wish: BlockWish) -> Option<u32> {
         if wish == BlockWish::Unfold {
-            match &self.folded {
-                Some(folded) => self.background.say(folded),
-                None => self.background.say("nothing was shortened"),
-            }
+            let folded = self.folded.as_deref();
+            self.background
+                .say(folded.unwrap_or("nothing was shortened"));
             return None;
         }
         match self.blocks.grant(wish, (self.last)()) {
@@ -438,8 +437,7 @@ impl Editor {
             }
             Got::Clip(line, answer) => {
                 let what = format!("the answer of [{line}]");
-                let said = copied(&self.screen, &what, &answer);
-                self.background.say(&said);
+                self.background.say(&copied(&self.screen, &what, &answer));
             }
             Got::Nothing(why) => self.background.say(why),
         }
