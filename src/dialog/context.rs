@@ -28,15 +28,25 @@ pub struct Dialog {
 }
 
 impl Dialog {
-    /// Takes the entries with these In numbers out of the conversation, or back in; the record does the same.
+    /// Takes the entries with these In numbers out of the conversation, or back in, whatever took them out; the record
+    /// does the same.
     pub fn hide(&mut self, lines: &RangeInclusive<u32>, hidden: bool) {
         let cells = self.cells.iter_mut();
         for cell in cells.filter(|cell| lines.contains(&cell.line)) {
             cell.hidden = hidden;
+            cell.stepped_over &= hidden;
         }
         let prompts = self.prompts.iter_mut();
         for prompt in prompts.filter(|prompt| lines.contains(&prompt.line)) {
             prompt.hidden = hidden;
+        }
+    }
+
+    /// The interpreter has stepped back over these cells, or forward again; the record does the same.
+    pub fn step_over(&mut self, lines: &[u32], over: bool) {
+        let cells = self.cells.iter_mut();
+        for cell in cells.filter(|cell| lines.contains(&cell.line)) {
+            cell.stepped_over = over;
         }
     }
 
@@ -105,7 +115,7 @@ impl Dialog {
         let visible: HashSet<u32> = visible.map(|prompt| prompt.line).collect();
         let cells = self.cells.iter().filter(|cell| {
             cell.line > self.reset_line
-                && !cell.hidden
+                && !cell.is_out()
                 && !cell.source.trim().is_empty()
                 && !is_ours(&cell.source)
                 && !cell.told.is_some_and(|prompt| visible.contains(&prompt))

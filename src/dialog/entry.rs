@@ -23,8 +23,17 @@ pub struct CellEntry {
     pub failed: bool,
     /// Taken out of the conversation by the user.
     pub hidden: bool,
+    /// The interpreter has stepped back over it: it is out of the conversation, and nothing runs it again by itself.
+    pub stepped_over: bool,
     /// In number of the prompt whose answer holds it as a tool's work: told there, it is no context.
     pub told: Option<u32>,
+}
+
+impl CellEntry {
+    /// It is out of the conversation.
+    pub fn is_out(&self) -> bool {
+        self.hidden || self.stepped_over
+    }
 }
 
 /// A command of the persistent shell.

@@ -7,6 +7,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::message::Write;
+use super::turns::STEPPED_OVER;
 use super::values::{CellEnd, Earlier, EarlierEntry, RecordedCell};
 use crate::input::is_ours;
 use crate::output::shown::Layout;
@@ -134,7 +135,8 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
 /// Every cell of a session, in order; prompts and commands, of ours and of the shell, are left out.
 pub(super) fn cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<RecordedCell>> {
     let mut rows = db.prepare_cached(
-        "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(e.state, 'complete') = 'complete' FROM history h
+        "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(e.state, 'complete') = 'complete',
+                coalesce(e.hidden, 0) FROM history h
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
          WHERE h.session = ?1 AND h.line > 0 AND e.shell IS NULL ORDER BY h.line",
     )?;
@@ -143,6 +145,7 @@ pub(super) fn cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<Recor
             line: row.get(0)?,
             source: row.get(1)?,
             well: row.get(2)?,
+            stepped_over: row.get::<_, i64>(3)? & STEPPED_OVER != 0,
         })
     })?;
     let cells: Vec<RecordedCell> = rows.collect::<Result<_, _>>()?;
@@ -165,14 +168,28 @@ pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<
                 line: *line,
                 source: raw.clone(),
                 well: false,
+                stepped_over: false,
             }),
             Write::Output { line, state, .. } => {
                 if let Some(cell) = cells.iter_mut().rfind(|cell| cell.line == *line) {
                     cell.well = *state == CellEnd::Complete;
                 }
             }
+            Write::StepOver { lines, over } => {
+                step_over(cells, |line| lines.contains(&line), *over);
+            }
+            Write::Hide {
+                lines,
+                hidden: false,
+            } => step_over(cells, |line| lines.contains(&line), false),
             _ => {}
         }
+    }
+}
+
+fn step_over(cells: &mut [RecordedCell], is_meant: impl Fn(u32) -> bool, over: bool) {
+    for cell in cells.iter_mut().filter(|cell| is_meant(cell.line)) {
+        cell.stepped_over = over;
     }
 }
 

@@ -163,6 +163,11 @@ fn apply(
             );
             turns::hide(change, session, from, to, *hidden)?;
         }
+        Write::StepOver { lines, over } => {
+            for line in lines {
+                turns::step_over(change, session, places.lines.of(*line), *over)?;
+            }
+        }
         Write::Told { line, prompt } => {
             change.execute(
                 "UPDATE ipycodex_entries SET told = ?3 WHERE session = ?1 AND line = ?2",
@@ -238,7 +243,8 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             line: row.get(0)?,
             source: row.get(1)?,
             output: row.get(2)?,
-            hidden: row.get(3)?,
+            hidden: row.get::<_, i64>(3)? & turns::HIDDEN != 0,
+            stepped_over: row.get::<_, i64>(3)? & turns::STEPPED_OVER != 0,
             told: row.get(4)?,
             failed: row.get(5)?,
             shell: shell(row.get(6)?, row.get(7)?, &row.get::<_, String>(8)?),
@@ -335,6 +341,7 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 }
             }
             Write::Hide { lines, hidden } => dialog.hide(lines, *hidden),
+            Write::StepOver { lines, over } => dialog.step_over(lines, *over),
             Write::Reset => {
                 dialog.prompts.clear();
                 dialog.reset_line = dialog.cells.iter().map(|cell| cell.line).max().unwrap_or(0);

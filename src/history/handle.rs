@@ -236,9 +236,15 @@ impl History {
         });
     }
 
-    /// Takes the entries with these In numbers out of the conversation, or back in.
+    /// Takes the entries with these In numbers out of the conversation, or back in, whatever took them out.
     pub fn hide(&self, lines: RangeInclusive<u32>, hidden: bool) {
         self.write(Write::Hide { lines, hidden });
+    }
+
+    /// Records that the interpreter has stepped back over these cells, or forward again: they are out of the
+    /// conversation meanwhile.
+    pub fn step_over(&self, lines: Vec<u32>, over: bool) {
+        self.write(Write::StepOver { lines, over });
     }
 
     /// Records that the answer to the prompt with In number `prompt` holds the cell with In number `line`: while that

@@ -72,6 +72,11 @@ pub(super) enum Write {
         lines: RangeInclusive<u32>,
         hidden: bool,
     },
+    /// The interpreter has stepped back over these cells, or forward again.
+    StepOver {
+        lines: Vec<u32>,
+        over: bool,
+    },
     Rename(String),
     Reset,
 }

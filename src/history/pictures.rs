@@ -98,7 +98,7 @@ pub(super) fn kept(mut found: Vec<FoundPicture>, dialog: &Dialog) -> Vec<FoundPi
     let cells = dialog
         .cells
         .iter()
-        .filter(|cell| !cell.hidden && cell.line > dialog.reset_line);
+        .filter(|cell| !cell.is_out() && cell.line > dialog.reset_line);
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
     let lines: HashSet<u32> = cells
         .map(|cell| cell.line)

@@ -1,7 +1,7 @@
 //! What of a session goes into a file: its cells with what they showed, its exchanges; of any session of the record.
 //!
 //! In: the dialog, and of each cell the forms of its values and where they stand. Out: a [`SavedSession`] without what
-//! was hidden or undone, without commands and prompts that have no answer. Writes that wait count.
+//! was hidden, undone or stepped back over, without commands and prompts that have no answer. Writes that wait count.
 
 use std::collections::HashMap;
 
@@ -117,7 +117,7 @@ fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
     let prompts = prompts.map(|prompt| exchange(prompt, &dialog, &forms));
     let prompts = prompts.collect();
     let cells = dialog.cells.into_iter();
-    let cells = cells.filter(|cell| !cell.hidden && !cell.source.trim().is_empty());
+    let cells = cells.filter(|cell| !cell.is_out() && !cell.source.trim().is_empty());
     let cells = cells.filter(|cell| !is_ours(&cell.source)).map(|cell| {
         let forms = forms.remove(&cell.line).unwrap_or_default();
         let layout = forms.layout.as_deref().map(Layout::from_json);

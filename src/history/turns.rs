@@ -46,7 +46,13 @@ pub(super) fn begin(
     Ok(())
 }
 
-/// Marks the entries with these numbers of the file.
+/// In the column `hidden`, where 0 is part of the conversation: taken out by the user.
+pub(super) const HIDDEN: i64 = 1;
+
+/// The same: the interpreter has stepped back over it.
+pub(super) const STEPPED_OVER: i64 = 2;
+
+/// Marks the entries with these numbers of the file; back in the conversation they have no mark at all.
 pub(super) fn hide(
     change: &Connection,
     session: i64,
@@ -54,20 +60,40 @@ pub(super) fn hide(
     to: u32,
     hidden: bool,
 ) -> rusqlite::Result<()> {
-    // A session of another program has no rows of ours yet.
+    own_rows(change, session, from, to)?;
+    for table in ["ipycodex_entries", "ipycodex_turns"] {
+        change.execute(
+            &format!(
+                "UPDATE {table} SET hidden = (hidden | ?5) * ?4 WHERE session = ?1 AND line BETWEEN ?2 AND ?3"
+            ),
+            params![session, from, to, hidden, HIDDEN],
+        )?;
+    }
+    Ok(())
+}
+
+/// Marks the cell with this number of the file; what the user took out stays out.
+pub(super) fn step_over(
+    change: &Connection,
+    session: i64,
+    line: u32,
+    over: bool,
+) -> rusqlite::Result<()> {
+    own_rows(change, session, line, line)?;
+    change.execute(
+        "UPDATE ipycodex_entries SET hidden = (hidden & ~?3) | (?3 * ?4) WHERE session = ?1 AND line = ?2",
+        params![session, line, STEPPED_OVER, over],
+    )?;
+    Ok(())
+}
+
+/// A session of another program has no rows of ours yet.
+fn own_rows(change: &Connection, session: i64, from: u32, to: u32) -> rusqlite::Result<()> {
     change.execute(
         "INSERT OR IGNORE INTO ipycodex_entries (session, line, state)
          SELECT session, line, 'complete' FROM history WHERE session = ?1 AND line BETWEEN ?2 AND ?3",
         params![session, from, to],
     )?;
-    for table in ["ipycodex_entries", "ipycodex_turns"] {
-        change.execute(
-            &format!(
-                "UPDATE {table} SET hidden = ?4 WHERE session = ?1 AND line BETWEEN ?2 AND ?3"
-            ),
-            params![session, from, to, hidden],
-        )?;
-    }
     Ok(())
 }
 

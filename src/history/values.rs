@@ -283,4 +283,6 @@ pub struct RecordedCell {
     pub source: String,
     /// It ran to its end.
     pub well: bool,
+    /// The interpreter has stepped back over it since.
+    pub stepped_over: bool,
 }

@@ -2,9 +2,9 @@
 //! can change to another one.
 //!
 //! In: the record's cells, and the numbers up to which they ran in an interpreter that is gone. Out: a notice, a
-//! listing or a replay. Invariants: nothing is run unless it is asked for; cells that did not end well are left out,
-//! and that is said; who changes the session keeps interpreter and choices, but nothing that was allowed for the
-//! session left.
+//! listing or a replay. Invariants: nothing is run unless it is asked for; cells that did not end well, or that the
+//! interpreter stepped back over, are left out, and that is said; who changes the session keeps interpreter and
+//! choices, but nothing that was allowed for the session left.
 
 use std::ops::RangeInclusive;
 
@@ -40,7 +40,9 @@ const SOURCE: usize = 60;
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Chosen {
     cells: Vec<RecordedCell>,
+    /// Those that did not end well.
     left_out: Vec<u32>,
+    stepped_over: Vec<u32>,
 }
 
 /// Where the record says that the session begins, and the agent's thread of one that is taken up.
@@ -118,9 +120,11 @@ pub(super) async fn run_again(
         return tell(listed(&chosen));
     }
     let mut deeds = Vec::new();
-    if !chosen.left_out.is_empty() {
-        deeds.extend(tell(Notice::note(left_out(&chosen.left_out))));
-    }
+    deeds.extend(
+        left_out(&chosen)
+            .into_iter()
+            .flat_map(|line| tell(Notice::note(line))),
+    );
     let steps = chosen.cells.into_iter().map(|cell| ReplayStep::Cell {
         source: cell.source,
         again: Some(cell.line),
@@ -186,7 +190,7 @@ pub(super) async fn begin_session(
 }
 
 /// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its
-/// number alone is named, and so is one that left the shell.
+/// number alone is named, and so is one that was stepped back over, or that left the shell.
 fn choose(cells: Vec<RecordedCell>, lines: &[RangeInclusive<u32>], gone_before: u32) -> Chosen {
     let mut chosen = Chosen::default();
     for cell in cells {
@@ -199,8 +203,10 @@ fn choose(cells: Vec<RecordedCell>, lines: &[RangeInclusive<u32>], gone_before: 
         if !wanted || leaves(&cell.source) && !named {
             continue;
         }
-        if cell.well || named {
+        if named || cell.well && !cell.stepped_over {
             chosen.cells.push(cell);
+        } else if cell.stepped_over {
+            chosen.stepped_over.push(cell.line);
         } else {
             chosen.left_out.push(cell.line);
         }
@@ -214,8 +220,9 @@ fn leaves(source: &str) -> bool {
 }
 
 fn nothing(lines: &[RangeInclusive<u32>], chosen: &Chosen) -> String {
-    if !chosen.left_out.is_empty() {
-        return format!("nothing to run again: {}", left_out(&chosen.left_out));
+    let left_out = left_out(chosen);
+    if !left_out.is_empty() {
+        return format!("nothing to run again: {}", left_out.join("; "));
     }
     match lines {
         [] => "nothing to run again: every cell of this session ran in this interpreter".to_owned(),
@@ -231,7 +238,17 @@ fn count(cells: usize) -> String {
     }
 }
 
-fn left_out(lines: &[u32]) -> String {
+/// What is not run, a line a reason.
+fn left_out(chosen: &Chosen) -> Vec<String> {
+    let reasons = [
+        (&chosen.left_out, "did not end well"),
+        (&chosen.stepped_over, "were stepped back over"),
+    ];
+    let reasons = reasons.into_iter().filter(|(lines, _)| !lines.is_empty());
+    reasons.map(|(lines, why)| without(lines, why)).collect()
+}
+
+fn without(lines: &[u32], why: &str) -> String {
     let mut shown: Vec<String> = lines
         .iter()
         .take(5)
@@ -240,9 +257,12 @@ fn left_out(lines: &[u32]) -> String {
     if lines.len() > shown.len() {
         shown.push("…".to_owned());
     }
-    let verb = if lines.len() == 1 { "is" } else { "are" };
+    let (why, verb) = match lines.len() {
+        1 => (why.replace("were", "was"), "is"),
+        _ => (why.to_owned(), "are"),
+    };
     format!(
-        "{} that did not end well {verb} left out: {}",
+        "{} that {why} {verb} left out: {}",
         count(lines.len()),
         shown.join(" ")
     )
@@ -291,9 +311,7 @@ fn listed(chosen: &Chosen) -> ToldEvent {
             format!("{label:>width$} {}{more}", cut(&first, SOURCE))
         })
         .collect();
-    if !chosen.left_out.is_empty() {
-        lines.push(left_out(&chosen.left_out));
-    }
+    lines.extend(left_out(chosen));
     let short = lines.len() <= PRINTED;
     let text = lines.join("\n");
     if short {
@@ -322,6 +340,7 @@ mod tests {
             line: *line,
             source: (*source).to_owned(),
             well: *well,
+            stepped_over: source.starts_with("over"),
         };
         cells.iter().map(cell).collect()
     }
@@ -336,14 +355,19 @@ mod tests {
                 (5, "exit()", true),
                 (6, "%quit", true),
                 (7, "c", true),
+                (8, "over", true),
+                (9, "over, failed", false),
             ]);
             let chosen = choose(cells, lines, gone_before);
             let lines: Vec<u32> = chosen.cells.iter().map(|cell| cell.line).collect();
             assert_eq!((&lines[..], &chosen.left_out[..]), (expected, left));
+            chosen.stepped_over
         };
         check(&[], 7, &[1, 4], &[2]);
         check(&[], 0, &[], &[]);
-        check(&[], 99, &[1, 4, 7], &[2]);
+        assert_eq!(check(&[], 99, &[1, 4, 7], &[2]), [8, 9]);
+        assert_eq!(check(&[7..=9], 0, &[7], &[]), [8, 9]);
+        assert_eq!(check(&[8..=8], 0, &[8], &[]), [0; 0]);
         check(&[1..=4], 0, &[1, 4], &[2]);
         check(&[2..=2], 0, &[2], &[]);
         check(&[5..=5, 7..=9], 0, &[5, 7], &[]);
@@ -355,6 +379,7 @@ mod tests {
         let chosen = Chosen {
             cells: recorded(&[(1, "a", true)]),
             left_out: vec![2, 3],
+            stepped_over: vec![4],
         };
         let names =
             |count: usize| -> Vec<String> { (0..count).map(|n| format!("name_{n}")).collect() };
@@ -379,13 +404,15 @@ mod tests {
         let chosen = Chosen {
             cells: recorded(&[(9, "a", true), (10, "for x in y:\n    z\x1b[2J", true)]),
             left_out: vec![3],
+            stepped_over: vec![4, 5],
         };
         let ToldEvent::Text(text) = listed(&chosen) else {
             panic!("short");
         };
         assert_eq!(
             text,
-            " In [9]: a\nIn [10]: for x in y: …\n1 cell that did not end well is left out: [3]"
+            " In [9]: a\nIn [10]: for x in y: …\n1 cell that did not end well is left out: [3]\n\
+             2 cells that were stepped back over are left out: [4] [5]"
         );
     }
 }

@@ -3,7 +3,7 @@
 //! In: what an exchange ran, while it runs it. Out: what an exchange that is taken back would be stepped back over.
 //! Pure. Absent on purpose: who takes it back (`commands/undo.rs`), how an interpreter steps.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::session::Submission;
 use crate::session::question::SteppedCell;
@@ -11,8 +11,6 @@ use crate::session::question::SteppedCell;
 /// What steps of the interpreter have to do with the conversation.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// In numbers of cells that left the conversation when the interpreter stepped back over them.
-    pub(super) over: BTreeSet<u32>,
     /// In numbers of the agent's cells, and of the prompts they ran for.
     pub(super) ran_for: BTreeMap<u32, u32>,
 }

@@ -99,6 +99,62 @@ fn hidden_and_shown() {
 }
 
 #[test]
+fn what_is_stepped_back_over_is_out_until_a_step_forward() {
+    check(
+        |history| history.step_over(vec![1, 3], true),
+        &["first", "second", "c"],
+    );
+    check(
+        |history| {
+            history.step_over(vec![3, 5], true);
+            history.step_over(vec![5], false);
+        },
+        &["a first", "second", "c"],
+    );
+    // What the user took out stays out.
+    check(
+        |history| {
+            history.hide(3..=3, true);
+            history.step_over(vec![3, 5], true);
+            history.step_over(vec![3, 5], false);
+        },
+        &["a first", "second", "c"],
+    );
+    check(
+        |history| {
+            history.step_over(vec![3, 5], true);
+            history.hide(3..=3, false);
+        },
+        &["a first", "b second", ""],
+    );
+}
+
+#[test]
+fn cells_that_run_again_know_that_they_were_stepped_back_over() {
+    let over = |history: &History| {
+        let cells = wait(history.cells()).into_iter();
+        let over = cells.filter(|cell| cell.stepped_over);
+        over.map(|cell| cell.line).collect::<Vec<u32>>()
+    };
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    session(&history);
+    history.step_over(vec![1, 3, 5], true);
+    history.hide(5..=5, true);
+    history.hide(3..=3, false);
+    assert_eq!(over(&history), [1, 5]);
+    end(history, reports);
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(over(&history), [1, 5], "after a resume");
+    history.step_over(vec![1], false);
+    history.hide(1..=1, true);
+    assert_eq!(over(&history), [5]);
+    end(history, reports);
+    let hidden = "SELECT group_concat(hidden, ' ') FROM ipycodex_entries WHERE line % 2";
+    assert_eq!(text(&path, hidden), "1 0 3");
+}
+
+#[test]
 fn what_is_replaced_leaves_when_its_replacement_is_there() {
     let replace = |outcome| move |history: &History| answered(history, replacing(2..=5), outcome);
     check(replace(RecordedOutcome::Complete), &["a better", ""]);

@@ -110,6 +110,46 @@ fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
     }
 }
 
+#[test]
+fn what_was_stepped_back_over_is_neither_saved_nor_run_again() {
+    let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
+    steps(&shell);
+    cell(&shell, 4, "%ipycodex back 2");
+    shell.shows("stepped over In[2] and In[3]");
+    shell.cell(5, "%ipycodex forward");
+    shell.shows("Forward again, after In[2] and In[3]");
+    shell.cell(6, "%ipycodex back 3");
+    shell.shows("Back before In[3]");
+    shell.cell(7, "b = len(a)");
+    shell.cell(8, "%ipycodex save kept.ipynb");
+    shell.shows("kept.ipynb");
+    shell.at(9);
+    assert_eq!(shell.leave(), 0);
+    let home = shell.home;
+    let kept = std::fs::read_to_string(home.work().join("kept.ipynb")).unwrap();
+    assert!(
+        kept.contains("a.append(2)") && !kept.contains("a.append(3)") && kept.contains("len(a)"),
+        "{kept}"
+    );
+    let shell = Shell::start(home, &["--agent", "demo", "-r", "1"], WIDE);
+    shell.at(9);
+    shell.shows("`%ipycodex replay` runs the 3 cells again");
+    shell.cell(9, "%ipycodex replay show");
+    shell.shows("In [7]: b = len(a)\n1 cell that was stepped back over is left out: [3]");
+    shell.cell(10, "%ipycodex replay");
+    shell.shows("session 1: 3 replayed");
+    shell.cell(11, "a, b");
+    shell.shows("Out[11]: ([1, 2], 2)");
+    // By its number it runs all the same; shown, it counts again.
+    shell.cell(12, "%ipycodex replay 3");
+    shell.cell(13, "a, 13");
+    shell.shows("Out[13]: ([1, 2, 3], 13)");
+    shell.cell(14, "%ipycodex show 3");
+    shell.cell(15, "%ipycodex replay 1-7");
+    shell.shows("session 1: 4 replayed");
+    assert_eq!(shell.leave(), 0);
+}
+
 /// Nothing of this home runs any more.
 fn gone(place: &std::path::Path) {
     let home: PathBuf = place.to_owned();

@@ -80,9 +80,9 @@ pub(in crate::session) enum Deed {
 pub(in crate::session) struct Moved {
     /// The interpreter's directory.
     pub(super) cwd: Option<PathBuf>,
-    /// In numbers that leave the conversation, or come back.
-    pub(super) lines: Vec<u32>,
-    pub(super) hidden: bool,
+    /// In numbers of the cells that were stepped over, back or forward.
+    pub(super) over: Vec<u32>,
+    pub(super) back: bool,
 }
 
 /// What is still to be found out before it is known.

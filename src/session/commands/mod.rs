@@ -223,8 +223,7 @@ impl Session {
             MagicOrder::Step(steps) => {
                 let wish = steps::wish(steps);
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
-                let known = (history, self.steps.over.clone());
-                let done = steps::answered(told, wish, known, None);
+                let done = steps::answered(told, wish, history, None);
                 self.wait_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::Interrupt if self.floor.holder().is_some() => {
@@ -263,13 +262,7 @@ impl Session {
         if let Some(cwd) = moved.cwd {
             self.goes_to(Role::User, cwd);
         }
-        for line in moved.lines {
-            match moved.hidden {
-                true => self.steps.over.insert(line),
-                false => self.steps.over.remove(&line),
-            };
-            self.history.hide(line..=line, moved.hidden);
-        }
+        self.history.step_over(moved.over, moved.back);
     }
 
     /// As [`Session::later`], the floor being `holder`'s.

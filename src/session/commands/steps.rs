@@ -1,7 +1,8 @@
 //! `back` and `forward`: the interpreter steps between cells, and the conversation goes with it.
 //!
-//! The record keeps what was stepped back over, out of the conversation; a step forward takes back in what a step took
-//! out. Absent on purpose: how an interpreter does it, and files, which are where the cells left them.
+//! The record keeps what was stepped back over, out of the conversation and of what runs again; a step forward takes
+//! back in what a step took out. Absent on purpose: how an interpreter does it, and files, which are where the cells
+//! left them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -30,19 +31,18 @@ pub(super) fn wish(steps: Steps) -> CheckpointWish {
     }
 }
 
-/// What comes of its answer; `stepped_over` left the conversation with earlier steps, the exchange that `leaves` does
-/// so now.
+/// What comes of its answer; the exchange at `leaves` leaves the conversation with it.
 pub(super) async fn answered(
     told: oneshot::Receiver<RuntimeAnswer>,
     wish: CheckpointWish,
-    (history, stepped_over): (History, BTreeSet<u32>),
+    history: History,
     leaves: Option<u32>,
 ) -> Vec<Deed> {
     match told.await {
         Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there))),
         Ok(RuntimeAnswer::Stepped(stepped)) => {
             let back = wish != CheckpointWish::Forward;
-            has_stepped(*stepped, back, (history, stepped_over), leaves).await
+            has_stepped(*stepped, back, &history, leaves).await
         }
         Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
@@ -53,22 +53,18 @@ pub(super) async fn answered(
 async fn has_stepped(
     stepped: Stepped,
     back: bool,
-    (history, stepped_over): (History, BTreeSet<u32>),
+    history: &History,
     leaves: Option<u32>,
 ) -> Vec<Deed> {
-    let dialog = history.dialog().await;
-    let cells = dialog.cells.iter();
-    let visible: BTreeSet<u32> = cells.filter(|it| !it.hidden).map(|it| it.line).collect();
-    let numbers = stepped.over.iter().map(|step| step.number);
-    let lines: Vec<u32> = match back {
-        true => numbers.filter(|line| visible.contains(line)).collect(),
-        false => numbers.filter(|line| stepped_over.contains(line)).collect(),
+    let over: Vec<u32> = stepped.over.iter().map(|step| step.number).collect();
+    let telling = match back {
+        true => tell_of(&history.dialog().await, &over, leaves),
+        false => None,
     };
-    let telling = tell_of(&dialog, &lines, back, leaves);
     let mut deeds = vec![Deed::Moved(Box::new(Moved {
         cwd: stepped.cwd.clone().map(PathBuf::from),
-        lines,
-        hidden: back,
+        over,
+        back,
     }))];
     deeds.extend(tell(ToldEvent::Text(said(&stepped, back))));
     deeds.extend(
@@ -90,18 +86,16 @@ async fn has_stepped(
 }
 
 /// Exchanges that stay, and whose answers hold what these cells showed.
-fn tell_of(dialog: &Dialog, lines: &[u32], back: bool, leaves: Option<u32>) -> Option<String> {
-    let gone = dialog
-        .cells
-        .iter()
-        .filter(|cell| lines.contains(&cell.line));
+fn tell_of(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String> {
+    let cells = dialog.cells.iter();
+    let gone = cells.filter(|cell| !cell.is_out() && over.contains(&cell.line));
     let told: BTreeSet<u32> = gone.filter_map(|cell| cell.told).collect();
     let prompts = dialog
         .prompts
         .iter()
         .map(|prompt| (prompt.line, prompt.hidden));
-    let stay = prompts
-        .filter(|(line, hidden)| back && !hidden && leaves != Some(*line) && told.contains(line));
+    let stay =
+        prompts.filter(|(line, hidden)| !hidden && leaves != Some(*line) && told.contains(line));
     let stay: Vec<String> = stay.map(|(line, _)| line.to_string()).collect();
     (!stay.is_empty()).then(|| {
         format!(

@@ -184,7 +184,7 @@ fn conversation(dialog: &Dialog) -> String {
         if kind(dialog, cell.line) == Kind::Command {
             continue;
         }
-        let hidden = answered.map_or(cell.hidden, |prompt| prompt.hidden);
+        let hidden = answered.map_or(cell.is_out(), |prompt| prompt.hidden);
         let mark = if hidden { " (hidden)" } else { "" };
         let mut lines = cell.source.trim_end().lines();
         let first = lines.next().unwrap_or_default();

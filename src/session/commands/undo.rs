@@ -4,7 +4,7 @@
 //! Invariant: where an exchange that is taken back has run cells which stay in the interpreter, that is said, with why
 //! and what can be done; nobody's answer is guessed, and whoever stops at the question has taken nothing back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
@@ -75,7 +75,7 @@ fn over(
 ) -> Vec<SteppedCell> {
     let prompt_of = |cell: &CellEntry| ran_for.get(&cell.line);
     let own = |cell: &CellEntry| prompt_of(cell).is_some_and(|line| lines.contains(line));
-    let cells = dialog.cells.iter().filter(|cell| !cell.hidden);
+    let cells = dialog.cells.iter().filter(|cell| !cell.is_out());
     let cells = cells.skip_while(|cell| !own(cell));
     let cells = cells.filter(|cell| cell.shell.is_none() && !is_ours(&cell.source));
     let stepped = cells.map(|cell| SteppedCell {
@@ -151,11 +151,11 @@ fn no_way(there: &Checkpoints, taken: &TakenBack) -> Option<String> {
 pub(in crate::session) async fn stepped(
     told: oneshot::Receiver<RuntimeAnswer>,
     wish: CheckpointWish,
-    (history, stepped_over): (History, BTreeSet<u32>),
+    history: History,
     taken: TakenBack,
 ) -> Vec<Deed> {
     let leaves = Some(taken.line);
-    let mut all = steps::answered(told, wish, (history, stepped_over), leaves).await;
+    let mut all = steps::answered(told, wish, history, leaves).await;
     let moved = all.iter().any(|deed| matches!(deed, Deed::Moved(_)));
     match taken.then {
         Then::SendAgain if !moved => {

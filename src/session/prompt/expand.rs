@@ -218,7 +218,7 @@ pub(super) fn error_asked_for(prompt: &str, dialog: &Dialog) -> String {
 }
 
 fn is_live(cell: &CellEntry, dialog: &Dialog) -> bool {
-    cell.line > dialog.reset_line && !cell.hidden
+    cell.line > dialog.reset_line && !cell.is_out()
 }
 
 /// The last code line before the newest prompt; 0 without one. `hidden`: prompts taken out count, too.

@@ -194,7 +194,7 @@ pub(in crate::session) fn named_in(name: &str, dialog: &Dialog) -> String {
 
 /// True for cells whose notes name tools.
 fn is_noted(cell: &CellEntry, dialog: &Dialog) -> bool {
-    cell.line > dialog.reset_line && !cell.hidden && cell.told.is_none()
+    cell.line > dialog.reset_line && !cell.is_out() && cell.told.is_none()
 }
 
 /// The results in a stored answer that begin with frontmatter of the kind that declares tools.
