@@ -137,6 +137,14 @@ fn settled(shell: &Shell, mark: &str) {
         });
 }
 
+/// Makes the editor paint all, as a change of the size does; returns when it has.
+fn painted_whole(shell: &Shell) {
+    let read = shell.pty.raw().len();
+    shell.pty.signal(Signal::WINCH);
+    let cleared = shell.pty.wait_raw(b"\x1b[J", read);
+    shell.pty.wait_raw(b"\x1b[?25h", cleared);
+}
+
 /// Keys and sizes at random; the screen is what a paint of all of it makes, which a change of the size brings.
 #[test]
 fn nothing_is_missing_on_the_screen() {
@@ -155,15 +163,14 @@ fn nothing_is_missing_on_the_screen() {
             }
             settled(&shell, &format!("j{round}k"));
             let before = seen(&shell);
-            let read = shell.pty.raw().len();
-            shell.pty.signal(Signal::WINCH);
-            let cleared = shell.pty.wait_raw(b"\x1b[J", read);
-            shell.pty.wait_raw(b"\x1b[?25h", cleared);
+            painted_whole(&shell);
             let after = seen(&shell);
             assert_eq!(before, after, "seed {seed}, round {round}, keys {keys:?}");
             if round % 3 == 2 {
                 let (columns, rows) = [(40, 24), (80, 24), (100, 30), (60, 12)][dice.below(4)];
                 shell.pty.resize(columns, rows);
+                // Keys that come one upon the other come before it.
+                painted_whole(&shell);
             }
         }
     }
