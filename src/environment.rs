@@ -75,7 +75,26 @@ impl Environment {
     pub fn rich_terminal(&self) -> bool {
         self.stdout_is_terminal && self.variable("TERM").is_some_and(|term| term != "dumb")
     }
+
+    /// True when the terminal is known to speak kitty's keyboard protocol; a multiplexer does not hand that on.
+    pub fn tells_keys_apart(&self) -> bool {
+        let variable = |name| self.variable(name).unwrap_or_default();
+        let known = TELLING_TERMS
+            .iter()
+            .any(|name| variable("TERM").starts_with(name))
+            || TELLING_PROGRAMS.contains(&variable("TERM_PROGRAM"));
+        let multiplexers = ["TMUX", "STY", "ZELLIJ"];
+        known
+            && self.rich_terminal()
+            && !multiplexers
+                .iter()
+                .any(|name| self.variable(name).is_some())
+    }
 }
+
+/// What `TERM` begins with, and what `TERM_PROGRAM` is, in terminals that speak kitty's keyboard protocol.
+const TELLING_TERMS: [&str; 5] = ["xterm-kitty", "foot", "xterm-ghostty", "alacritty", "rio"];
+const TELLING_PROGRAMS: [&str; 5] = ["kitty", "ghostty", "WezTerm", "iTerm.app", "rio"];
 
 /// Names that a program needs to find its way.
 #[rustfmt::skip]
@@ -126,6 +145,31 @@ mod tests {
                 usize::from(passed),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn terminals_that_tell_keys_apart_are_known_by_name() {
+        for (variables, expected) in [
+            (&[("TERM", "xterm-kitty")][..], true),
+            (&[("TERM", "foot-extra")], true),
+            (
+                &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")],
+                true,
+            ),
+            (&[("TERM", "xterm-256color")], false),
+            (&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/tmux,1,0")], false),
+            (&[("TERM", "dumb"), ("TERM_PROGRAM", "kitty")], false),
+            (&[], false),
+        ] {
+            let mut environment = Environment {
+                stdout_is_terminal: true,
+                ..Environment::default()
+            };
+            for (name, value) in variables {
+                environment.variables.insert(name.into(), value.into());
+            }
+            assert_eq!(environment.tells_keys_apart(), expected, "{variables:?}");
         }
     }
 }

@@ -13,6 +13,7 @@ mod copied;
 mod deaths;
 mod editing;
 mod elapsed;
+mod enhanced;
 mod escapes;
 mod every_key;
 mod external;

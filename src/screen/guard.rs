@@ -27,6 +27,12 @@ use rustix::termios::{
 use super::keyboard;
 use crate::process;
 
+/// Kitty's keyboard protocol (<https://sw.kovidgoyal.net/kitty/keyboard-protocol/>), "disambiguate escape codes" and
+/// "report alternate keys": on, off again, and once more what was switched on, which somebody may have changed since.
+const PUSH: &[u8] = b"\x1b[>5u";
+const POP: &[u8] = b"\x1b[<u";
+const SET: &[u8] = b"\x1b[=5u";
+
 /// Owns the terminal's mode; gives it back when dropped.
 #[derive(Debug)]
 pub struct TerminalGuard {
@@ -48,6 +54,9 @@ struct Terminal {
     /// The mode may differ from `saved`, sequences may have been written.
     taken: AtomicBool,
     alternate_screen: AtomicBool,
+    /// The terminal speaks kitty's keyboard protocol, and does so now.
+    may_tell_apart: AtomicBool,
+    tells_apart: AtomicBool,
     /// We have stopped ourselves, and the signal that let us go on has not been heard.
     stopped_ourselves: AtomicBool,
     /// A Ctrl-C came as a signal, and whoever reads the keyboard has not heard of it.
@@ -77,6 +86,8 @@ impl TerminalGuard {
                 set: Mutex::new(None),
                 taken: AtomicBool::new(false),
                 alternate_screen: AtomicBool::new(false),
+                may_tell_apart: AtomicBool::new(false),
+                tells_apart: AtomicBool::new(false),
                 stopped_ourselves: AtomicBool::new(false),
                 interrupted: AtomicBool::new(false),
             }),
@@ -86,6 +97,7 @@ impl TerminalGuard {
     /// Keys unread and unechoed, output as usual. Typed keys are kept.
     pub fn host_mode(&self) {
         keyboard::lend(false);
+        self.tell_apart(false);
         self.raw_output(false);
     }
 
@@ -155,6 +167,33 @@ impl TerminalGuard {
     pub fn alternate_screen(&self, on: bool) {
         self.terminal.alternate_screen.store(on, Ordering::SeqCst);
         self.terminal.taken.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the terminal may tell keys apart that terminals spell alike by habit (Enter and Shift-Enter).
+    pub fn may_tell_apart(&self, may: bool) {
+        self.terminal.may_tell_apart.store(may, Ordering::SeqCst);
+        if !may {
+            self.tell_apart(false);
+        }
+    }
+
+    /// Has it tell them apart, where it may, until [`TerminalGuard::host_mode`]: while a line is edited. What runs gets
+    /// the keys it always got.
+    pub fn line_mode(&self) {
+        self.tell_apart(self.terminal.may_tell_apart.load(Ordering::SeqCst));
+    }
+
+    /// What the terminal does not take has not happened.
+    fn tell_apart(&self, on: bool) {
+        let terminal = &self.terminal;
+        if terminal.tells_apart.load(Ordering::SeqCst) == on || !terminal.in_foreground() {
+            return;
+        }
+        let sequence = if on { PUSH } else { POP };
+        if rustix::io::write(&terminal.tty, sequence) == Ok(sequence.len()) {
+            terminal.taken.store(true, Ordering::SeqCst);
+            terminal.tells_apart.store(on, Ordering::SeqCst);
+        }
     }
 
     /// Writes sequences that put right what another program left, as far as the terminal takes them.
@@ -232,6 +271,9 @@ impl Terminal {
             return;
         }
         let mut sequences = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h".to_vec();
+        if self.tells_apart.swap(false, Ordering::SeqCst) {
+            sequences.extend_from_slice(POP);
+        }
         if self.alternate_screen.swap(false, Ordering::SeqCst) {
             sequences.extend_from_slice(b"\x1b[?1049l");
         }
@@ -263,6 +305,9 @@ impl Terminal {
         }
         if is_raw() {
             sequences.extend_from_slice(b"\x1b[?2004h");
+        }
+        if self.tells_apart.load(Ordering::SeqCst) {
+            sequences.extend_from_slice(SET);
         }
         let _ = rustix::io::write(&self.tty, &sequences);
     }
@@ -426,6 +471,33 @@ mod tests {
         has_written(&main, b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l");
         rustix::io::write(&ours, b"end").unwrap();
         has_written(&main, b"end");
+    }
+
+    #[test]
+    fn keys_are_told_apart_while_a_line_is_edited() {
+        let (main, tty) = pair();
+        let ours = tty.try_clone().unwrap();
+        let guard = TerminalGuard::of(tty).unwrap();
+        guard.line_mode();
+        guard.may_tell_apart(true);
+        guard.line_mode();
+        guard.line_mode();
+        has_written(&main, PUSH);
+        guard.take_again();
+        has_written(&main, SET);
+        guard.host_mode();
+        guard.host_mode();
+        has_written(&main, POP);
+        guard.line_mode();
+        guard.restorer().restore_for_good();
+        guard.restorer().restore_for_good();
+        let restored = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h";
+        has_written(&main, &[PUSH, restored, POP, restored].concat());
+        guard.line_mode();
+        guard.may_tell_apart(false);
+        guard.line_mode();
+        rustix::io::write(&ours, b"end").unwrap();
+        has_written(&main, &[PUSH, POP, b"end"].concat());
     }
 
     #[test]

@@ -134,6 +134,7 @@ impl Editor {
             snapshot: Arc::clone(&snapshot),
             gate: Arc::clone(&gate),
             ring: Arc::clone(&ring),
+            guard: options.external.guard.clone(),
         };
         let hints = Hints::new(Arc::clone(&snapshot), options.recall.clone());
         let colour = options.screen.colour();
@@ -289,6 +290,7 @@ impl Editor {
             // One that has come is heard before the first question.
             waiting::heard().map_err(unreadable)?;
             self.paints.forget();
+            self.external.line_mode();
             let signal = self
                 .line
                 .read_line(&self.look.fronted(&label, &self.paints));
@@ -377,8 +379,7 @@ impl Editor {
     /// The text in the user's own editor.
     fn open_editor(&mut self) {
         let text = self.line.current_buffer_contents().to_owned();
-        let mode = look(&self.snapshot).mode;
-        match self.external.edit(&text, mode) {
+        match self.external.edit(&text, self.mode()) {
             Ok(Some(edited)) => self.replace(&edited),
             Ok(None) => {}
             Err(why) => self.background.say(&why),
@@ -446,10 +447,9 @@ impl Editor {
 
     /// Code as it has to begin where a text is a prompt unless it says otherwise.
     fn as_code(&self, code: String, first: bool) -> String {
-        if look(&self.snapshot).mode == Mode::Prompts && first {
-            format!(";{code}")
-        } else {
-            code
+        match first && self.mode() == Mode::Prompts {
+            true => format!(";{code}"),
+            false => code,
         }
     }
 

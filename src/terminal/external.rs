@@ -76,6 +76,13 @@ impl External {
         }
     }
 
+    /// The line editor is about to have the terminal.
+    pub(super) fn line_mode(&self) {
+        if let Some(guard) = &self.guard {
+            guard.line_mode();
+        }
+    }
+
     /// The terminal is as it was before the line editor had it.
     pub(super) fn host_mode(&self) {
         if let Some(guard) = &self.guard {

@@ -25,11 +25,13 @@ use reedline::{
 
 use crate::config::{self, KeyAction, Keymap, Meaning, Shares, Stroke};
 use crate::input::{Completeness, Mode};
+use crate::screen::guard::TerminalGuard;
 use crate::terminal::action::Action;
 use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::spoken::Spoken;
 use crate::text::escape::editable;
+use crate::text::keys::by_habit;
 use edits::Change;
 use gate::{SharedGate, pass};
 use machine::Machine;
@@ -72,6 +74,7 @@ pub(super) struct Setup {
     pub(super) snapshot: Shared,
     pub(super) gate: SharedGate,
     pub(super) ring: SharedRing,
+    pub(super) guard: Option<Arc<TerminalGuard>>,
 }
 
 /// The keys of an editor.
@@ -381,7 +384,12 @@ impl Keys {
 
 impl EditMode for Keys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
-        let event: Event = raw.into();
+        let event = by_habit(raw.into());
+        if let Some(guard) = &self.setup.guard
+            && is_unknown_control(&event)
+        {
+            guard.may_tell_apart(false);
+        }
         let mut gate = pass(&self.setup.gate);
         let fresh = {
             let mut snapshot = look(&self.setup.snapshot);
@@ -417,6 +425,13 @@ impl EditMode for Keys {
     fn edit_mode(&self) -> PromptEditMode {
         self.machine.edit_mode()
     }
+}
+
+/// Ctrl with a letter of another alphabet. The terminal library drops what the terminal tells of the key's place, which
+/// says what it is on a Latin keyboard; one that tells keys apart no more sends that itself.
+fn is_unknown_control(event: &Event) -> bool {
+    matches!(event, Event::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL)
+        && matches!(key.code, KeyCode::Char(c) if !c.is_ascii()))
 }
 
 fn cuts(action: KeyAction) -> bool {

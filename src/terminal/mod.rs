@@ -94,6 +94,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     if let Some(guard) = &guard {
         guard.restore_on_panic();
         guard.host_mode();
+        guard.may_tell_apart(options.environment.tells_keys_apart());
     }
     let attached = Attached::default();
     let (told, gate) = (Told::default(), SharedGate::default());

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -22,6 +22,7 @@ use crate::terminal::ground::Ground;
 use crate::terminal::hands::Hands;
 use crate::terminal::keys::gate::pass;
 use crate::terminal::told::{self, News, Told};
+use crate::text::keys::spelled_by_habit;
 
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
@@ -46,6 +47,9 @@ const BACKGROUND_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
+
+/// Keys that were pressed before the terminal heard that they are no longer the editor's are read within this time.
+const UNDER_WAY: Duration = Duration::from_secs(1);
 
 /// Where the keys go.
 pub(super) enum KeyTarget {
@@ -112,6 +116,7 @@ impl Typing {
                 }
             }
         }
+        let began = Instant::now();
         let read = move || {
             let may_read = || guard.as_ref().is_none_or(|guard| guard.in_foreground());
             let mut keys = Keys {
@@ -174,7 +179,13 @@ impl Typing {
                         let lent = guard.as_ref().is_some_and(|guard| guard.is_lent());
                         let typed = match lent {
                             true => Cow::Borrowed(&chunk[..count]),
-                            false => ground.typed(focus.typed(&chunk[..count])),
+                            false => {
+                                let typed = ground.typed(focus.typed(&chunk[..count]));
+                                match began.elapsed() < UNDER_WAY {
+                                    true => spelled_by_habit(&typed).into_owned().into(),
+                                    false => typed,
+                                }
+                            }
                         };
                         keys.take(&typed);
                     }

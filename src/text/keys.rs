@@ -6,13 +6,19 @@
 //! complete only when nothing follows it: whoever knows the time says so ([`Decoder::escape`]). Absent on purpose: what
 //! keys mean.
 
+use std::borrow::Cow;
+
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use memchr::memmem;
 
 /// A sequence longer than this is none.
 const LONGEST: usize = 64;
 
 /// Bytes of one paste that are kept.
 const PASTE: usize = 1 << 20;
+
+/// What keys with a name begin with.
+const CSI: &[u8] = b"\x1b[";
 
 /// Stands before a paste.
 pub const PASTE_BEGINS: &[u8] = b"\x1b[200~";
@@ -83,6 +89,61 @@ impl Decoder {
     }
 }
 
+/// The event with a key as terminals spell it by habit, where one tells apart what others do not: Ctrl-I is Tab, Ctrl-M
+/// Enter, Ctrl-[ Esc. Locks and the keypad make no difference.
+pub fn by_habit(event: Event) -> Event {
+    let Event::Key(key) = event else { return event };
+    let alone = key.modifiers - KeyModifiers::ALT == KeyModifiers::CONTROL;
+    let code = match key.code {
+        KeyCode::Char('i') if alone => KeyCode::Tab,
+        KeyCode::Char('m') if alone => KeyCode::Enter,
+        KeyCode::Char('[') if alone => KeyCode::Esc,
+        code => return Event::Key(KeyEvent::new(code, key.modifiers)),
+    };
+    Event::Key(KeyEvent::new(code, key.modifiers - KeyModifiers::CONTROL))
+}
+
+/// The bytes with each `CSI … u` of kitty's keyboard protocol as terminals spell that key by habit.
+pub fn spelled_by_habit(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let mut out = Cow::Borrowed(bytes);
+    let mut from = 0;
+    while let Some(at) = memmem::find(&out[from..], CSI).map(|at| from + at) {
+        from = at + CSI.len();
+        let is_parameter = |byte: &&u8| matches!(**byte, b'0'..=b';');
+        let end = from + out[from..].iter().take_while(is_parameter).count();
+        if out.get(end) == Some(&b'u')
+            && let Read::Key(key) = sequence(&out[from..end], b'u')
+            && let Some(key) = habitual(key)
+        {
+            from = at + key.len();
+            out.to_mut().splice(at..=end, key);
+        }
+    }
+    out
+}
+
+fn habitual(key: KeyEvent) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if key.modifiers.contains(KeyModifiers::ALT) {
+        bytes.push(0x1b);
+    }
+    match key.code {
+        KeyCode::Enter => bytes.push(b'\r'),
+        KeyCode::Esc => bytes.push(0x1b),
+        KeyCode::Tab => bytes.push(b'\t'),
+        KeyCode::BackTab => bytes.extend(b"\x1b[Z"),
+        KeyCode::Backspace => bytes.push(0x7f),
+        KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => match c {
+            ' ' | '@'..='~' => bytes.push(c as u8 & 0x1f),
+            '/' => bytes.push(0x1f),
+            _ => return None,
+        },
+        KeyCode::Char(c) => bytes.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+        _ => return None,
+    }
+    Some(bytes)
+}
+
 /// The key that was pressed without Ctrl and Alt; `Null` for any other event.
 pub fn plain(event: &Event) -> KeyCode {
     match event {
@@ -147,12 +208,14 @@ fn character(c: char) -> Read {
 
 fn sequence(parameters: &[u8], last: u8) -> Read {
     let text = std::str::from_utf8(parameters).unwrap_or_default();
-    // Kitty puts alternatives behind colons.
-    let mut numbers = text
-        .split(';')
-        .map(|part| part.split(':').next().and_then(|n| n.parse::<u32>().ok()));
-    let first = numbers.next().flatten();
-    let pressed = numbers.next().flatten().unwrap_or(1).saturating_sub(1);
+    // Kitty puts alternatives behind colons: of a key what it is with Shift, and on a Latin keyboard.
+    let mut numbers = text.split(';').map(|part| {
+        let mut numbers = part.split(':').map(|number| number.parse::<u32>().ok());
+        [(); 3].map(|()| numbers.next().flatten())
+    });
+    let [first, shifted, latin] = numbers.next().unwrap_or_default();
+    let [pressed, ..] = numbers.next().unwrap_or_default();
+    let pressed = pressed.unwrap_or(1).saturating_sub(1);
     let held = [
         (1, KeyModifiers::SHIFT),
         (2, KeyModifiers::ALT),
@@ -167,7 +230,11 @@ fn sequence(parameters: &[u8], last: u8) -> Read {
         return Read::Nothing;
     }
     let read = match (last, first) {
-        (b'u', Some(code)) => kitty(code, modifiers),
+        (b'u', Some(code)) => {
+            let with_shift = shifted.filter(|_| modifiers.contains(KeyModifiers::SHIFT));
+            let in_latin = latin.filter(|_| modifiers.contains(KeyModifiers::CONTROL));
+            kitty(in_latin.or(with_shift).unwrap_or(code), modifiers)
+        }
         (b'~', Some(number)) => numbered(number),
         (last, _) => named(last),
     };
@@ -277,13 +344,39 @@ mod tests {
         one("\x1b[99;5u", Char('c'), CONTROL);
         one("\x1b[121;3u", Char('y'), ALT);
         one("\x1b[121;2u", Char('Y'), SHIFT);
+        one("\x1b[49:33;4u", Char('!'), ALT | SHIFT);
+        one("\x1b[1089::99;5u", Char('c'), CONTROL);
         check("\x1b[121;9u", &[]);
         let pasted = Event::Paste("y\r".into());
         assert_eq!(Decoder::all(b"\x1b[200~y\r\x1b[201~"), [pasted]);
         assert_eq!(Decoder::all(b"\xff\xc3y"), []);
     }
 
+    #[test]
+    fn keys_told_apart_are_spelled_by_habit() {
+        let check = |bytes: &str, expected: &str| {
+            let spelled = spelled_by_habit(bytes.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&spelled), expected, "{bytes:?}");
+        };
+        check("a\x1b[99;5ub\x1b[27u", "a\x03b\x1b");
+        check("\x1b[1089::99;5u", "\x03");
+        check("\x1b[46;3u\x1b[49:33;4u", "\x1b.\x1b!");
+        check("\x1b[13;2u\x1b[9;2u\x1b[127;5u", "\r\x1b[Z\x7f");
+        check("\x1b[45:95;6u\x1b[32;5u", "\x1f\0");
+        check("\x1b[105;5u", "\t");
+        check(
+            "\x1b[A\x1b[?1u\x1b[1;5C\x1b[99;5",
+            "\x1b[A\x1b[?1u\x1b[1;5C\x1b[99;5",
+        );
+    }
+
     proptest! {
+        #[test]
+        fn any_bytes_can_be_spelled_by_habit(bytes in proptest::collection::vec(
+            prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b';'), Just(b'u'), b'0'..=b'9'], 0..200)) {
+            spelled_by_habit(&bytes);
+        }
+
         #[test]
         fn any_bytes_give_no_control_character(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             for event in Decoder::all(&bytes) {

@@ -1,0 +1,101 @@
+//! A terminal that speaks kitty's keyboard protocol: keys told apart while a line is edited, and only then.
+
+use super::shell::{CTRL_C, Shell};
+use crate::support::home::Home;
+use crate::support::pty::SIZE;
+
+const PUSH: &[u8] = b"\x1b[>5u";
+const POP: &[u8] = b"\x1b[<u";
+
+fn shell() -> Shell {
+    let mut home = Home::new();
+    home.set("TERM", "xterm-kitty");
+    Shell::of(home)
+}
+
+/// How often it is in there.
+fn count(raw: &[u8], sequence: &[u8]) -> usize {
+    memchr::memmem::find_iter(raw, sequence).count()
+}
+
+#[test]
+fn keys_that_others_spell_alike_are_told_apart() {
+    let shell = shell();
+    let pty = &shell.pty;
+    // Shift-Enter begins a line, in a complete cell too; Ctrl-Enter runs it with the cursor anywhere.
+    pty.send("x = 6\x1b[13;2uy = 7\x1b[13;2ux * y\x1b[A");
+    pty.wait_for("...: x * y");
+    pty.send("\x1b[13;5u");
+    pty.wait_for("Out[1]: 42");
+    shell.at(2);
+    for (keys, line) in [
+        // Ctrl-C; Ctrl-W; Ctrl-_ as a US keyboard has it; Alt-b; with a lock on; Enter of the keypad.
+        ("foo\x1b[99;5uab", "ab"),
+        ("foo bar\x1b[119;5u", "foo "),
+        ("foo\x1b[117;5u\x1b[45:95;6u", "foo"),
+        ("foo bar\x1b[98;3u\x1b[107;69u", "foo "),
+        ("def f():\x1b[57414uab\x1b[99;133ucd", "cd"),
+        // Ctrl-I completes, Ctrl-[ and then a letter is that letter with Alt, Super is nobody's.
+        ("ma\x1b[105;5up\x1b[105;5u", "map"),
+        ("foo bar\x1b[91;5ub\x1b[107;5u", "foo "),
+        ("a\x1b[97;9ub", "ab"),
+    ] {
+        pty.send(keys);
+        shell.at_with(2, line);
+        pty.send("\x1b[99;5u");
+        shell.at(2);
+    }
+    pty.send("1\x1b[109;5u");
+    pty.wait_for("Out[2]: 1");
+}
+
+#[test]
+fn what_runs_gets_the_keys_it_always_got() {
+    let shell = shell();
+    let pty = &shell.pty;
+    assert_eq!(count(&pty.raw(), PUSH), 1);
+    pty.send("input('na' + 'me: ')\r");
+    pty.wait_for("name: ");
+    let raw = pty.raw();
+    assert_eq!((count(&raw, PUSH), count(&raw, POP)), (1, 1));
+    // Pressed before the terminal heard of it.
+    pty.send("ab\x1b[117;5uc\x1b[127;1ud\r");
+    pty.wait_for("Out[1]: 'd'");
+    shell.at(2);
+    let read = pty.raw().len();
+    pty.send("import time; time.sleep(100)\r");
+    pty.wait_raw(POP, read);
+    pty.send("\x1b[99;5u");
+    pty.wait_for("KeyboardInterrupt");
+    shell.at(3);
+    shell.leave();
+    let raw = shell.pty.raw();
+    assert_eq!(count(&raw, PUSH), count(&raw, POP));
+}
+
+#[test]
+fn letters_of_another_alphabet_with_ctrl_end_it() {
+    let shell = shell();
+    shell.pty.send("abc\x1b[1089::99;5u");
+    shell.pty.wait_raw(POP, 0);
+    shell.at_with(1, "abc");
+    shell.pty.send(CTRL_C);
+    shell.at(1);
+    shell.cell(1, "1");
+    shell.at(2);
+    assert_eq!(count(&shell.pty.raw(), PUSH), 1);
+}
+
+#[test]
+fn a_signal_gives_the_keyboard_back_and_others_are_left_alone() {
+    let shell = shell();
+    shell.pty.signal(rustix::process::Signal::TERM);
+    shell.pty.exit_status();
+    let raw = shell.pty.raw();
+    assert_eq!((count(&raw, PUSH), count(&raw, POP)), (1, 1));
+    let plain = Shell::start(Home::new(), &["--agent", "demo"], SIZE);
+    plain.at(1);
+    plain.leave();
+    let raw = plain.pty.raw();
+    assert_eq!((count(&raw, PUSH), count(&raw, POP)), (0, 0));
+}
