@@ -1,6 +1,8 @@
 //! IPython 8 and 9 with a profile such as people have: what it does at the prompt, and what the model then sees of the
 //! cells, at the endpoint of the real Codex.
 
+use std::path::Path;
+
 use super::shell::Shell;
 use crate::support::home::Home;
 use crate::support::peers;
@@ -47,7 +49,7 @@ const CELLS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-fn check(version: &str, python: &std::path::Path) {
+fn check(version: &str, python: &Path) {
     let Some(codex) = peers::codex() else {
         return;
     };
@@ -116,5 +118,37 @@ fn ipython_8_with_a_profile_is_what_the_model_sees() {
 fn ipython_9_with_a_profile_is_what_the_model_sees() {
     if let Some(python) = peers::python() {
         check("9", &python);
+    }
+}
+
+/// The code in the traceback of a cell, with its colours.
+fn coloured(python: &Path, background: &str, profile: &str) -> String {
+    let home = Home::new();
+    home.install("python3", python);
+    let folder = home.path().join("ipython/profile_default");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("ipython_config.py"), profile).unwrap();
+    let shell = Shell::start_on(home, &["--agent", "demo"], background);
+    shell.at(1);
+    shell.cell(1, "import missing_one");
+    shell.shows("No module named 'missing_one'");
+    let raw = String::from_utf8_lossy(&shell.pty.raw()).into_owned();
+    let from = raw.find("---> ").expect("the line is marked");
+    raw[from..].lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn errors_suit_the_ground_unless_colours_were_chosen() {
+    // Keywords of a theme for dark terminals.
+    const LIGHT_RED: &str = "38;5;204mimport";
+    for python in [peers::ipython_8(), peers::python()].into_iter().flatten() {
+        let dark = coloured(&python, "rgb:0000/0000/0000", "");
+        assert!(dark.contains(LIGHT_RED), "{dark:?}");
+        let light = coloured(&python, "rgb:ffff/ffff/ffff", "");
+        assert!(light.contains("mimport"), "{light:?}");
+        assert!(!light.contains(LIGHT_RED), "{light:?}");
+        let chosen = "c.InteractiveShell.colors = 'Neutral'";
+        let kept = coloured(&python, "rgb:0000/0000/0000", chosen);
+        assert_eq!(kept, light);
     }
 }

@@ -307,6 +307,12 @@ class FrameExit:
         host().send({"type": "exit_requested", "code": code})
 
 
+def colours(theme):
+    """The name IPython has for it."""
+    former = {"neutral": "Neutral", "linux": "Linux", "nocolor": "NoColor"}
+    return theme if IPython.version_info[0] >= 9 else former[theme]
+
+
 class Engine:
     """The same interface as `cells.Engine`."""
 
@@ -318,11 +324,7 @@ class Engine:
         config = Config()
         config.HistoryManager.enabled = True  # what there is of it; left open, `sqlite3` would be imported to find out
         config.HistoryManager.hist_file = ":memory:"
-        config.InteractiveShell.colors = (
-            "linux"
-            if here.pty and IPython.version_info[0] >= 9
-            else "Linux" if here.pty else "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
-        )
+        self.colours = config.InteractiveShell.colors = colours("neutral" if here.pty else "nocolor")
         config.InteractiveShell.autoindent = False
         config.Completer.use_jedi = False
         config.InteractiveShellApp = Config()
@@ -371,7 +373,8 @@ class Engine:
         return self.shell
 
     def idle(self):
-        """Renders one exception while nobody waits: the first one costs up to half a second of imports."""
+        """Renders one exception while nobody waits: the first one costs up to half a second of imports. The magic that
+        the colours of a dark terminal need is one of those that IPython loads late."""
         from select import select
 
         if self.warmed:
@@ -385,12 +388,25 @@ class Engine:
             shell = self.shell
             try:
                 shell.InteractiveTB.structured_traceback(*sys.exc_info(), tb_offset=0)
+                shell.find_line_magic("colors")
             except Exception:
                 pass
         return True
 
+    def suit_ground(self):
+        """Errors and sources come in colours that can be read on a dark ground where it is one, while nobody has
+        chosen others."""
+        dark, shell = self.host.dark, self.shell
+        wanted = colours("linux" if dark else "neutral")
+        if self.host.pty and wanted != self.colours == shell.colors:
+            self.colours = wanted
+            shell.run_line_magic("colors", wanted)
+            # What IPython 8 has for the code around an error.
+            shell.InteractiveTB.tb_highlight_style = "monokai" if dark else "default"
+
     def execute(self, code, store, silent, number, place):
         shell = self.shell
+        self.suit_ground()
         shell.compile.place = shell.compile.fresh = place
         number = self.count + 1 if number is None else number
         shell.cell_number, shell.storing, shell.silent, shell.source = number, store, silent, code

@@ -134,6 +134,7 @@ class Profile:
             if section not in NOT_OURS:
                 shell.config.merge(Config({section: config[section]}))
         if colors is not None and self.home.host.pty:
+            self.home.engine.colours = None  # chosen
             shell.run_line_magic("colors", str(colors))
         self.put_in_force(config)
         for line in dict.fromkeys(wrong):
