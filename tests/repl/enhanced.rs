@@ -1,6 +1,6 @@
 //! A terminal that speaks kitty's keyboard protocol: keys told apart while a line is edited, and only then.
 
-use super::shell::{CTRL_C, Shell};
+use super::shell::{CTRL_C, Shell, with_settings};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
@@ -39,6 +39,9 @@ fn keys_that_others_spell_alike_are_told_apart() {
         ("ma\x1b[105;5up\x1b[105;5u", "map"),
         ("foo bar\x1b[91;5ub\x1b[107;5u", "foo "),
         ("a\x1b[97;9ub", "ab"),
+        // Shift-Space, Alt-Shift-W of a kitty, digits of the keypad.
+        ("a\x1b[32;2ub\x1b[119:87;4u", "a b"),
+        ("\x1b[57401u\x1b[57413u1", "2+1"),
     ] {
         pty.send(keys);
         shell.at_with(2, line);
@@ -47,6 +50,19 @@ fn keys_that_others_spell_alike_are_told_apart() {
     }
     pty.send("1\x1b[109;5u");
     pty.wait_for("Out[2]: 1");
+}
+
+#[test]
+fn esc_leaves_inserting_in_vi() {
+    let mut home = with_settings(r#"{"edit_mode": "vi"}"#);
+    home.set("TERM", "xterm-kitty");
+    let shell = Shell::start(home, &["--agent", "demo"], SIZE);
+    for escape in ["\x1b[27u", "\x1b[91;5u"] {
+        shell.pty.wait_for("[ins] In [1]:");
+        shell.pty.send(&format!("foo bar{escape}bi+ {escape}0x"));
+        shell.pty.wait_for("[nav] In [1]: oo + bar");
+        shell.pty.send("\x1b[99;5u");
+    }
 }
 
 #[test]
