@@ -66,10 +66,9 @@ fn keys(patient: &Patient<'_>) -> Finding {
             format!("tmux waits {waits} ms behind Esc: Esc and Alt keys come late"),
             "`tmux set -s escape-time 10`, and the same line in ~/.tmux.conf",
         ),
-        None if patient.environment.tells_keys_apart() => Finding::ok(
-            "keys",
-            "told apart where others spell them alike: Shift-Enter",
-        ),
+        None if patient.environment.tells_keys_apart() => {
+            Finding::ok("keys", "Shift-Enter, Ctrl-Enter and others are told apart")
+        }
         None => Finding::ok("keys", "`%ipycodex help keys` lists them"),
     }
 }
