@@ -14,18 +14,27 @@ fn choices() -> Choices {
     }
 }
 
+/// What a line orders.
+fn orders(line: &str) -> Result<Vec<MagicOrder>, String> {
+    orders_with(line, &Keymap::default(), &AgentCapabilities::full("test"))
+}
+
+fn orders_with(
+    line: &str,
+    keys: &Keymap,
+    able: &AgentCapabilities,
+) -> Result<Vec<MagicOrder>, String> {
+    let view = View {
+        choices: &choices(),
+        provenance: &Provenance::default(),
+        keys,
+        able,
+    };
+    run(line, &view)
+}
+
 fn check(line: &str, expected: Result<&str, &str>) {
-    let choices = choices();
-    let got = run(
-        line,
-        &View {
-            choices: &choices,
-            provenance: &Provenance::default(),
-            keys: &Keymap::default(),
-            able: &AgentCapabilities::full("test"),
-        },
-    );
-    let said = got.map(|orders| {
+    let said = orders(line).map(|orders| {
         orders
             .iter()
             .filter_map(|order| match order {
@@ -98,18 +107,6 @@ fn values_of_what_the_agent_may_do() {
         Err("run_cells must be one of ask/auto/off/preview, got 'x'"),
     );
     check("completion_model 'small'", Ok("completion_model is small"));
-}
-
-fn orders(line: &str) -> Result<Vec<MagicOrder>, String> {
-    let choices = choices();
-    let keys = Keymap::default();
-    let view = View {
-        choices: &choices,
-        provenance: &Provenance::default(),
-        keys: &keys,
-        able: &AgentCapabilities::full("test"),
-    };
-    run(line, &view)
 }
 
 #[test]
@@ -190,38 +187,19 @@ fn what_takes_no_arguments_says_so() {
 
 #[test]
 fn setting_orders_the_choice() {
-    let choices = choices();
-    let orders = run(
-        "think x",
-        &View {
-            choices: &choices,
-            provenance: &Provenance::default(),
-            keys: &Keymap::default(),
-            able: &AgentCapabilities::full("test"),
-        },
-    )
-    .unwrap();
+    let orders = orders("think x").unwrap();
     assert!(matches!(&orders[0], MagicOrder::Choose(chosen) if chosen.think == Effort::ExtraHigh));
 }
 
 #[test]
 fn what_is_kept_is_checked_first() {
-    let kept = |line: &str| {
-        let choices = choices();
-        let view = View {
-            choices: &choices,
-            provenance: &Provenance::default(),
-            keys: &Keymap::default(),
-            able: &AgentCapabilities::full("test"),
-        };
-        match run(line, &view).as_deref() {
-            Ok([MagicOrder::Keep { name, value }]) => Ok((
-                *name,
-                value.as_ref().map(ToString::to_string).unwrap_or_default(),
-            )),
-            Ok(orders) => panic!("{line}: {orders:?}"),
-            Err(why) => Err(why.to_owned()),
-        }
+    let kept = |line: &str| match orders(line).as_deref() {
+        Ok([MagicOrder::Keep { name, value }]) => Ok((
+            *name,
+            value.as_ref().map(ToString::to_string).unwrap_or_default(),
+        )),
+        Ok(orders) => panic!("{line}: {orders:?}"),
+        Err(why) => Err(why.to_owned()),
     };
     let is = |line: &str, name: &str, value: &str| {
         assert_eq!(kept(line), Ok((name, value.to_owned())), "{line}");
@@ -258,7 +236,7 @@ fn what_is_kept_is_checked_first() {
 
 #[test]
 fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
-    let (choices, keys) = (choices(), Keymap::default());
+    let keys = Keymap::default();
     for (able, expected) in [
         (AgentCapabilities::full("a"), None),
         (
@@ -266,12 +244,6 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
             Some("has no effect with the agent `a`"),
         ),
     ] {
-        let view = View {
-            choices: &choices,
-            provenance: &Provenance::default(),
-            keys: &keys,
-            able: &able,
-        };
         for line in [
             "think h",
             "set think h",
@@ -282,7 +254,7 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
             "completion_model x",
             "run_cells off",
         ] {
-            let orders = run(line, &view).unwrap();
+            let orders = orders_with(line, &keys, &able).unwrap();
             let said = orders.iter().find_map(|order| match order {
                 MagicOrder::Note(note) => note
                     .split_once("` ")
@@ -291,7 +263,7 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
             });
             assert_eq!(said.map(|(_, rest)| rest), expected, "{line}: {orders:?}");
         }
-        let orders = run("images off", &view).unwrap();
+        let orders = orders_with("images off", &keys, &able).unwrap();
         assert!(!format!("{orders:?}").contains("no effect"));
     }
 }

@@ -3,22 +3,16 @@
 use super::*;
 use crate::text::{Page, columns};
 
+fn page(orders: Result<Vec<MagicOrder>, String>) -> Page {
+    match orders.unwrap().as_slice() {
+        [MagicOrder::Help(page)] => page.clone(),
+        orders => panic!("{orders:?}"),
+    }
+}
+
 #[test]
 fn alone_lists_everything() {
-    let choices = choices();
-    let orders = run(
-        "",
-        &View {
-            choices: &choices,
-            provenance: &Provenance::default(),
-            keys: &Keymap::default(),
-            able: &AgentCapabilities::full("test"),
-        },
-    )
-    .unwrap();
-    let [MagicOrder::Help(page)] = orders.as_slice() else {
-        panic!("{orders:?}")
-    };
+    let page = page(orders(""));
     let text = page.text();
     let rows: Vec<&str> = text.lines().take_while(|row| !row.is_empty()).collect();
     assert!(rows[0].starts_with("setting           value"), "{text}");
@@ -39,21 +33,9 @@ fn alone_lists_everything() {
 
 #[test]
 fn help_has_a_line_for_every_command() {
-    let choices = choices();
-    let keys = Keymap::default();
-    let view = View {
-        choices: &choices,
-        provenance: &Provenance::default(),
-        keys: &keys,
-        able: &AgentCapabilities::full("test"),
-    };
-    let orders = run("help", &view).unwrap();
-    let [MagicOrder::Help(page)] = orders.as_slice() else {
-        panic!("{orders:?}")
-    };
-    let rows =
-        |page: &Page| -> Vec<String> { page.ansi(80, false).lines().map(str::to_owned).collect() };
-    let told = rows(page);
+    let all = page(orders("help"));
+    let told = all.ansi(80, false);
+    let told: Vec<&str> = told.lines().collect();
     for usage in commands() {
         let row = format!("  {} ", usage.name);
         assert!(
@@ -65,7 +47,7 @@ fn help_has_a_line_for_every_command() {
     assert!(told.iter().all(|row| columns(row) <= 80), "{told:#?}");
     assert_eq!(
         told.len(),
-        page.ansi(200, false).lines().count(),
+        all.ansi(200, false).lines().count(),
         "{told:#?}"
     );
     for (name, parts) in [
@@ -99,11 +81,7 @@ fn help_has_a_line_for_every_command() {
             ],
         ),
     ] {
-        let orders = run(&format!("help {name}"), &view).unwrap();
-        let [MagicOrder::Help(page)] = orders.as_slice() else {
-            panic!("{orders:?}")
-        };
-        let text = page.text();
+        let text = page(orders(&format!("help {name}"))).text();
         for part in parts {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -116,17 +94,8 @@ fn the_keys_in_force_are_listed_and_the_users_own_marked() {
     let setting = serde_json::json!({"suggest": "ctrl-space", "recall": ""});
     let (keys, wrong) = Keymap::new(setting.as_object().unwrap());
     assert!(wrong.is_empty());
-    let choices = choices();
-    let view = View {
-        choices: &choices,
-        provenance: &Provenance::default(),
-        keys: &keys,
-        able: &AgentCapabilities::full("test"),
-    };
-    let orders = run("help keys", &view).unwrap();
-    let [MagicOrder::Help(page)] = orders.as_slice() else {
-        panic!("{orders:?}")
-    };
+    let able = AgentCapabilities::full("test");
+    let page = page(orders_with("help keys", &keys, &able));
     let text = page.text();
     for part in ["ctrl-space (yours)  ", "f2 · ctrl-x ctrl-e  ", "none  "] {
         assert!(text.contains(part), "{part} in {text}");
