@@ -425,7 +425,7 @@ pub(crate) fn connect_client(command: AgentCommand) -> (Box<dyn Agent>, AgentEve
 
 fn no_such_agent(name: &str, settings: &Settings) -> Report {
     let known = settings.agents.keys().map(String::as_str);
-    let known: Vec<&str> = ["codex", "demo"].into_iter().chain(known).collect();
+    let known: Vec<&str> = AgentChoice::WORDS.into_iter().chain(known).collect();
     let meant = did_you_mean(name, known.iter().copied());
     Report::usage(format!("there is no agent `{name}`{meant}")).hint(format!(
         "choose one of: {}; `acp:COMMAND ARGUMENTS`; or name one under `agents` in `config.json`",

@@ -225,8 +225,8 @@ impl ChoiceSetting for ColorChoice {
 }
 
 impl AgentChoice {
-    /// The agents there are.
-    pub(super) const WORDS: [&str; 2] = ["codex", "demo"];
+    /// The agents that need no name of the user's.
+    pub const WORDS: [&str; 2] = ["codex", "demo"];
 
     /// An agent can be called this.
     pub(super) fn is_name(text: &str) -> bool {
