@@ -14,7 +14,7 @@ use super::variables::VariablesWish;
 use crate::text::offset::CodePoints;
 
 /// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RequestId(pub u64);
 
 /// What a session asks of a runtime.

@@ -55,6 +55,8 @@ pub(super) struct RuntimeSlot {
     killer: Killer,
     /// The numbered cells its interpreter has run: what goes on of them may show something later.
     ended: HashMap<RequestId, u32>,
+    /// The last code it was given to run.
+    last: RequestId,
     /// What cells find in their environment of the session that runs them.
     session: Variables,
     /// Its interpreter knows that.
@@ -158,6 +160,7 @@ impl RuntimeSlot {
             stdin,
             killer,
             ended: HashMap::new(),
+            last: RequestId::default(),
             session: Variables::new(),
             knows_session: true,
             unstartable: false,
@@ -231,7 +234,13 @@ impl RuntimeSlot {
         if !std::mem::replace(&mut self.knows_session, true) {
             execute.environment.extend(self.session.iter().cloned());
         }
-        self.get().submit(RuntimeRequest::Execute(execute))
+        self.last = self.get().submit(RuntimeRequest::Execute(execute));
+        self.last
+    }
+
+    /// The last code it was given to run.
+    pub(super) fn last(&self) -> RequestId {
+        self.last
     }
 
     /// Asks for `waiter`; where it cannot answer that, what stands for an answer comes back.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::runtime::{CellStep, RequestId};
 use crate::session::Submission;
 use crate::session::question::SteppedCell;
 
@@ -13,6 +14,30 @@ use crate::session::question::SteppedCell;
 pub(super) struct Steps {
     /// In numbers of the agent's cells, and of the prompts they ran for.
     pub(super) ran_for: BTreeMap<u32, u32>,
+    /// Whose cells the interpreter has run.
+    pub(super) sessions: Sessions,
+}
+
+/// The sessions that were left in this interpreter, in turn, each with the last cell that ran in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sessions(Vec<(RequestId, i64)>);
+
+impl Steps {
+    /// Another session goes on; in this one, `last` ran last.
+    pub(super) fn leave(&mut self, session: i64, last: RequestId) {
+        self.ran_for.clear();
+        self.sessions.0.push((last, session));
+    }
+}
+
+impl Sessions {
+    /// In numbers of `session`, which is at hand, and of others: the cells that were stepped over.
+    pub(super) fn parted(&self, over: &[CellStep], session: i64) -> [Vec<u32>; 2] {
+        let left_with = |step: &CellStep| self.0.iter().find(|(last, _)| step.request <= last.0);
+        let is_here = |step: &&CellStep| left_with(step).is_none_or(|(_, left)| *left == session);
+        let (here, elsewhere): (Vec<_>, Vec<_>) = over.iter().partition(is_here);
+        [here, elsewhere].map(|cells| cells.iter().map(|step| step.number).collect())
+    }
 }
 
 /// An exchange that is taken back.
@@ -67,5 +92,26 @@ pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
     match names.as_slice() {
         [first, _, .., last] => format!("{first} to {last}"),
         names => names.join(" and "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_of_the_session_that_it_ran_in() {
+        let mut steps = Steps::default();
+        steps.leave(1, RequestId(4));
+        steps.leave(2, RequestId(6));
+        let step = |request, number| CellStep {
+            number,
+            request,
+            ..CellStep::default()
+        };
+        let over = [step(3, 2), step(4, 3), step(6, 2), step(8, 4)];
+        let parted = |session| steps.sessions.parted(&over, session);
+        assert_eq!(parted(1), [vec![2, 3, 4], vec![2]]);
+        assert_eq!(parted(3), [vec![4], vec![2, 3, 2]]);
     }
 }

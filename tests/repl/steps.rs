@@ -151,6 +151,28 @@ fn what_was_stepped_back_over_is_neither_saved_nor_run_again() {
 }
 
 /// Nothing of this home runs any more.
+#[test]
+fn a_step_back_counts_in_the_session_that_the_cells_ran_in() {
+    let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
+    steps(&shell);
+    shell.pty.send_line("%ipycodex new");
+    cell(&shell, 1, "b = 1");
+    shell.at(2);
+    shell.pty.send_line("%ipycodex resume 1");
+    shell.cell(5, "%ipycodex back 2");
+    shell.shows("stepped over In[1] of another session and In[2] and In[3], which are out");
+    shell.cell(6, "%ipycodex forward");
+    shell.shows("Forward again, after In[1] of another session and In[2] and In[3]");
+    shell.cell(7, "%ipycodex back 2");
+    assert_eq!(shell.leave(), 0);
+    let record = shell.record();
+    let out = "select session, line from ipycodex_entries where hidden <> 0 order by session, line";
+    let mut rows = record.prepare(out).unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let rows: Vec<(u32, u32)> = rows.unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows, [(1, 2), (1, 3)]);
+}
+
 fn gone(place: &std::path::Path) {
     let home: PathBuf = place.to_owned();
     let home = home.as_os_str().as_bytes().to_owned();

@@ -124,7 +124,13 @@ impl Session {
             Reply::Chosen(QuestionChoice::Once) => {
                 let wish = CheckpointWish::Back(taken.first());
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
-                let done = undo::stepped(told, wish, self.history.clone(), taken);
+                let done = undo::stepped(
+                    told,
+                    wish,
+                    self.history.clone(),
+                    self.steps.sessions.clone(),
+                    taken,
+                );
                 self.wait_as(Holder::Command { firm: true }, &out, done);
             }
             Reply::Declined => self.do_all(undo::stays(&taken, &undo::nobody(&taken)), &out),

@@ -223,7 +223,7 @@ impl Session {
             MagicOrder::Step(steps) => {
                 let wish = steps::wish(steps);
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
-                let done = steps::answered(told, wish, history, None);
+                let done = steps::answered(told, wish, history, self.steps.sessions.clone(), None);
                 self.wait_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::Interrupt if self.floor.holder().is_some() => {
@@ -397,6 +397,8 @@ impl Session {
         if allowed.resets_are_asked {
             self.choices.run_cells = RunCells::Ask;
         }
+        let last = self.runtimes.user.last();
+        self.steps.leave(self.numbering.session(), last);
         self.numbering.on_change(start);
         if let Some(earlier) = earlier {
             out.send(ToldEvent::Earlier(Box::new(earlier)));

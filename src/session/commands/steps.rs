@@ -16,7 +16,7 @@ use crate::history::History;
 use crate::magics::Steps;
 use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, Stepped};
 use crate::session::events::{Notice, ToldEvent};
-use crate::session::taken_back::in_words;
+use crate::session::taken_back::{Sessions, in_words};
 use crate::text::{age_in_words, aligned, bytes_in_words};
 
 /// Names that a line holds of what a cell has written.
@@ -36,13 +36,14 @@ pub(super) async fn answered(
     told: oneshot::Receiver<RuntimeAnswer>,
     wish: CheckpointWish,
     history: History,
+    sessions: Sessions,
     leaves: Option<u32>,
 ) -> Vec<Deed> {
     match told.await {
         Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there))),
         Ok(RuntimeAnswer::Stepped(stepped)) => {
             let back = wish != CheckpointWish::Forward;
-            has_stepped(*stepped, back, &history, leaves).await
+            has_stepped(*stepped, back, &history, &sessions, leaves).await
         }
         Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
@@ -54,19 +55,22 @@ async fn has_stepped(
     stepped: Stepped,
     back: bool,
     history: &History,
+    sessions: &Sessions,
     leaves: Option<u32>,
 ) -> Vec<Deed> {
-    let over: Vec<u32> = stepped.over.iter().map(|step| step.number).collect();
+    let session = history.session().await.map_or(0, |start| start.number);
+    let [over, elsewhere] = sessions.parted(&stepped.over, session);
     let telling = match back {
         true => tell_of(&history.dialog().await, &over, leaves),
         false => None,
     };
-    let mut deeds = vec![Deed::Moved(Box::new(Moved {
+    let mut deeds = tell(ToldEvent::Text(said(&stepped, back, &over, &elsewhere)));
+    let moved = Moved {
         cwd: stepped.cwd.clone().map(PathBuf::from),
         over,
         back,
-    }))];
-    deeds.extend(tell(ToldEvent::Text(said(&stepped, back))));
+    };
+    deeds.insert(0, Deed::Moved(Box::new(moved)));
     deeds.extend(
         telling
             .into_iter()
@@ -106,15 +110,27 @@ fn tell_of(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String>
 }
 
 /// Where the interpreter is.
-fn said(stepped: &Stepped, back: bool) -> String {
-    let names = in_words(stepped.over.iter().map(|step| step.number));
+fn said(stepped: &Stepped, back: bool, over: &[u32], elsewhere: &[u32]) -> String {
+    let out = match over.len() {
+        _ if !back => "",
+        1 => ", which is out of the conversation",
+        _ => ", which are out of the conversation",
+    };
+    let names = |lines: &[u32], what: &str| {
+        let named = in_words(lines.iter().copied()) + what;
+        (!lines.is_empty()).then_some(named)
+    };
+    let names = [names(elsewhere, " of another session"), names(over, out)];
+    let names = names
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" and ");
     match (stepped.over.first(), back) {
         (Some(first), true) => format!(
-            "Back before In[{}] {}; stepped over {names}, which {} out of the conversation \
+            "Back before In[{}] {}; stepped over {names} \
              (`%ipycodex forward` returns as long as nothing else has run)",
-            first.number,
-            first.line,
-            if stepped.over.len() == 1 { "is" } else { "are" },
+            first.number, first.line,
         ),
         (None, true) => "Back to the same place".to_owned(),
         (_, false) => format!("Forward again, after {names}"),

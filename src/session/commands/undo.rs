@@ -18,7 +18,7 @@ use crate::runtime::{CheckpointWish, Checkpoints, RuntimeAnswer};
 use crate::session::Submission;
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::question::SteppedCell;
-use crate::session::taken_back::{TakenBack, Then};
+use crate::session::taken_back::{Sessions, TakenBack, Then};
 
 const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
 
@@ -152,10 +152,11 @@ pub(in crate::session) async fn stepped(
     told: oneshot::Receiver<RuntimeAnswer>,
     wish: CheckpointWish,
     history: History,
+    sessions: Sessions,
     taken: TakenBack,
 ) -> Vec<Deed> {
     let leaves = Some(taken.line);
-    let mut all = steps::answered(told, wish, history, leaves).await;
+    let mut all = steps::answered(told, wish, history, sessions, leaves).await;
     let moved = all.iter().any(|deed| matches!(deed, Deed::Moved(_)));
     match taken.then {
         Then::SendAgain if !moved => {
