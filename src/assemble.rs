@@ -10,7 +10,7 @@ mod waiting;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use kernels::gateways;
+pub use kernels::{gateways, is_connection_file};
 pub use waiting::Waiting;
 
 use crate::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience};

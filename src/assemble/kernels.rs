@@ -25,7 +25,7 @@ pub(super) fn jupyter_plan(
     python: Option<&Path>,
 ) -> JupyterPlan {
     let prefix = python.and_then(|program| program.parent()?.parent());
-    let target = if name.contains('/') || name.ends_with(".json") {
+    let target = if is_connection_file(name) {
         let home = environment.home.as_ref();
         let at_home = name.strip_prefix("~/").zip(home);
         let path = at_home.map_or_else(|| cwd.join(name), |(rest, home)| home.join(rest));
@@ -41,6 +41,11 @@ pub(super) fn jupyter_plan(
         patience: STARTS,
         cwd,
     }
+}
+
+/// What is written behind `jupyter:` is a file, not the name of a kernel.
+pub fn is_connection_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".json")
 }
 
 /// Where the gateways that all our processes share have their folders.

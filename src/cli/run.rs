@@ -6,7 +6,7 @@ use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch::{self, Kept, Piped};
 use crate::cli::args::{Arguments, Run};
 use crate::cli::door::door;
-use crate::cli::work::{Keep, Work, work_of};
+use crate::cli::work::{Work, notebook_of, work_of};
 use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
@@ -121,14 +121,15 @@ fn run(
     if let (Some(report), RuntimeChoice::Embedded) = (work.foreign, &settings.choices.runtime) {
         return Err(report);
     }
+    let prompt_mode = settings.choices.prompt_mode;
+    let prompts = prompt_mode || work.cells.iter().any(|cell| cell.text.starts_with('.'));
     let mut kept = match work.keep {
         Some(keep) => {
-            let Keep {
-                document,
-                cells,
-                output,
-            } = keep;
-            Some(Kept::begin(document, cells, output.as_deref())?)
+            let document = match keep.document {
+                Some(document) => document,
+                None => notebook_of(&work.cells, &settings.choices.runtime, prompts)?,
+            };
+            Some(Kept::begin(document, keep.cells, keep.output.as_deref())?)
         }
         None => None,
     };
@@ -152,8 +153,7 @@ fn run(
         timeout: shown.timeout,
     };
     let began = Instant::now();
-    let prompt_mode = settings.choices.prompt_mode;
-    if prompt_mode || work.cells.iter().any(|cell| cell.text.starts_with('.')) {
+    if prompts {
         session.warm_agent();
     }
     let piped = work.piped.iter_mut().flatten().map(|text| Submission {

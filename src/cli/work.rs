@@ -4,13 +4,18 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
+use crate::assemble::is_connection_file;
 use crate::batch::{self, Piped};
 use crate::cli::args::Run;
+use crate::config::RuntimeChoice;
 use crate::files::FoundFile;
 use crate::input::split_piped;
+use crate::kernel::KernelKind;
 use crate::notebook::document::{CellKind, Document, Draft, NewCell, NotebookError, Slot};
 use crate::notebook::{
-    LARGEST, broken_cells, cell_fault, foreign, read_script, saved_prompt, with_parameters,
+    LARGEST, broken_cells, cell_fault, foreign, python, read_script, saved_prompt, with_parameters,
 };
 use crate::report::Report;
 use crate::runtime::Place;
@@ -41,7 +46,8 @@ pub(super) struct Work {
 
 /// The notebook a run is kept in.
 pub(super) struct Keep {
-    pub document: Document,
+    /// `None`: a new one is made of the cells.
+    pub document: Option<Document>,
     /// The cell of it that each of the cells is.
     pub cells: Vec<usize>,
     pub output: Option<PathBuf>,
@@ -67,20 +73,42 @@ impl Work {
         }
     }
 
-    /// The same, kept: its cells are those of a new notebook.
-    fn kept(mut self, output: Option<PathBuf>) -> Result<Self, Report> {
-        let sources = self.cells.iter().map(|cell| cell.text.as_str());
-        let slots = sources.map(|text| Slot::Made(NewCell::of(CellKind::Code, text)));
-        let draft = Draft {
-            cells: slots.collect(),
-        };
+    /// The same, kept in a new notebook.
+    fn kept(mut self, output: Option<PathBuf>) -> Self {
         self.keep = Some(Keep {
-            document: redone(&Document::empty(), &draft, "the notebook")?,
+            document: None,
             cells: (0..self.cells.len()).collect(),
             output,
         });
-        Ok(self)
+        self
     }
+}
+
+/// The new notebook of cells that run so; it names its kernel, lest Jupyter asks for one.
+pub(super) fn notebook_of(
+    cells: &[Submission],
+    runtime: &RuntimeChoice,
+    prompts: bool,
+) -> Result<Document, Report> {
+    let of_python = |name: &str, shown: &str| {
+        let kernel = json!({"display_name": shown, "language": "python", "name": name});
+        json!({"kernelspec": kernel, "language_info": python()})
+    };
+    let ours = KernelKind::Cells;
+    let metadata = match runtime {
+        RuntimeChoice::Embedded if prompts => of_python(ours.name(), ours.shown().0),
+        RuntimeChoice::Embedded => of_python("python3", "Python 3 (ipykernel)"),
+        RuntimeChoice::Jupyter(name) if !is_connection_file(name) => {
+            json!({"kernelspec": {"display_name": name, "name": name}})
+        }
+        RuntimeChoice::Jupyter(_) | RuntimeChoice::Gateway(_) => json!({}),
+    };
+    let sources = cells.iter().map(|cell| cell.text.as_str());
+    let slots = sources.map(|text| Slot::Made(NewCell::of(CellKind::Code, text)));
+    let draft = Draft {
+        cells: slots.collect(),
+    };
+    redone(&Document::saying(&metadata), &draft, "the notebook")
 }
 
 /// The work that `run` is given.
@@ -120,10 +148,10 @@ pub(super) fn work_of(what: &Run) -> Result<Work, Report> {
             ..script(&what.file)?
         }
     };
-    match kept {
+    Ok(match kept {
         true => work.kept(what.output.clone()),
-        false => Ok(work),
-    }
+        false => work,
+    })
 }
 
 fn is_notebook(path: &Path) -> bool {
@@ -222,7 +250,7 @@ fn of_notebook(text: String, name: &str, what: &Run) -> Result<(Work, bool), Rep
         cells.push(number);
     }
     let keep = (what.output.is_some() || what.json).then(|| Keep {
-        document,
+        document: Some(document),
         cells,
         output: what.output.clone(),
     });

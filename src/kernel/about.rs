@@ -13,6 +13,7 @@ use tokio::sync::OnceCell;
 
 use super::front::Introduces;
 use crate::jupyter::PROTOCOL;
+use crate::notebook::python;
 use crate::process::short_answer;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest, Variable};
 use crate::session::SessionHandle;
@@ -62,7 +63,11 @@ impl Introduces for About {
         let language = self.session.language();
         let own = env!("CARGO_PKG_VERSION");
         let info = match language.as_str() {
-            "Python" => python(&version),
+            "Python" => {
+                let mut info = python();
+                info["version"] = version.as_str().into();
+                info
+            }
             other => json!({
                 "name": other.to_lowercase(),
                 "version": version,
@@ -86,18 +91,6 @@ impl Introduces for About {
             "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
         })
     }
-}
-
-fn python(version: &str) -> Value {
-    json!({
-        "name": "python",
-        "version": version,
-        "mimetype": "text/x-python",
-        "file_extension": ".py",
-        "pygments_lexer": "ipython3",
-        "codemirror_mode": {"name": "ipython", "version": 3},
-        "nbconvert_exporter": "python",
-    })
 }
 
 /// The version of a Python that cells can run in: of an older one, or of none, another takes the place.

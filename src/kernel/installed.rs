@@ -29,7 +29,7 @@ impl KernelKind {
     }
 
     /// What it is called in lists, and its language.
-    fn shown(self) -> (&'static str, &'static str) {
+    pub fn shown(self) -> (&'static str, &'static str) {
         match self {
             KernelKind::Cells => ("ipycodex (Python + AI)", "python"),
             KernelKind::AgentClient => ("Agent Client Protocol", "agent"),

@@ -1,7 +1,21 @@
-//! Whether a notebook's code is for the runtime at hand.
+//! The language of a notebook's code: what says that it is Python, and whether it is for the runtime at hand.
+
+use serde_json::{Value, json};
 
 use super::Document;
 use crate::report::Report;
+
+/// What is said of Python under `language_info`, by notebooks and kernels; a kernel adds the version.
+pub fn python() -> Value {
+    json!({
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+    })
+}
 
 /// What is wrong with a notebook, called `shown`, for a runtime of `language`: nothing when it is of the same one or
 /// does not say.

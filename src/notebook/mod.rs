@@ -32,7 +32,7 @@ pub use document::{Document, NotebookError};
 pub use events::read_events;
 pub use faults::{broken_cells, fault as cell_fault};
 pub use html::to_html;
-pub use language::foreign;
+pub use language::{foreign, python};
 pub use markdown::to_markdown;
 pub use metadata::{TIMES, is_ours, times};
 pub use outputs::{CellPicture, outputs_text, pictures_of, read_outputs};

@@ -82,10 +82,6 @@ fn a_notebook_is_worked_on_in_both() {
     };
     home.write("a.py", "x = 1\n");
     assert_eq!(home.run(&["run", "a.py", "-o", "a.ipynb"], "").code(), 0);
-    // A notebook that names no kernel is asked for one, at a moment that nobody knows.
-    let mut book = notebook(&home.work().join("a.ipynb"));
-    book["metadata"]["kernelspec"] = json!({"name": "python3", "display_name": "Python 3"});
-    home.write("a.ipynb", book.to_string());
     // While the first cell runs, somebody types into the notebook in the browser, and saves.
     let browser = browser(&lab, &home, "a.ipynb", "theirs = 2; ");
     let words = std::iter::once(browser.get_program()).chain(browser.get_args());

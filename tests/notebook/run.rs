@@ -297,6 +297,12 @@ fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
     let book = valid(&home, "out.ipynb");
     runs(&home, &home.work().join("out.ipynb"));
     assert_eq!(book["cells"][1]["outputs"][0]["text"], json!(["1\n"]));
+    // Jupyter starts what the notebook names, and asks where it names nothing.
+    let kernel = |book: &Value| book["metadata"]["kernelspec"]["name"].clone();
+    assert_eq!(kernel(&book), json!("python3"));
+    assert_eq!(book["metadata"]["language_info"]["name"], json!("python"));
+    piped(&home, &["run", "-", "-o", "p.ipynb"], ".hello\n");
+    assert_eq!(kernel(&valid(&home, "p.ipynb")), json!("ipycodex"));
     let check = |arguments: &[&str], said: &str| {
         let ran = piped(&home, arguments, "");
         assert!(ran.code() == 2 && ran.stderr.contains(said), "{ran:?}");

@@ -4,7 +4,7 @@
 //! Nothing is copied, so a file of any size costs its size. Where a key stands twice, the last one counts. Document:
 //! nbformat 4.5; cells of format 3 and before, which lie in worksheets, are read too.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fault::NotebookError;
 use super::layout::Layout;
@@ -96,8 +96,16 @@ impl Document {
 
     /// A notebook of format 4.5 without cells.
     pub fn empty() -> Self {
-        let text = "{\n \"cells\": [],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n";
-        Document::parse(text.to_owned()).expect("it is a notebook")
+        Document::saying(&json!({}))
+    }
+
+    /// The same, which says this of itself, an object.
+    pub fn saying(metadata: &Value) -> Self {
+        let notebook =
+            json!({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5});
+        let layout = Layout::of("", Span::new(0, 0), &[]);
+        let text = layout.value(&notebook, 1) + "\n";
+        Document::parse(text).expect("it is a notebook")
     }
 
     /// The file's text.
