@@ -108,7 +108,7 @@ fn a_session_is_recorded_and_resumed() {
         id: "t".into(),
         digest: "d".into(),
     };
-    history.thread(Some(thread.clone()));
+    history.thread("codex", Some(thread.clone()));
     let dialog = wait(history.dialog());
     assert_eq!(end(history, reports), [] as [&str; 0]);
     assert_eq!(dialog.prompts.len(), 1);

@@ -245,6 +245,7 @@ mod tests {
             name: Some("demo".into()),
             start: "2026-07-01 10:22:33.000004".into(),
             cwd: "/".into(),
+            provider: "demo".into(),
             cells: u32::try_from(entries.len()).unwrap(),
             prompts: 0,
             entries,

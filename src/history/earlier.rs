@@ -114,7 +114,8 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
                 ELSE (SELECT count(*) FROM history h WHERE h.session = s.session AND h.line > 0
                      AND substr(ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32)), 1, 1) <> '.'
                      AND ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32, 37)) NOT LIKE 'ipycodex%') END,
-                (SELECT count(*) FROM ai_prompts p WHERE p.session = s.session)
+                (SELECT count(*) FROM ai_prompts p WHERE p.session = s.session),
+                CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.provider') END
          FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session WHERE s.session = ?1",
         params![session, COUNTED],
         |row| {
@@ -125,6 +126,7 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
                 cwd: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
                 cells: row.get(3)?,
                 prompts: row.get(4)?,
+                provider: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
                 entries: Vec::new(),
             })
         },

@@ -138,7 +138,7 @@ fn apply(
                 turns::publish(change, turn, response, state)?;
             }
         }
-        Write::Thread(thread) => {
+        Write::Thread { thread, provider } => {
             let (id, digest) = match thread {
                 Some(RecordedThread { id, digest }) => (Some(id), Some(digest)),
                 None => (None, None),
@@ -147,14 +147,7 @@ fn apply(
                 "UPDATE ipycodex_sessions SET thread = ?2, digest = ?3 WHERE session = ?1",
                 params![session, id, digest],
             )?;
-            super::sessions::set_remark_thread(change, session, id.map(String::as_str), None)?;
-        }
-        Write::Provider(name) => {
-            change.execute(
-                "UPDATE ipycodex_sessions SET thread = NULL, digest = NULL WHERE session = ?1",
-                params![session],
-            )?;
-            super::sessions::set_remark_thread(change, session, None, Some(name))?;
+            super::sessions::set_agent(change, session, provider, id.map(String::as_str))?;
         }
         Write::Hide { lines, hidden } => {
             let (from, to) = (

@@ -263,14 +263,10 @@ impl History {
         self.write(Write::Rename(name.to_owned()));
     }
 
-    /// Records the agent's thread, or that there is none.
-    pub fn thread(&self, thread: Option<RecordedThread>) {
-        self.write(Write::Thread(thread));
-    }
-
-    /// Another agent answers from now on; the thread of the one before is forgotten.
-    pub fn provider(&self, name: &str) {
-        self.write(Write::Provider(name.to_owned()));
+    /// Records the agent that answers, and its thread, or that there is none.
+    pub fn thread(&self, provider: &str, thread: Option<RecordedThread>) {
+        let provider = provider.to_owned();
+        self.write(Write::Thread { thread, provider });
     }
 
     async fn ask<T: Default>(

@@ -60,8 +60,11 @@ pub(super) enum Write {
         response: String,
         usage: Option<Usage>,
     },
-    Thread(Option<RecordedThread>),
-    Provider(String),
+    /// The agent that answers, and its thread.
+    Thread {
+        thread: Option<RecordedThread>,
+        provider: String,
+    },
     /// The answer to the prompt at `prompt` holds what the cell at `line` is and showed.
     Told {
         line: u32,

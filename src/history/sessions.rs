@@ -117,12 +117,12 @@ pub(super) fn holder(db: &Connection, session: i64) -> rusqlite::Result<Option<u
     })
 }
 
-/// Writes the thread's id where others look for it, and the name of another agent.
-pub(super) fn set_remark_thread(
+/// Writes the agent's name and its thread's id where others look for them.
+pub(super) fn set_agent(
     db: &Connection,
     session: i64,
+    provider: &str,
     thread: Option<&str>,
-    other: Option<&str>,
 ) -> rusqlite::Result<()> {
     let old: Option<String> = db.query_row(
         "SELECT remark FROM sessions WHERE session = ?1",
@@ -130,21 +130,17 @@ pub(super) fn set_remark_thread(
         |row| row.get(0),
     )?;
     let old = old.unwrap_or_default();
-    let (cwd, provider) = match serde_json::from_str::<Value>(&old) {
-        Ok(Value::Object(map)) => {
-            let text = |key| {
-                map.get(key)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            (text("cwd"), text("provider"))
-        }
-        _ => (old, String::new()),
+    let cwd = match serde_json::from_str::<Value>(&old) {
+        Ok(Value::Object(map)) => map
+            .get("cwd")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        _ => old,
     };
     db.execute(
         "UPDATE sessions SET remark = ?2 WHERE session = ?1",
-        params![session, remark(&cwd, other.unwrap_or(&provider), thread)],
+        params![session, remark(&cwd, provider, thread)],
     )?;
     Ok(())
 }

@@ -249,6 +249,8 @@ pub struct Earlier {
     pub start: String,
     /// Its working directory.
     pub cwd: String,
+    /// The agent that answered last.
+    pub provider: String,
     /// Cells in all.
     pub cells: u32,
     /// Exchanges in all.

@@ -136,8 +136,7 @@ fn size(write: &Write) -> usize {
         Write::Rename(name) => name.len(),
         Write::Decided(decided) => decided.subject.len() + decided.decision.len(),
         Write::StepOver { lines, .. } => lines.len() * 4,
-        Write::Thread(_)
-        | Write::Provider(_)
+        Write::Thread { .. }
         | Write::Told { .. }
         | Write::Exited { .. }
         | Write::Hide { .. }

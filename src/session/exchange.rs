@@ -346,7 +346,8 @@ impl Session {
         // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
         self.exchanges.thread = exchange.thread;
         self.exchanges.earlier = false;
-        self.history.thread(self.exchanges.thread.clone());
+        let agent = self.choices.agent.to_string();
+        self.history.thread(&agent, self.exchanges.thread.clone());
         if recorded == RecordedOutcome::Failed {
             return;
         }

@@ -79,6 +79,7 @@ pub use outside::{Caller, Calling, Toolset, Visit, Visits};
 pub use question::{About, ProposedCell, Question, QuestionChoice, Reply, SteppedCell};
 pub use replay::{Replay, ReplayStep};
 pub use replayed::{ReplayStop, Replayed};
+pub use resume::other_agent;
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlanKernel, PlannedRuntime};

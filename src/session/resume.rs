@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
 
+use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::history::{Earlier, History, RecordedCell, RecordedThread, SessionStart};
 use crate::magics::Again;
@@ -60,6 +61,17 @@ pub(super) async fn began(
 /// The end of the session as it was before this process.
 pub(super) async fn earlier(history: History) -> Option<Earlier> {
     history.earlier(EARLIER).await
+}
+
+/// What is said when another agent than its own answers in it from now on.
+pub fn other_agent(earlier: &Earlier, choices: &Choices) -> Option<Notice> {
+    let (own, now) = (visible(&earlier.provider), choices.agent.to_string());
+    let differs = earlier.prompts > 0 && !own.is_empty() && own != now;
+    differs.then(|| {
+        Notice::note(format!(
+            "the agent of this session was {own}, it is {now} now: `%ipycodex agent {own}` goes on with it"
+        ))
+    })
 }
 
 /// Cells of which the interpreter may lack names, the sources to ask it with, and what is said of those it does.

@@ -16,10 +16,13 @@ fn three() -> (
     cell(&history, 1, "a", "1");
     cell(&history, 2, "b", "2");
     history.rename("mine");
-    history.thread(Some(RecordedThread {
-        id: "t".into(),
-        digest: "d".into(),
-    }));
+    history.thread(
+        "codex",
+        Some(RecordedThread {
+            id: "t".into(),
+            digest: "d".into(),
+        }),
+    );
     end(history, reports);
     let (history, reports) = start(&path, None);
     cell(&history, 1, "c", "3");

@@ -45,6 +45,22 @@ fn an_agent_is_chosen_and_the_one_before_ends() {
     shell.cell(7, ".again");
     shell.shows("1 prompt before");
     assert_eq!(shell.leave(), 0);
+    // Taken up with another agent it is said, in a new shell and in a running one, and with its own nothing is.
+    let other = "the agent of this session was demo, it is codex now";
+    let shell = Shell::start::<&str>(shell.home, &["-r", "1"], SIZE);
+    shell.at(8);
+    shell.shows(other);
+    shell.cell(8, "%ipycodex agent demo");
+    assert_eq!(shell.leave(), 0);
+    let shell = Shell::start(shell.home, &["-r", "1", "--agent", "demo"], SIZE);
+    shell.at(9);
+    shell.lacks(other);
+    shell.pty.send_line("%ipycodex new");
+    shell.cell(1, "%ipycodex agent codex");
+    shell.pty.send_line("%ipycodex resume 1");
+    shell.at(10);
+    shell.shows(other);
+    assert_eq!(shell.leave(), 0);
 }
 
 #[test]

@@ -347,7 +347,7 @@ impl Session {
 
     fn reset_conversation(&mut self, out: &RunSender) {
         self.exchanges.thread_known(None);
-        self.history.thread(None);
+        self.history.thread(&self.choices.agent.to_string(), None);
         self.runtimes.user.set_last_exchange(None);
         let history = self.history.clone();
         self.later(out, async move {
@@ -376,8 +376,9 @@ impl Session {
                 .name("old agent".into())
                 .spawn(move || drop(old));
         }
-        self.history.provider(&choice.to_string());
-        let text = format!("agent is {choice}");
+        let name = choice.to_string();
+        self.history.thread(&name, None);
+        let text = format!("agent is {name}");
         self.choices.agent = choice;
         out.send(ToldEvent::Text(text));
         true
@@ -401,7 +402,9 @@ impl Session {
         self.steps.leave(self.numbering.session(), last);
         self.numbering.on_change(start);
         if let Some(earlier) = earlier {
+            let other = resume::other_agent(&earlier, &self.choices);
             out.send(ToldEvent::Earlier(Box::new(earlier)));
+            other.into_iter().for_each(|notice| out.send(notice));
         }
         self.bring_back(out);
     }

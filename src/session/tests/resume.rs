@@ -42,7 +42,7 @@ pub(super) fn open(
         Begin {
             cwd: "/".into(),
             resume,
-            provider: "scripted".into(),
+            provider: "demo".into(),
             once: false,
         },
     )
