@@ -46,6 +46,7 @@ mod tmux;
 mod together;
 mod undone;
 mod unseen;
+mod variables;
 mod vi;
 mod waiting;
 mod wire;

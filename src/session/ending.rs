@@ -1,27 +1,56 @@
 //! The end of a session: what runs is stopped, what is there is written, both peers are ended.
 //!
-//! Out: [`Closed`]. Invariant: it takes a bounded time, whatever the interpreter does.
+//! In: commands, of which an interruption means that nothing is waited for any longer. Out: [`Closed`]. Invariant: it
+//! takes a bounded time, whatever the interpreter does.
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::runtime::{RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest, VariablesWish};
 use crate::session::Closed;
 use crate::session::commands::Deed;
 use crate::session::events::{CellEvent, Notice};
 use crate::session::floor::FloorEvent;
+use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
 use crate::session::task::Session;
 use crate::session::variables;
 
 /// How long the end of a session waits for an interpreter's at-exit functions.
 const LEAVE: Duration = Duration::from_millis(1500);
-/// How long it waits for the variables to be kept; an interpreter that is busy keeps none.
-const KEEPING: Duration = Duration::from_secs(1);
+/// How long it waits for the variables to be kept; an interpreter that is busy keeps none, and is not waited for again.
+const KEEPING: Duration = Duration::from_secs(2);
+/// How long nothing is said of what is waited for.
+const SOON: Duration = Duration::from_millis(300);
+
+/// Who waits for the end.
+pub(super) struct Leaving {
+    /// They hear at once what is said.
+    tells: bool,
+    inbox: UnboundedReceiver<Command>,
+    /// What else is asked of a session that ends; who waits for an answer waits for the end.
+    held: Vec<Command>,
+}
+
+impl Leaving {
+    pub(super) fn new(tells: bool, inbox: UnboundedReceiver<Command>) -> Self {
+        let held = Vec::new();
+        Leaving { tells, inbox, held }
+    }
+}
+
+/// Why something is waited for no longer.
+enum Left {
+    Late,
+    /// The user does not want to wait.
+    Interrupted,
+}
 
 impl Session {
     /// Stops what runs, writes what is there and ends both peers.
-    pub(super) async fn leave(mut self) -> Closed {
+    pub(super) async fn leave(mut self, who: &mut Leaving) -> Closed {
         self.on_floor(FloorEvent::Interrupted);
         self.floor.clear();
         // A stopped turn waits for its code no longer, and is recorded.
@@ -35,12 +64,12 @@ impl Session {
         self.history.close();
         // What cannot be written now is lost with the memory it is in.
         let _ = self.outputs.write_waiting();
-        self.keep_variables_at_end().await;
-        if let Some(id) = self.runtimes.user.shut_down() {
-            let gone = self.until_answered(id);
-            // An interpreter that does not leave is ended when its handle is dropped.
-            let in_time = tokio::time::timeout(LEAVE, gone).await;
-            if in_time.is_ok() {
+        // An interpreter that does not leave is ended when its handle is dropped.
+        if self.keep_variables_at_end(who).await
+            && let Some(id) = self.runtimes.user.shut_down()
+        {
+            let what = "waiting for functions that run at exit";
+            if self.last_answer(id, LEAVE, what, who).await.is_ok() {
                 // It is reaped while the record is being closed.
                 drop(self.runtimes.user);
             }
@@ -61,24 +90,63 @@ impl Session {
         variables::kept(told, self.numbering.session())
     }
 
-    /// Keeps the variables, as everything ends.
-    pub(super) async fn keep_variables_at_end(&mut self) {
+    /// Keeps the variables, as everything ends; false: the interpreter is waited for no longer.
+    async fn keep_variables_at_end(&mut self, who: &mut Leaving) -> bool {
         let Some(file) = self.file_to_keep_in() else {
-            return;
+            return true;
         };
         let wish = VariablesWish::Keep;
         let request = RuntimeRequest::Variables { wish, file };
         let id = self.runtimes.user.get().submit(request);
-        let answered = tokio::time::timeout(KEEPING, self.until_answered(id)).await;
+        let what = "keeping the variables";
+        let answered = self.last_answer(id, KEEPING, what, who).await;
+        let goes_on = answered.is_ok();
         let said = match answered {
             Ok(Some(answer)) => variables::said_of_end(answer, self.numbering.session()),
             Ok(None) => None,
-            Err(_) => Some(Notice::warning(
+            Err(Left::Late) => Some(Notice::warning(
                 "variables were not kept: the interpreter was busy until the end",
             )),
+            Err(Left::Interrupted) => Some(Notice::warning("variables were not kept")),
         };
         said.into_iter()
             .for_each(|notice| self.background.send(notice));
+        goes_on
+    }
+
+    /// The answer of the user's interpreter as everything ends, unless that takes too long or the user leaves at once;
+    /// `what` is said to be waited for.
+    async fn last_answer(
+        &mut self,
+        wanted: RequestId,
+        most: Duration,
+        what: &str,
+        who: &mut Leaving,
+    ) -> Result<Option<RuntimeAnswer>, Left> {
+        let background = self.background.clone();
+        let tells = async {
+            if who.tells {
+                tokio::time::sleep(SOON).await;
+                let note = format!("{what}; Ctrl-C leaves at once");
+                background.send(Notice::note(note));
+            }
+            std::future::pending().await
+        };
+        let interrupted = async {
+            while let Some(command) = who.inbox.recv().await {
+                if matches!(command, Command::Interrupt) {
+                    return;
+                }
+                who.held.push(command);
+            }
+            std::future::pending().await
+        };
+        let answered = tokio::time::timeout(most, self.until_answered(wanted));
+        tokio::select! {
+            answer = answered => answer.map_err(|_| Left::Late),
+            () = interrupted => Err(Left::Interrupted),
+            () = tells => Err(Left::Late),
+        }
     }
 
     /// The answer of the user's interpreter to this request, while nothing else is listened to; `None`: it died.

@@ -4,8 +4,9 @@
 //! knows how a command is carried out.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
@@ -26,6 +27,9 @@ use crate::history::{Earlier, RecordedThread, SessionRow, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::{CellTerminal, InputReply, RecordPlace, RuntimeAnswer, RuntimeRequest};
+
+/// How often a front-end that waits for the end of its session looks about.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Talks to a session; clones talk to the same one.
 #[derive(Clone)]
@@ -107,7 +111,11 @@ pub(super) enum Command {
     /// What code of the agent asked has been answered.
     Consulted(u64, Consulted),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
-    Close(oneshot::Sender<Closed>),
+    /// `tells`: what takes long is said meanwhile.
+    Close {
+        tells: bool,
+        answer: oneshot::Sender<Closed>,
+    },
 }
 
 impl SessionHandle {
@@ -378,8 +386,23 @@ impl SessionHandle {
 
     /// Ends the session: stops what runs, writes what is there, ends both peers. Waits at most `patience`.
     pub fn close(&self, patience: Duration) -> Closed {
+        self.end(patience, None)
+    }
+
+    /// The same; what takes long is told in the background, `meanwhile` is called now and then, and an interruption
+    /// means that it is waited for no longer.
+    pub fn close_while(&self, patience: Duration, mut meanwhile: impl FnMut()) -> Closed {
+        self.end(patience, Some(&mut meanwhile))
+    }
+
+    fn end(&self, patience: Duration, mut meanwhile: Option<&mut dyn FnMut()>) -> Closed {
         let (answer, answered) = oneshot::channel();
-        if self.commands.send(Command::Close(answer)).is_err() {
+        let tells = meanwhile.is_some();
+        if self
+            .commands
+            .send(Command::Close { tells, answer })
+            .is_err()
+        {
             return Closed::default();
         }
         // A thread only to bound the wait: the receiver itself has no deadline.
@@ -392,6 +415,17 @@ impl SessionHandle {
         {
             return Closed::default();
         }
-        finished.recv_timeout(patience).unwrap_or_default()
+        let begun = Instant::now();
+        loop {
+            let left = patience.saturating_sub(begun.elapsed());
+            match finished.recv_timeout(left.min(LOOK)) {
+                Err(RecvTimeoutError::Timeout) if left > LOOK => {
+                    if let Some(meanwhile) = &mut meanwhile {
+                        meanwhile();
+                    }
+                }
+                closed => return closed.unwrap_or_default(),
+            }
+        }
     }
 }

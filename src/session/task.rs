@@ -17,6 +17,7 @@ use crate::report::Report;
 use crate::runtime::RuntimeRequest;
 use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
+use crate::session::ending::Leaving;
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
@@ -196,8 +197,9 @@ impl Session {
             tokio::select! {
                 biased;
                 command = inbox.recv() => match command {
-                    Some(Command::Close(answer)) => {
-                        let closed = self.leave().await;
+                    Some(Command::Close { tells, answer }) => {
+                        let mut who = Leaving::new(tells, inbox);
+                        let closed = self.leave(&mut who).await;
                         let _ = answer.send(closed);
                         return;
                     }
@@ -333,7 +335,7 @@ impl Session {
                 Some(start) => drop(answer.send(start.clone())),
                 None => self.awaiting_start.push(answer),
             },
-            Command::Close(_) => unreachable!("taken by the loop"),
+            Command::Close { .. } => unreachable!("taken by the loop"),
         }
     }
 
