@@ -50,6 +50,26 @@ fn read(home: &Home) -> String {
 }
 
 #[test]
+fn a_large_notebook_is_shown_like_a_small_one() {
+    let home = home();
+    let small = done(&home, &["show", "a.ipynb"], "");
+    let outputs = done(&home, &["show", "a.ipynb", "--outputs"], "");
+    let large = NOTEBOOK.replace("iVBORw0KGgo=", &"iVBO".repeat(3 << 20));
+    let path = home.work().join("a.ipynb");
+    std::fs::write(&path, &large).unwrap();
+    assert_eq!(done(&home, &["show", "a.ipynb"], ""), small);
+    assert_eq!(done(&home, &["show", "a.ipynb", "--outputs"], ""), outputs);
+    // What is wrong in it is said, with its place, also where nobody wants to see it.
+    std::fs::write(&path, large.replacen("iVBO", "\\VBO", 1)).unwrap();
+    let ran = asked(&home, &["show", "a.ipynb"], "");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("line 10, column 29: a broken escape"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn a_notebook_is_shown_and_written_back() {
     let home = home();
     let text = done(&home, &["show", "a.ipynb"], "");

@@ -1,5 +1,6 @@
 //! `notebook show` and `notebook diff`: text of notebooks on standard output.
 
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -8,12 +9,16 @@ use super::args::{Diff, Show};
 use super::opening::opened;
 use crate::files::{FileMode, FoundFile, write_whole};
 use crate::notebook::document::{
-    Cell, Difference, Document, LineRange, Part, TextError, difference, lines_of, output_mark,
+    Cell, Difference, Document, LineRange, Part, TextError, difference, lines_of, outline,
+    output_mark,
 };
 use crate::notebook::{LARGEST, outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{MissingNotebook, OpenedNotebook, unusable};
+
+/// Smaller files are read whole, in bytes.
+const OUTLINED: u64 = 4 << 20;
 
 /// Prints a notebook.
 pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, Report> {
@@ -33,8 +38,11 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
         put(&text, screen, terminal)?;
         return Ok(0);
     }
-    let opened = opened(&show.file, MissingNotebook::Refused)?;
-    let document = &opened.document;
+    let document = match outlined(show) {
+        Some(document) => document,
+        None => opened(&show.file, MissingNotebook::Refused)?.document,
+    };
+    let (document, name) = (&document, show.file.display().to_string());
     let part = Part {
         cells: show.cells.clone(),
         lines: lines.unwrap_or_default(),
@@ -49,13 +57,25 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
         extract(document, &part, folder, screen)?;
     }
     if show.json {
-        let value = as_json(&opened, &part)?;
+        let value = as_json(document, &name, &part)?;
         screen.trusted(format!("{value}\n").as_bytes())?;
         return Ok(0);
     }
-    let text = text(document, &part, show.outputs, &opened.name)?;
+    let text = text(document, &part, show.outputs, &name)?;
     put(&text, screen, terminal)?;
     Ok(0)
+}
+
+/// A large notebook of which nobody wants to see what the cells showed, without it; `None`: it is read whole.
+fn outlined(show: &Show) -> Option<Document> {
+    let path = &show.file;
+    let size = std::fs::metadata(path)
+        .ok()
+        .filter(Metadata::is_file)?
+        .len();
+    let wanted = show.outputs || show.json || show.images.is_some();
+    let is_large = (OUTLINED..=LARGEST).contains(&size);
+    (is_large && !wanted).then(|| outline(File::open(path).ok()?))?
 }
 
 /// `x.ipynb:raw`: the file meant.
@@ -98,8 +118,7 @@ fn wanted<'a>(document: &'a Document, part: &'a Part) -> impl Iterator<Item = (u
         .filter(move |(number, _)| wanted(number))
 }
 
-fn as_json(opened: &OpenedNotebook, part: &Part) -> Result<Value, Report> {
-    let document = &opened.document;
+fn as_json(document: &Document, name: &str, part: &Part) -> Result<Value, Report> {
     let mut cells = Vec::new();
     for (number, cell) in wanted(document, part) {
         if let Some(fault) = cell.fault() {
@@ -123,7 +142,7 @@ fn as_json(opened: &OpenedNotebook, part: &Part) -> Result<Value, Report> {
     }
     let (major, minor) = document.format();
     Ok(json!({
-        "path": opened.name,
+        "path": name,
         "nbformat": major,
         "nbformat_minor": minor,
         "language": document.language(),

@@ -14,6 +14,7 @@ mod layout;
 mod marked;
 mod model;
 mod object;
+mod outline;
 mod scan;
 mod sequence;
 mod source;
@@ -32,3 +33,4 @@ pub use marked::{
     LineRange, MarkedCell, Part, TextError, lines_of, output_mark, read_marked, show, show_cell,
 };
 pub use model::{Cell, CellKind, Document};
+pub use outline::outline;

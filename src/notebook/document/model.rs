@@ -64,13 +64,13 @@ pub struct Document {
 
 /// Where a cell stands, and its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Parts {
+pub(super) struct Parts {
     whole: Span,
     id: Option<Span>,
     kind: Option<Span>,
     source: Option<Span>,
     metadata: Option<Span>,
-    outputs: Option<Span>,
+    pub(super) outputs: Option<Span>,
 }
 
 /// A cell of a notebook.
@@ -405,34 +405,39 @@ fn worksheet(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> R
 
 fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Result<Span, Fault> {
     scanner.array(|scanner| {
-        let place = scanner.place();
-        let mut parts = Parts {
-            whole: Span::new(place, place),
-            id: None,
-            kind: None,
-            source: None,
-            metadata: None,
-            outputs: None,
-        };
-        parts.whole = if scanner.peek() == Some(b'{') {
-            scanner.object(|scanner, key| {
-                let value = Some(scanner.value()?);
-                match decode(key_text(text, key)).as_ref() {
-                    "id" => parts.id = value,
-                    "cell_type" => parts.kind = value,
-                    "source" => parts.source = value,
-                    // The name of it before format 4.
-                    "input" => parts.source = parts.source.or(value),
-                    "metadata" => parts.metadata = value,
-                    "outputs" => parts.outputs = value,
-                    _ => {}
-                }
-                Ok(())
-            })?
-        } else {
-            scanner.value()?
-        };
-        found.push(parts);
+        found.push(cell(text, scanner)?);
         Ok(())
     })
+}
+
+/// Where the parts stand of the cell that begins here.
+pub(super) fn cell(text: &str, scanner: &mut Scanner<'_>) -> Result<Parts, Fault> {
+    let place = scanner.place();
+    let mut parts = Parts {
+        whole: Span::new(place, place),
+        id: None,
+        kind: None,
+        source: None,
+        metadata: None,
+        outputs: None,
+    };
+    parts.whole = if scanner.peek() == Some(b'{') {
+        scanner.object(|scanner, key| {
+            let value = Some(scanner.value()?);
+            match decode(key_text(text, key)).as_ref() {
+                "id" => parts.id = value,
+                "cell_type" => parts.kind = value,
+                "source" => parts.source = value,
+                // The name of it before format 4.
+                "input" => parts.source = parts.source.or(value),
+                "metadata" => parts.metadata = value,
+                "outputs" => parts.outputs = value,
+                _ => {}
+            }
+            Ok(())
+        })?
+    } else {
+        scanner.value()?
+    };
+    Ok(parts)
 }

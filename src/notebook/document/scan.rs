@@ -163,7 +163,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Behind a value: whether another follows.
-    fn goes_on(&mut self, close: u8, what: &'static str) -> Result<bool, Fault> {
+    pub(super) fn goes_on(&mut self, close: u8, what: &'static str) -> Result<bool, Fault> {
         self.blanks();
         if self.peek() == Some(close) {
             return Ok(false);

@@ -1,0 +1,189 @@
+//! A notebook read from its file in pieces, without what its cells showed: of a large file that is nearly all.
+//!
+//! In: the bytes of a file. Out: the notebook, each list of outputs empty. Invariants: what is left out is checked as
+//! the rest is; no more is held than a piece, a cell, and what is kept. Absent on purpose: what is wrong with a file,
+//! and where; whoever gets nothing reads the whole of it, and is told.
+
+use std::io::Read;
+
+use super::model::{Document, cell};
+use super::object::is_key;
+use super::scan::{Fault, Scanner, Span};
+
+/// What is read at once, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// The notebook without outputs; `None`: it cannot be had so. It is not to be written.
+pub fn outline(from: impl Read) -> Option<Document> {
+    in_pieces(from, PIECE)
+}
+
+fn in_pieces(from: impl Read, piece: usize) -> Option<Document> {
+    let mut window = Window {
+        from,
+        piece,
+        text: String::new(),
+        at: 0,
+        tail: Vec::new(),
+    };
+    let mut kept = String::new();
+    let begins = window.find(list_begins)?;
+    window.keep(begins, &mut kept);
+    while let Some((outputs, end)) = window.find(next_cell)? {
+        if let Some(outputs) = outputs {
+            window.keep(outputs.range().start, &mut kept);
+            kept.push_str("[]");
+            window.at = outputs.range().end;
+        }
+        window.keep(end, &mut kept);
+    }
+    window.keep(window.text.len(), &mut kept);
+    while window.more()? {
+        window.keep(window.text.len(), &mut kept);
+    }
+    Document::parse(kept).ok()
+}
+
+/// The part of a file that is looked at.
+struct Window<R> {
+    from: R,
+    piece: usize,
+    text: String,
+    /// Up to here it has been looked at.
+    at: usize,
+    /// Behind it: the beginning of a character.
+    tail: Vec<u8>,
+}
+
+impl<R: Read> Window<R> {
+    /// What is found from here on, in as much of the file as that takes.
+    fn find<T>(&mut self, look: impl Fn(&str, usize) -> Result<T, Fault>) -> Option<T> {
+        loop {
+            // What is no JSON may only be cut off.
+            match look(&self.text, self.at) {
+                Ok(found) => return Some(found),
+                Err(_) if self.more()? => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    fn keep(&mut self, end: usize, kept: &mut String) {
+        kept.push_str(&self.text[self.at..end]);
+        self.at = end;
+    }
+
+    /// The next piece, at least as large as what is there; false at the end.
+    fn more(&mut self) -> Option<bool> {
+        self.text.drain(..self.at);
+        self.at = 0;
+        let mut bytes = std::mem::take(&mut self.text).into_bytes();
+        let size = self.piece.max(bytes.len());
+        bytes.append(&mut self.tail);
+        let from = &mut self.from;
+        let read = from.take(size as u64).read_to_end(&mut bytes).ok()?;
+        self.text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) if read > 0 && error.utf8_error().error_len().is_none() => {
+                let valid = error.utf8_error().valid_up_to();
+                let mut bytes = error.into_bytes();
+                self.tail = bytes.split_off(valid);
+                String::from_utf8(bytes).ok()?
+            }
+            Err(_) => return None,
+        };
+        Some(read > 0)
+    }
+}
+
+/// Where the list of cells begins, behind its bracket.
+fn list_begins(text: &str, at: usize) -> Result<usize, Fault> {
+    let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut scanner = Scanner::at(text, Span::new(at + mark, text.len()));
+    scanner.blanks();
+    let mut begins = None;
+    let none = Fault {
+        at,
+        what: "has no list of cells",
+    };
+    let read = scanner.object(|scanner, key| {
+        if is_key(text, key, "cells") && scanner.peek() == Some(b'[') {
+            begins = Some(scanner.place() + 1);
+            // Far enough.
+            return Err(none);
+        }
+        scanner.value().map(drop)
+    });
+    begins.ok_or(read.err().unwrap_or(none))
+}
+
+/// The list of outputs of the next cell, and where what comes after the cell begins; `None`: there is no further cell.
+fn next_cell(text: &str, at: usize) -> Result<Option<(Option<Span>, usize)>, Fault> {
+    let mut scanner = Scanner::at(text, Span::new(at, text.len()));
+    scanner.blanks();
+    if scanner.peek() == Some(b']') {
+        return Ok(None);
+    }
+    let outputs = cell(text, &mut scanner)?.outputs;
+    scanner.goes_on(b']', "expected `,` or `]`")?;
+    let outputs = outputs.filter(|span| span.of(text).starts_with('['));
+    Ok(Some((outputs, scanner.place())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notebook::document::{Part, show};
+
+    fn shown(document: &Document) -> Option<String> {
+        let text = show(document, &Part::default(), |_, cell| {
+            format!("{:?} {:?}\n", cell.id(), cell.value("metadata"))
+        });
+        text.ok()?.ok()
+    }
+
+    #[test]
+    fn all_but_the_outputs_is_there_however_the_file_is_cut() {
+        let cells = [
+            r#"{"cell_type": "code", "id": "a", "metadata": {"outputs": [1]}, "outputs": [{"text": ["é]}", "\""]}],
+                "source": ["a = 'é'\n", "\"outputs\": []"]}"#,
+            r#"{"outputs": [], "cell_type": "markdown", "source": "\u00e9", "attachments": {"x": null}}"#,
+            r#"{"cell_type": "code", "source": "x", "outputs": "none", "n": -1.5e3}"#,
+        ]
+        .join(" ,\n ");
+        for (text, outputs) in [
+            (
+                format!(
+                    "{{\"metadata\": {{\"cells\": [7]}}, \"cells\": [ {cells} ], \"nbformat\": 4}}\n"
+                ),
+                0,
+            ),
+            (
+                format!("\u{feff}{{\"cells\":[{cells}],\"nbformat\":4,\"nbformat_minor\":5}}"),
+                0,
+            ),
+            ("{\"cells\": []}".to_owned(), 0),
+            // The last list counts, and is not expected.
+            (format!("{{\"cells\": [{cells}], \"cells\": [{cells}]}}"), 1),
+        ] {
+            let whole = Document::parse(text.clone()).unwrap();
+            for piece in (1..40).chain([text.len(), PIECE]) {
+                let outline = in_pieces(text.as_bytes(), piece).unwrap();
+                assert_eq!(shown(&outline), shown(&whole), "{piece}");
+                assert_eq!(outline.format(), whole.format());
+                let held = outline.cells().map(|cell| cell.outputs().len());
+                assert_eq!(held.sum::<usize>(), outputs);
+            }
+            // Where something is wrong, wherever that is, nothing is had.
+            for at in 0..text.trim_end().len() {
+                assert!(in_pieces(&text.as_bytes()[..at], 7).is_none(), "{at}");
+                let mut broken = text.as_bytes().to_vec();
+                broken[at] = 0xff;
+                assert!(in_pieces(&broken[..], 7).is_none(), "{at}");
+                broken[at] = 1;
+                assert!(in_pieces(&broken[..], 7).is_none(), "{at}");
+            }
+        }
+        assert!(in_pieces(&b"{\"worksheets\": []}"[..], 5).is_none());
+    }
+}
