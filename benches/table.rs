@@ -56,12 +56,15 @@ pub enum Target {
 /// Measures one side once.
 pub type Measure<'a> = &'a mut dyn FnMut() -> Result<f64, String>;
 
-/// Measures all sides in turn (A B C A B C), `runs` times each. A side that fails once is not tried again.
-pub fn in_turn<const N: usize>(runs: usize, mut sides: [Measure<'_>; N]) -> [Figures; N] {
+/// Measures all sides in turn, `runs` times each, there and back (A B C C B A): memory that one has just given back
+/// takes the next one longer to get, and that is not to be the same side each time. A side that fails once is not tried
+/// again.
+pub fn in_turn<const N: usize>(runs: usize, sides: [Measure<'_>; N]) -> [Figures; N] {
     let mut figures: [Figures; N] = std::array::from_fn(|_| Ok(Vec::with_capacity(runs)));
-    for _ in 0..runs {
-        for (known, side) in figures.iter_mut().zip(&mut sides) {
-            take(known, side);
+    for round in 0..runs {
+        for place in 0..N {
+            let side = if round % 2 == 0 { place } else { N - 1 - place };
+            take(&mut figures[side], &mut *sides[side]);
         }
     }
     figures
