@@ -301,7 +301,11 @@ impl Shell {
             let queued = pass(&self.showing.gate).holds();
             let edited = match first.take() {
                 Some(first) => Ok(Edited::Submitted(first, None)),
-                None => self.editor.read(&label, &text, replacing.take()),
+                None => {
+                    // The editor does not write through the screen: what is held there would come below the prompt.
+                    self.screen.flush()?;
+                    self.editor.read(&label, &text, replacing.take())
+                }
             };
             self.background.set_editing(false);
             if !queued {
