@@ -19,6 +19,7 @@ use crate::environment::Environment;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::escape::visible;
+use crate::text::indented;
 use finding::{Finding, Patient, Verdict};
 
 /// Looks; returns the exit code.
@@ -70,16 +71,69 @@ fn as_json(group: &str, finding: &Finding) -> Value {
 }
 
 fn print(finding: &Finding, screen: &Screen) -> Result<(), Report> {
-    let word = format!("{:<8}", finding.verdict.word());
-    let word = match screen.colour() {
-        true => finding.verdict.colour().paint(word).to_string(),
-        false => word,
+    // Into a file a finding is one line.
+    let width = match screen.rich() {
+        true => usize::from(screen.size().columns),
+        false => usize::MAX,
     };
-    screen.trusted(format!("  {word}").as_bytes())?;
-    let message = visible(&finding.message);
-    screen.untrusted(&format!("{:<12} {message}\n", finding.subject))?;
-    if let Some(mend) = &finding.mend {
-        screen.untrusted(&format!("{:23}{}\n", "", visible(mend)))?;
+    let text = told(finding, width);
+    let (word, rest) = text.split_at(VERDICT.min(text.len()));
+    match screen.colour() {
+        true => screen.trusted(finding.verdict.colour().paint(word).to_string().as_bytes())?,
+        false => screen.untrusted(word)?,
     }
-    Ok(())
+    Ok(screen.untrusted(rest)?)
+}
+
+/// Columns of the verdict.
+const VERDICT: usize = 10;
+
+/// What stands before the words of a finding, and before their other rows where the screen is narrower than `WIDE`.
+const MARGIN: usize = 23;
+const NARROW: usize = 4;
+const WIDE: usize = 60;
+
+/// A finding for a screen of so many columns.
+fn told(finding: &Finding, width: usize) -> String {
+    let (verdict, subject) = (finding.verdict.word(), finding.subject);
+    let margin = if width < WIDE { NARROW } else { MARGIN };
+    let message = visible(&finding.message);
+    let mut text = format!("  {verdict:<8}{subject:<12} {message}\n");
+    if let Some(mend) = &finding.mend {
+        text.push_str(&format!("{:margin$}{}\n", "", visible(mend)));
+    }
+    indented(&text, width, margin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_stay_in_their_columns() {
+        let finding = Finding::warning(
+            "clipboard",
+            "one two three four five six seven eight",
+            "work in `the tmux`",
+        );
+        let check = |width, expected: &[&str]| {
+            assert_eq!(told(&finding, width).lines().collect::<Vec<_>>(), expected);
+        };
+        let first = "  warning clipboard    one two three four five six seven eight";
+        let margin = " ".repeat(MARGIN);
+        let (second, mend) = (
+            format!("{margin}eight"),
+            format!("{margin}work in `the tmux`"),
+        );
+        check(usize::MAX, &[first, &mend]);
+        check(60, &[first.trim_end_matches(" eight"), &second, &mend]);
+        check(
+            36,
+            &[
+                "  warning clipboard    one two three",
+                "    four five six seven eight",
+                "    work in `the tmux`",
+            ],
+        );
+    }
 }
