@@ -116,9 +116,6 @@ impl Form {
             };
         };
         let mut back = 0;
-        if !self.typing {
-            self.options(field, &mut rows);
-        }
         let keys = match (self.typing, field.several) {
             (true, _) if field.optional => "Enter takes it, empty skips, Esc declines",
             (true, _) => "Enter takes it, Esc declines",
@@ -132,7 +129,9 @@ impl Form {
             self.hint
         };
         rows.text(0, hint, Style::new().dimmed());
-        if self.typing {
+        if !self.typing {
+            self.options(field, &mut rows);
+        } else {
             let (shown, behind) = self.entry.window(width.saturating_sub(columns("> ")));
             back = behind;
             let runs = [(shown.to_owned(), Style::new())];

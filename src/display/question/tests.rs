@@ -348,3 +348,20 @@ proptest! {
         prop_assert!(!allows, "{answer:?}");
     }
 }
+
+#[test]
+fn the_keys_stand_between_what_is_offered_and_what_is_chosen_from() {
+    let question = form(vec![options("a", false, true)]);
+    let frame = OpenQuestion::new(Question::usual(1, question)).frame(80);
+    let rows: Vec<String> = frame.rows.iter().map(Line::plain).collect();
+    assert_eq!(
+        rows,
+        [
+            "a number or arrows and Enter, Esc declines",
+            "  1. one",
+            "  2. two",
+            "  3. three",
+            "  4. something else…"
+        ]
+    );
+}
