@@ -27,7 +27,7 @@ pub use line::{Line, Span};
 pub use one_line::{first_line, joined_words};
 pub use page::{Page, Section};
 pub use width::{
-    certain_columns, character_columns, clusters, columns, cut, cut_characters, cut_with,
-    expand_tabs, is_plain_ascii, last_word, split_at_columns,
+    certain_columns, character_columns, clusters, columns, cut, cut_characters, cut_front,
+    cut_with, expand_tabs, is_plain_ascii, last_word, split_at_columns,
 };
 pub use wrap::{Break, Room, rows, rows_of_runs, styled_rows};

@@ -77,6 +77,28 @@ pub fn cut_with<'t>(text: &'t str, limit: usize, mark: &str) -> Cow<'t, str> {
     Cow::Owned(format!("{start}{mark}"))
 }
 
+/// The longest end of `text` that fits `limit` columns, behind `…` when something was cut: a path's end tells most.
+pub fn cut_front(text: &str, limit: usize) -> Cow<'_, str> {
+    let mut over = columns(text).saturating_sub(limit);
+    if over == 0 {
+        return Cow::Borrowed(text);
+    }
+    over += 1;
+    let mut end = text;
+    for (cluster, width) in clusters(text) {
+        if over == 0 {
+            break;
+        }
+        over = over.saturating_sub(width);
+        end = &end[cluster.len()..];
+    }
+    Cow::Owned(if limit > 0 {
+        format!("…{end}")
+    } else {
+        String::new()
+    })
+}
+
 /// The first `most` characters of `text`, then `…` when that is not all.
 pub fn cut_characters(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
@@ -158,6 +180,15 @@ mod tests {
         check("漢字漢字", 6, "漢...");
         check("ae\u{301}bcd", 4, "a...");
         check("abc", 2, "..");
+        let check = |text: &str, columns: usize, expected: &str| {
+            assert_eq!(cut_front(text, columns), expected, "{text:?} at {columns}");
+        };
+        check("/a/path", 7, "/a/path");
+        check("/a/path", 5, "…path");
+        check("漢字漢字", 7, "…字漢字");
+        check("漢字漢字", 6, "…漢字");
+        check("abc", 1, "…");
+        check("abc", 0, "");
         check("abc", 0, "");
         assert!(matches!(cut("safe", 4), Cow::Borrowed(_)));
         assert_eq!(cut_with("abc", 2, "…"), "a…");

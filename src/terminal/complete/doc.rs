@@ -23,7 +23,7 @@ use crate::terminal::complete::wait::{Told, briefly};
 use crate::terminal::snapshot::{self, Shared};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
-use crate::text::{Break, expand_tabs, rows};
+use crate::text::{Break, Room, cut, expand_tabs, rows};
 
 /// Rows of the doc shown at first.
 const FIRST: usize = 7;
@@ -52,6 +52,48 @@ struct Shown {
     head: String,
     mark: Option<Range<usize>>,
     lines: Vec<String>,
+}
+
+impl Shown {
+    /// Laid out for so many columns; what goes on from a line stands under it.
+    fn rows(&self, width: usize, colour: bool) -> Vec<String> {
+        let mut shown_rows = Vec::new();
+        let strong = |text: &str| {
+            if colour && !text.is_empty() {
+                Style::new().bold().underline().paint(text).to_string()
+            } else {
+                text.to_owned()
+            }
+        };
+        for piece in rows(&self.head, width, Break::BehindBlanks) {
+            let part = &self.head[piece.clone()];
+            let mark = self.mark.clone().unwrap_or(0..0);
+            let (from, to) = (
+                mark.start.clamp(piece.start, piece.end) - piece.start,
+                mark.end.clamp(piece.start, piece.end) - piece.start,
+            );
+            shown_rows.push(format!(
+                "{}{}{}",
+                &part[..from],
+                strong(&part[from..to]),
+                &part[to..]
+            ));
+        }
+        for line in &self.lines {
+            let lead = line.len() - line.trim_start_matches(' ').len();
+            let lead = if lead * 2 <= width { lead } else { 0 };
+            let room = Room {
+                first: width,
+                rest: width - lead,
+            };
+            let of_line = rows(line, room, Break::BehindBlanks).into_iter();
+            shown_rows.extend(of_line.enumerate().map(|(n, piece)| match n {
+                0 => line[piece].to_owned(),
+                _ => " ".repeat(lead) + &line[piece],
+            }));
+        }
+        shown_rows
+    }
 }
 
 impl MenuBuilder for DocMenu {
@@ -116,39 +158,15 @@ impl DocMenu {
         }
     }
 
+    /// Columns of a row: a blank stands before it, and one behind.
+    fn width(&self) -> usize {
+        self.size.0.saturating_sub(2).max(8)
+    }
+
     /// All rows, laid out.
     fn rows(&self) -> Vec<String> {
-        let Some(shown) = &self.shown else {
-            return Vec::new();
-        };
-        let width = self.size.0.saturating_sub(2).max(8);
-        let mut shown_rows = Vec::new();
-        let strong = |text: &str| {
-            if self.colour && !text.is_empty() {
-                Style::new().bold().underline().paint(text).to_string()
-            } else {
-                text.to_owned()
-            }
-        };
-        for piece in rows(&shown.head, width, Break::BehindBlanks) {
-            let part = &shown.head[piece.clone()];
-            let mark = shown.mark.clone().unwrap_or(0..0);
-            let (from, to) = (
-                mark.start.clamp(piece.start, piece.end) - piece.start,
-                mark.end.clamp(piece.start, piece.end) - piece.start,
-            );
-            shown_rows.push(format!(
-                "{}{}{}",
-                &part[..from],
-                strong(&part[from..to]),
-                &part[to..]
-            ));
-        }
-        for line in &shown.lines {
-            let of_line = rows(line, width, Break::BehindBlanks).into_iter();
-            shown_rows.extend(of_line.map(|piece| line[piece].to_owned()));
-        }
-        shown_rows
+        let shown = self.shown.as_ref();
+        shown.map_or_else(Vec::new, |shown| shown.rows(self.width(), self.colour))
     }
 
     /// Rows there is room for.
@@ -172,7 +190,7 @@ impl DocMenu {
         let first = self.first.min(rows.len() - room);
         let more = if self.whole {
             format!(
-                "{}-{} of {} · Up and Down scroll, Esc closes",
+                "{}-{} of {} · Up/Down, Esc closes",
                 first + 1,
                 first + room,
                 rows.len()
@@ -181,7 +199,7 @@ impl DocMenu {
             format!("{} more · Shift-Tab shows all", rows.len() - room)
         };
         let shown = rows.into_iter().skip(first).take(room).collect();
-        (shown, Some(more))
+        (shown, Some(cut(&more, self.width()).into_owned()))
     }
 
     fn scroll(&mut self, by: isize) {
@@ -442,6 +460,21 @@ mod tests {
             let head = shown(&answer, "os.path").head;
             assert_eq!(head, "No documentation for `os.path`: is `os` imported?");
         }
+    }
+
+    #[test]
+    fn what_goes_on_stands_under_its_line() {
+        let doc = "data : array\n    One two three.";
+        let shown = look(serde_json::json!({
+            "name": "f", "type": "function", "signature": "(a, b)", "mark": null, "value": "", "doc": doc
+        }));
+        let rows = shown.rows(12, false);
+        assert_eq!(
+            rows,
+            ["f(a, b)", "data : array", "    One two ", "    three."]
+        );
+        let rows = shown.rows(7, false);
+        assert!(rows.contains(&"three.".to_owned()), "{rows:?}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::terminal::layout::{Look, sighted, wrapped};
 use crate::terminal::panel::PanelFrame;
 use crate::terminal::picker::state::{Picker, PickerAsking};
 use crate::text::escape::{visible, visible_lines};
-use crate::text::{Line, columns, cut, expand_tabs};
+use crate::text::{Line, columns, cut, cut_front, expand_tabs};
 
 /// From how many columns on the list has the columns of `sessions`.
 const WIDE: usize = 60;
@@ -90,10 +90,7 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
     let title = "Resume session";
     let room = width.saturating_sub(title.len() + columns(&count) + 4);
     // Of a long path the end tells most.
-    let mut place = place.as_str();
-    while columns(place) > room && !place.is_empty() {
-        place = &place[place.chars().next().map_or(0, char::len_utf8)..];
-    }
+    let place = cut_front(&place, room);
     Line::of(Look::Strong, title)
         .and(Look::Dim, format!("  {place}  "))
         .and(Look::Dim, count)

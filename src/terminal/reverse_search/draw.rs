@@ -12,7 +12,7 @@ use crate::terminal::panel::PanelFrame;
 use crate::terminal::reverse_search::state::ReverseSearch;
 use crate::text::escape::visible;
 use crate::text::needle::Needle;
-use crate::text::{Break, Line, columns, cut, expand_tabs, styled_rows};
+use crate::text::{Break, Line, columns, cut, cut_front, expand_tabs, styled_rows};
 
 /// From so many columns on each row of the list says what is known of it, in so many of them.
 const WIDE: usize = 100;
@@ -124,12 +124,8 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
     };
     let gap = " ".repeat((width - FACTS).saturating_sub(line.width()) + 1);
     // Of a directory the end says most.
-    let directory = visible(&facts.directory).into_owned();
-    let over = directory.chars().count().saturating_sub(20);
-    let directory: String = match over {
-        0 => directory,
-        over => format!("…{}", directory.chars().skip(over + 1).collect::<String>()),
-    };
+    let directory = visible(&facts.directory);
+    let directory = cut_front(&directory, 20);
     let known = format!("{:11}  {:16}  {directory}", ended(facts.state), facts.time);
     line.and(Look::Dim, gap + &cut(&known, FACTS - 1))
 }
