@@ -139,7 +139,7 @@ impl Writer {
             }
         };
         let [begin, end] = if self.screen.colour() {
-            ["\x1b[1;33m", "\x1b[0m"]
+            ["\x1b[1;4m", "\x1b[0m"]
         } else {
             ["", ""]
         };

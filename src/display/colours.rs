@@ -8,6 +8,7 @@ use std::ops::Range;
 use nu_ansi_term::{Color, Style};
 
 use crate::input::{Input, Mode, classify};
+use crate::text::{MARKED, NOTICED};
 
 type Span = (Range<usize>, Style);
 
@@ -72,12 +73,12 @@ impl Painter<'_> {
             '!' | '%' if at_start => self.take(line_length(rest), Color::Purple.normal()),
             '#' => self.take(line_length(rest), Style::new().dimmed().italic()),
             '@' if at_start => self.take(1 + word_length(&rest[1..]), Color::Purple.normal()),
-            '"' | '\'' => self.take(string_length(rest), Color::Yellow.normal()),
+            '"' | '\'' => self.take(string_length(rest), NOTICED.normal()),
             c if c.is_ascii_digit() => {
                 let length = rest
                     .find(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_'))
                     .unwrap_or(rest.len());
-                self.take(length, Color::Cyan.normal());
+                self.take(length, MARKED.normal());
             }
             c if c.is_alphabetic() || c == '_' => self.word(rest, at_start),
             c => {
@@ -97,10 +98,7 @@ impl Painter<'_> {
         let word = &rest[..length];
         let prefix = word.len() <= 2 && word.chars().all(|c| "rRbBuUfFtT".contains(c));
         if prefix && rest[length..].starts_with(['"', '\'']) {
-            self.take(
-                length + string_length(&rest[length..]),
-                Color::Yellow.normal(),
-            );
+            self.take(length + string_length(&rest[length..]), NOTICED.normal());
         } else if KEYWORDS.contains(&word) && (at_start || !SOFT.contains(&word)) {
             self.take(length, Color::Green.bold());
         } else {
@@ -169,7 +167,7 @@ mod tests {
 
     #[test]
     fn words_strings_and_lines() {
-        check("x = 1", &[("1", Color::Cyan)]);
+        check("x = 1", &[("1", MARKED)]);
         check(
             "for i in x: pass",
             &[
@@ -180,10 +178,10 @@ mod tests {
         );
         check(
             "s = rb'a\\'b' + \"c\"",
-            &[("rb'a\\'b'", Color::Yellow), ("\"c\"", Color::Yellow)],
+            &[("rb'a\\'b'", NOTICED), ("\"c\"", NOTICED)],
         );
-        check("'''a\nb''' # c", &[("'''a\nb'''", Color::Yellow)]);
-        check("'open\nx", &[("'open", Color::Yellow)]);
+        check("'''a\nb''' # c", &[("'''a\nb'''", NOTICED)]);
+        check("'open\nx", &[("'open", NOTICED)]);
         check("!ls 'x'", &[("!ls 'x'", Color::Purple)]);
         check("a %b", &[]);
         check("match = type", &[("match", Color::Green)]);

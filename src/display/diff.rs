@@ -10,6 +10,7 @@ use nu_ansi_term::{Color, Style};
 use super::rows::Rows;
 use crate::agent::{Change, FileChange};
 use crate::markdown::{Appearance, CodePainter, CodeState};
+use crate::text::MARKED;
 use crate::text::escape::visible;
 use crate::text::expand_tabs;
 
@@ -54,7 +55,7 @@ pub(super) fn body(
         let (sign, style) = match mark {
             Mark::Added => ("+", Color::Green.normal()),
             Mark::Removed => ("-", Color::Red.normal()),
-            Mark::Place => ("", Color::Cyan.normal()),
+            Mark::Place => ("", MARKED.normal()),
             Mark::Same => (" ", Style::new()),
         };
         let colours = code.as_mut().and_then(|code| code.line(mark, line, style));

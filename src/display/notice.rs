@@ -3,10 +3,11 @@
 //! In: a [`Notice`], or a death of the interpreter. Out: text that is safe to write and fits the screen, its hints
 //! below it.
 
-use nu_ansi_term::{Color, Style};
+use nu_ansi_term::Style;
 
 use crate::screen::{Screen, ScreenError};
 use crate::session::Notice;
+use crate::text::NOTICED;
 use crate::text::escape::visible_lines;
 use crate::text::hanging;
 
@@ -44,7 +45,7 @@ pub fn notice_text(notice: &Notice, screen: &Screen) -> String {
     let width = usize::from(screen.size().columns);
     let style = match (screen.colour(), notice.warning) {
         (false, _) => Style::new(),
-        (true, true) => Color::Yellow.normal(),
+        (true, true) => NOTICED.normal(),
         (true, false) => Style::new().dimmed(),
     };
     let mut text = style

@@ -13,6 +13,7 @@ use crate::runtime::{Ending, TerminalSize};
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::RunKind;
+use crate::text::NOTICED;
 use crate::text::{Line, columns, cut, first_line};
 
 /// A step that takes longer than this shows its time while it runs.
@@ -122,7 +123,7 @@ impl ReplayView {
         let raised = self.step.as_ref().is_some_and(|step| step.raised);
         let mark = match ending {
             Ending::Ok => ("✓", Color::Green.normal()),
-            Ending::Error | Ending::Interrupted if !raised => ("skipped", Color::Yellow.normal()),
+            Ending::Error | Ending::Interrupted if !raised => ("skipped", NOTICED.normal()),
             _ => ("✗", Color::Red.normal()),
         };
         self.finish(Some(mark))

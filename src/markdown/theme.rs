@@ -12,6 +12,8 @@ use syntect::highlighting::{
     ThemeItem, ThemeSettings,
 };
 
+use crate::text::MARKED;
+
 /// How lines are to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Appearance {
@@ -120,7 +122,7 @@ pub(crate) fn heading() -> Style {
 }
 
 pub(crate) fn inline_code() -> Style {
-    Style::new().fg(Color::Cyan)
+    MARKED.normal()
 }
 
 /// Quotes, rules, markers, table lines, HTML.

@@ -1,5 +1,5 @@
-//! Text as such: positions, display width, rows and styled lines, frontmatter, foreign text made safe; and as it is
-//! typed: bytes to keys, keys to a line.
+//! Text as such: positions, display width, rows, styled lines and their colours, frontmatter, foreign text made safe;
+//! and as it is typed: bytes to keys, keys to a line.
 
 mod aligned;
 mod amounts;
@@ -14,6 +14,7 @@ pub mod needle;
 pub mod offset;
 mod one_line;
 mod page;
+mod palette;
 pub mod similar;
 mod width;
 mod wrap;
@@ -26,6 +27,7 @@ pub use json::parse as parse_json;
 pub use line::{Line, Span};
 pub use one_line::{first_line, joined_words};
 pub use page::{Page, Section};
+pub use palette::{MARKED, NOTICED};
 pub use width::{
     certain_columns, character_columns, clusters, columns, cut, cut_characters, cut_front,
     cut_with, expand_tabs, is_plain_ascii, last_word, split_at_columns,

@@ -8,6 +8,7 @@ use crate::config::Settings;
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::screen::Screen;
+use crate::text::NOTICED;
 
 /// The longest a program is waited for.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,7 +35,7 @@ impl Verdict {
     pub(super) fn colour(self) -> Color {
         match self {
             Verdict::Ok => Color::Green,
-            Verdict::Warning => Color::Yellow,
+            Verdict::Warning => NOTICED,
             Verdict::Error => Color::Red,
         }
     }

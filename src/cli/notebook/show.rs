@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
+use nu_ansi_term::{Color, Style};
 use serde_json::{Value, json};
 
 use super::args::{Diff, Show};
@@ -16,6 +17,7 @@ use crate::notebook::{LARGEST, outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{MissingNotebook, OpenedNotebook, unusable};
+use crate::text::MARKED;
 
 /// Smaller files are read whole, in bytes.
 const OUTLINED: u64 = 4 << 20;
@@ -216,15 +218,15 @@ pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, 
     }
     screen.untrusted(&format!("--- {}\n+++ {}\n", old.name, new.name))?;
     for line in &differences {
-        let colour = match line {
-            Difference::Place(_) => "\x1b[36m",
-            Difference::Removed(_) => "\x1b[31m",
-            Difference::Added(_) => "\x1b[32m",
-            Difference::Same(_) => "",
+        let style = match line {
+            Difference::Place(_) => MARKED.normal(),
+            Difference::Removed(_) => Color::Red.normal(),
+            Difference::Added(_) => Color::Green.normal(),
+            Difference::Same(_) => Style::new(),
         };
-        screen.trusted(colour.as_bytes())?;
+        screen.trusted(style.prefix().to_string().as_bytes())?;
         screen.untrusted(&line.text())?;
-        screen.trusted(b"\x1b[0m\n")?;
+        screen.trusted(format!("{}\n", style.suffix()).as_bytes())?;
     }
     Ok(1)
 }

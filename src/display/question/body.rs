@@ -15,6 +15,7 @@ use crate::display::rows::Rows;
 use crate::markdown::Appearance;
 use crate::runtime::KeptVariables;
 use crate::session::{About, ProposedCell, Question, QuestionChoice};
+use crate::text::NOTICED;
 use crate::text::escape::visible;
 use crate::text::{Line, age_in_words, aligned, bytes_in_words, cut};
 
@@ -23,7 +24,7 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
     let (mut rows, about) = (Rows::new(width), &question.about);
     let who = question.caller.as_deref().unwrap_or("The agent");
     let head = format!("? {}", head(who, about));
-    rows.text(0, &head, Color::Yellow.bold());
+    rows.text(0, &head, NOTICED.bold());
     match about {
         About::Agent(subject) => agent(subject, appearance, &mut rows),
         About::Cells(cells) => cells_rows(cells, appearance, &mut rows),

@@ -4,12 +4,13 @@
 //! chooses nothing; Esc declines the whole form.
 
 use crossterm::event::{Event, KeyCode};
-use nu_ansi_term::{Color, Style};
+use nu_ansi_term::Style;
 
 use super::frame::{FrameStep, QuestionFrame};
 use crate::agent::Field;
 use crate::display::rows::Rows;
 use crate::session::Reply;
+use crate::text::MARKED;
 use crate::text::entry::Entry;
 use crate::text::escape::visible;
 use crate::text::keys::plain;
@@ -187,11 +188,7 @@ impl Form {
                 .get(number)
                 .map_or("something else…", |(value, _)| value);
             let text = format!("{pointer}{box_}{}. {}", number + 1, visible(value));
-            let style = if marked {
-                Color::Cyan.bold()
-            } else {
-                Style::new()
-            };
+            let style = if marked { MARKED.bold() } else { Style::new() };
             rows.text(0, &text, style);
         }
         if count > SHOWN {

@@ -16,7 +16,7 @@ mod spoken;
 mod tests;
 
 use crossterm::event::{Event, KeyCode};
-use nu_ansi_term::{Color, Style};
+use nu_ansi_term::Style;
 
 use self::form::Form;
 use self::frame::FrameStep;
@@ -26,6 +26,7 @@ use crate::agent::Subject;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
 use crate::session::{About, Question, QuestionChoice, Reply};
+use crate::text::MARKED;
 use crate::text::entry::Entry;
 use crate::text::escape::visible;
 use crate::text::keys::{is_control, plain};
@@ -107,7 +108,7 @@ impl OpenQuestion {
                 for (at, choice) in self.question.choices().iter().enumerate() {
                     let (key, words) = body::choice(&self.question, *choice);
                     let (pointer, style) = if at == *marked {
-                        ("▸", Color::Cyan.bold())
+                        ("▸", MARKED.bold())
                     } else {
                         (" ", Style::new())
                     };
