@@ -34,6 +34,9 @@ struct Prefix {
     used: bool,
 }
 
+/// Prose is not set wider than this; code and tables are.
+const WIDEST: usize = 100;
+
 /// State of one layout pass.
 pub(crate) struct Layout<'a> {
     pub(crate) rows: Vec<MarkdownRow>,
@@ -173,7 +176,7 @@ impl<'a> Layout<'a> {
             BlockKind::List(start, items) => self.list(*start, items, false),
             BlockKind::Table(alignments, rows) => self.table(alignments, rows),
             BlockKind::Rule => {
-                let width = self.available();
+                let width = self.available(WIDEST);
                 let mut line = Line::default();
                 line.push(&"─".repeat(width), theme::faint(), None);
                 self.emit(line, block.range.start, true);
@@ -181,7 +184,7 @@ impl<'a> Layout<'a> {
             BlockKind::Html(lines) => {
                 for (at, line) in lines {
                     let runs = vec![(expand_tabs(line, 0), theme::faint())];
-                    for row in chop(&runs, self.available()) {
+                    for row in chop(&runs, self.available(WIDEST)) {
                         self.emit(row, *at, true);
                     }
                 }
@@ -201,7 +204,7 @@ impl<'a> Layout<'a> {
             self.shown += 1;
             self.gap = None;
         }
-        for row in wrap(pieces, self.available(), self.from) {
+        for row in wrap(pieces, self.available(WIDEST), self.from) {
             self.emit_row(row.line, row.at.max(self.from), row.resumable, row.plain);
         }
     }
@@ -236,7 +239,10 @@ impl<'a> Layout<'a> {
             Some(number) => self.enter(&format!("{number} "), indent),
             None => self.enter(indent, indent),
         }
-        for (n, row) in chop(runs, self.available()).into_iter().enumerate() {
+        for (n, row) in chop(runs, self.available(self.width))
+            .into_iter()
+            .enumerate()
+        {
             self.emit(row, at, n == 0);
         }
         self.leave();
@@ -288,7 +294,7 @@ impl<'a> Layout<'a> {
         alignments: &[pulldown_cmark::Alignment],
         rows: &[(usize, Vec<Vec<InlinePiece>>)],
     ) {
-        let width = self.available();
+        let width = self.available(self.width);
         let fixed = self.fixed.take().filter(|known| known.fit(width, rows));
         let (used, lines) = lay_out_table(alignments, rows, width, fixed);
         if self.first_table.is_none() {
@@ -326,11 +332,12 @@ impl<'a> Layout<'a> {
             .iter()
             .map(|prefix| columns(&prefix.first).max(columns(&prefix.rest)))
             .sum();
-        wanted.min(self.width / 2)
+        wanted.min(self.width.min(WIDEST) / 2)
     }
 
-    fn available(&self) -> usize {
-        (self.width - self.prefix_columns()).max(1)
+    /// Columns behind the prefixes, where a row has `most` at most.
+    fn available(&self, most: usize) -> usize {
+        (self.width.min(most) - self.prefix_columns()).max(1)
     }
 
     /// The prefixes' text for the next row, or, for an empty row, that of the outer `depth` ones.

@@ -17,9 +17,6 @@ use super::table::Columns;
 use super::theme::Appearance;
 use crate::text::Line;
 
-/// Prose is not set wider than this.
-const WIDEST: usize = 100;
-
 /// What to show now.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MarkdownFrame {
@@ -152,7 +149,7 @@ impl MarkdownStream {
     /// The screen at `width` columns with at most `max_live_rows` unsettled rows (a single row of a table may exceed
     /// it). Settled lines are handed out exactly once.
     pub fn frame(&mut self, width: usize, max_live_rows: usize) -> MarkdownFrame {
-        let width = width.clamp(1, WIDEST);
+        let width = width.max(1);
         let mut frame = MarkdownFrame::default();
         loop {
             if self.fence.is_some() {

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::properties;
+use crate::text::columns;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/markdown");
 
@@ -351,6 +352,28 @@ fn awkward_texts_settle_the_same_in_pieces() {
         assert_eq!(stream(text, &[1], 1), shown, "{text:?} in pieces");
         assert_eq!(stream(text, &[1], 60), plain(text, 60), "{text:?} wider");
     }
+}
+
+/// On a wide terminal prose keeps to a measure that can be read; code and rows of a table are not broken there.
+#[test]
+fn code_and_tables_are_set_wider_than_prose() {
+    let code = format!("{}()", "call_".repeat(30));
+    let cells = "| a cell of twenty-three ".repeat(6);
+    let text = format!(
+        "{}\n\n```python\n{code}\n```\n\n{cells}|\n{}|\n",
+        "word ".repeat(60),
+        "|---".repeat(6)
+    );
+    let shown = plain(&text, 200);
+    assert!(shown.contains(&format!("  {code}\n")), "{shown}");
+    let row = shown.lines().find(|line| line.contains("a cell"));
+    assert_eq!(
+        row.map(|row| row.matches("a cell of twenty-three").count()),
+        Some(6)
+    );
+    let prose = shown.lines().filter(|line| line.contains("word"));
+    assert!(prose.map(columns).max() <= Some(100), "{shown}");
+    assert_eq!(stream(&text, &[4], 200), shown);
 }
 
 /// The beginning of a paragraph taller than the live rows is forgotten, but not the definition before it.
