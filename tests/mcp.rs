@@ -1,6 +1,6 @@
 //! Our tools for clients of the Model Context Protocol: with raw messages, with the reference client, with Codex.
 
-mod client;
+pub mod client;
 mod codex;
 mod doors;
 mod guests;

@@ -1,15 +1,25 @@
 //! Every key of `%ipycodex help keys`, in the spelling a terminal has for it and as tmux passes it on.
 //!
-//! One table: what is typed, then the key, then a bar; and the line with the cursor in it. Whatever action has no row
-//! is named with the file whose tests press its keys.
+//! Two tables: what is typed, then the key, then a bar, and the line with the cursor in it; what is typed, then the key,
+//! and what is on the screen. tmux as it is installed keeps keys to itself that have no bytes of their own (Shift-Enter,
+//! Ctrl-Enter, Ctrl-Shift-A, Shift- and Ctrl-Backspace; and Alt-Shift-1, which is Alt-! on most keyboards); told to pass
+//! them on, it leaves none out.
+
+mod spelling;
 
 use ipycodex::config::KeyAction;
+use serde_json::json;
 
-use super::shell::{CTRL_C, Shell, cursor_line};
+use super::asker::Asker;
+use super::shell::{CTRL_C, CTRL_D, Shell, cursor_line};
+use crate::mcp::client::Client;
 use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::{Pty, SIZE};
 use crate::support::tmux::Tmux;
+use spelling::{bytes, is_enhanced, pieces};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ipycodex");
 
 /// Action, what is typed before, the line after it.
 const LINES: &[(&str, &str, &str)] = &[
@@ -61,124 +71,35 @@ const LINES: &[(&str, &str, &str)] = &[
     ("capitalize", "foo\x01", "In [3]: F|oo"),
 ];
 
-/// Actions whose keys do more than change a line, and who tests them.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("submit", "editing.rs"),
-    ("suspend", "jobs.rs"),
-    ("clear_screen", "keys.rs"),
-    ("prompt_mode", "prompt_mode.rs"),
-    ("shell_mode", "shell_mode.rs"),
-    ("open_editor", "external.rs"),
-    ("suggest", "suggestions.rs"),
-    ("blocks", "reuse.rs"),
-    ("block_1", "reuse.rs"),
-    ("block_2", "reuse.rs"),
-    ("block_3", "reuse.rs"),
-    ("block_4", "reuse.rs"),
-    ("block_5", "reuse.rs"),
-    ("block_6", "reuse.rs"),
-    ("block_7", "reuse.rs"),
-    ("block_8", "reuse.rs"),
-    ("block_9", "reuse.rs"),
-    ("block_next", "reuse.rs"),
-    ("block_previous", "reuse.rs"),
-    ("recall", "undone.rs"),
-    ("copy", "clipboard.rs"),
-    ("unfold", "cells.rs"),
-    ("answer", "together.rs"),
-    ("search_history", "recall.rs"),
+/// Keys that do more than change a line, once there is an answer of nine blocks: action, what is typed before, what is on
+/// the screen then (behind a NUL: at its top), and what is typed to come back to the line, which is `x` then.
+const SCREENS: &[(&str, &str, &str, &str)] = &[
+    ("clear_screen", "\x03x", "\0In [2]: x", ""),
+    ("prompt_mode", "x", "Pr [2]: x", "\x1bp"),
+    ("shell_mode", "x", "$ [2]: x", "\x1bs"),
+    ("open_editor", "x", "In [2]: edited", ""),
+    ("suggest", "x", "In [2]: xturn over", ""),
+    ("blocks", "", "In [2]: b1\n   ...: b2\n", ""),
+    ("block_1", "", "In [2]: b1\n", ""),
+    ("block_2", "", "In [2]: b2\n", ""),
+    ("block_3", "", "In [2]: b3\n", ""),
+    ("block_4", "", "In [2]: b4\n", ""),
+    ("block_5", "", "In [2]: b5\n", ""),
+    ("block_6", "", "In [2]: b6\n", ""),
+    ("block_7", "", "In [2]: b7\n", ""),
+    ("block_8", "", "In [2]: b8\n", ""),
+    ("block_9", "", "In [2]: b9\n", ""),
+    ("block_next", "\x1b!", "In [2]: b2\n", ""),
+    ("block_previous", "\x1b!", "In [2]: b9\n", ""),
+    ("recall", "", "(replaces In [1] and after) .go", ""),
+    ("copy", "", "copied the answer of [1]", ""),
+    ("unfold", "", "+line 59", ""),
+    ("search_history", "x", "(reverse-search)", "\x07"),
+    ("answer", "x", "Run this in your session?", "n"),
+    ("suspend", "x", "\nshell>", "\x15fg\r"),
+    // The last: it takes a number.
+    ("submit", "for n in [6]:\rprint(n * 7)", "\n42\n", ""),
 ];
-
-/// What a terminal sends for a chord, as people write it: `ctrl-x ctrl-e`.
-fn bytes(chord: &str) -> String {
-    chord.split(' ').map(stroke).collect()
-}
-
-fn stroke(stroke: &str) -> String {
-    let (modifiers, key) = parts(stroke);
-    let has = |name: &str| modifiers.contains(&name);
-    let number = 1 + u8::from(has("shift")) + 2 * u8::from(has("alt")) + 4 * u8::from(has("ctrl"));
-    let csi = |code: &str, end: char| match number {
-        1 if code == "1" => format!("\x1b[{end}"),
-        1 => format!("\x1b[{code}{end}"),
-        number => format!("\x1b[{code};{number}{end}"),
-    };
-    match key {
-        "up" => csi("1", 'A'),
-        "down" => csi("1", 'B'),
-        "right" => csi("1", 'C'),
-        "left" => csi("1", 'D'),
-        "home" => csi("1", 'H'),
-        "end" => csi("1", 'F'),
-        "delete" => csi("3", '~'),
-        "tab" if has("shift") => "\x1b[Z".into(),
-        "tab" => "\t".into(),
-        "enter" if number == 1 => "\r".into(),
-        "enter" if number == 3 => "\x1b\r".into(),
-        "enter" => csi("13", 'u'),
-        "backspace" if number == 1 => "\x7f".into(),
-        "backspace" if number == 3 => "\x1b\x7f".into(),
-        "backspace" => csi("127", 'u'),
-        key => {
-            let c = key.chars().next().unwrap();
-            match number {
-                1 => key.into(),
-                3 => format!("\x1b{c}"),
-                5 if c.is_ascii_lowercase() || c == '_' => char::from(c as u8 & 0x1f).into(),
-                7 if c.is_ascii_lowercase() => format!("\x1b{}", char::from(c as u8 & 0x1f)),
-                // No terminal has a byte for it: as kitty's protocol says it.
-                _ => csi(&u32::from(c).to_string(), 'u'),
-            }
-        }
-    }
-}
-
-fn parts(stroke: &str) -> (Vec<&str>, &str) {
-    let (mut modifiers, mut key) = (Vec::new(), stroke);
-    while let Some((modifier, rest)) = key.split_once('-').filter(|(_, rest)| !rest.is_empty()) {
-        modifiers.push(modifier);
-        key = rest;
-    }
-    (modifiers, key)
-}
-
-/// The chord as tmux calls it; `None` where tmux has no such key, or its terminals no spelling for it.
-fn for_tmux(chord: &str) -> Option<Vec<String>> {
-    let stroke = |stroke: &str| {
-        let (modifiers, key) = parts(stroke);
-        let named = match key {
-            "up" => "Up",
-            "down" => "Down",
-            "right" => "Right",
-            "left" => "Left",
-            "home" => "Home",
-            "end" => "End",
-            "delete" => "DC",
-            "enter" => "Enter",
-            "tab" if modifiers == ["shift"] => return Some("BTab".to_owned()),
-            "tab" => "Tab",
-            "backspace" => "BSpace",
-            key => key,
-        };
-        let is_plain = matches!(key, "enter" | "backspace") || key.chars().count() == 1;
-        if is_plain && !matches!(modifiers[..], [] | ["alt"] | ["ctrl"]) {
-            return None;
-        }
-        if modifiers == ["ctrl"] && matches!(key, "enter" | "backspace" | "/") {
-            return None;
-        }
-        let mut name = String::new();
-        for modifier in modifiers {
-            name.push_str(match modifier {
-                "ctrl" => "C-",
-                "alt" => "M-",
-                _ => "S-",
-            });
-        }
-        Some(name + named)
-    };
-    chord.split(' ').map(stroke).collect()
-}
 
 /// Waits for this line, what is suggested in grey left out.
 fn at(pty: &Pty, what: &str, line: &str) {
@@ -187,9 +108,8 @@ fn at(pty: &Pty, what: &str, line: &str) {
     });
 }
 
-/// What is typed has been read, and what is suggested for it is there.
-fn prepared(pty: &Pty, before: &str) {
-    at(pty, before, "In [3]:");
+/// Types this at an empty prompt; what is typed has been read, and what is suggested for it is there.
+fn typed(pty: &Pty, before: &str) {
     for piece in pieces(before) {
         let read = pty.raw().len();
         pty.send(&piece);
@@ -207,54 +127,98 @@ fn prepared(pty: &Pty, before: &str) {
     }
 }
 
-/// Keys one by one, as they are pressed; letters together.
-fn pieces(keys: &str) -> Vec<String> {
-    let mut pieces: Vec<String> = Vec::new();
-    for c in keys.chars() {
-        let goes_on = pieces.last().is_some_and(|last| {
-            let (first, ends) = (last.chars().next().unwrap(), last.chars().last().unwrap());
-            match first {
-                '\x1b' if last.len() == 1 => true,
-                '\x1b' => {
-                    last.starts_with("\x1b[") && (last.len() == 2 || !ends.is_ascii_alphabetic())
-                }
-                first => !first.is_control() && !c.is_control(),
-            }
-        });
-        match pieces.last_mut() {
-            Some(last) if goes_on => last.push(c),
-            _ => pieces.push(c.into()),
-        }
-    }
-    pieces
+/// The chords of an action.
+fn chords(action: &str) -> &'static [&'static str] {
+    let row = KeyAction::rows().find(|row| row.name == action);
+    row.expect("an action").chords
 }
 
-/// Presses all keys of all rows with `press`, which is false where it cannot.
-fn check_all(pty: &Pty, press: impl Fn(&str) -> bool) -> usize {
-    let mut pressed = 0;
+/// Presses all keys of [`LINES`] that the terminal lets through.
+fn check_lines(pty: &Pty, passes: impl Fn(&str) -> bool) {
+    with_two_cells(pty);
     for (action, before, after) in LINES {
-        let action = KeyAction::named(action).expect("an action");
-        let rows = KeyAction::rows();
-        let row = rows.into_iter().find(|row| row.action == action).unwrap();
-        for chord in row.chords {
-            prepared(pty, before);
-            if press(chord) {
-                pressed += 1;
-                if *before == "alph" {
-                    // What is there for it may have to be looked up.
-                    at(pty, chord, &after.replace('|', ""));
-                }
-                pty.send("|");
-                at(
-                    pty,
-                    &format!("{} by {chord} after {before:?}", row.name),
-                    after,
-                );
+        for chord in chords(action).iter().filter(|chord| passes(chord)) {
+            at(pty, before, "In [3]:");
+            typed(pty, before);
+            pty.send(&bytes(chord));
+            if *before == "alph" {
+                // What is there for it may have to be looked up.
+                at(pty, chord, &after.replace('|', ""));
+            }
+            pty.send("|");
+            let what = format!("{action} by {chord} after {before:?}");
+            at(pty, &what, after);
+            pty.send(CTRL_C);
+        }
+    }
+}
+
+/// Presses all keys of [`SCREENS`] that the terminal lets through. The shell is at its first prompt.
+fn check_screens(pty: &Pty, home: &Home, passes: impl Fn(&str) -> bool) {
+    at(pty, "a prompt", "In [1]:");
+    pty.send_line(".go");
+    let mut prompt = "In [2]:";
+    for (action, before, after, back) in SCREENS {
+        for chord in chords(action).iter().filter(|chord| passes(chord)) {
+            at(pty, "a prompt", prompt);
+            pty.send("\x0c");
+            pty.wait_until("a clear screen", |screen| {
+                screen.contents().trim_end() == prompt
+            });
+            typed(pty, before);
+            let guest = (*action == "answer").then(|| asking(pty, home));
+            pty.send(&bytes(chord));
+            pty.wait_until(&format!("{after:?} ({action} by {chord})"), |screen| {
+                format!("\0{}\n", screen.contents()).contains(after)
+            });
+            if !back.is_empty() {
+                pty.send(back);
+                at(pty, back, &format!("{prompt} x"));
+            }
+            drop(guest);
+            if *action == "submit" {
+                prompt = if prompt == "In [2]:" {
+                    "In [3]:"
+                } else {
+                    "In [4]:"
+                };
+                continue;
             }
             pty.send(CTRL_C);
         }
     }
-    pressed
+    at(pty, "a prompt", prompt);
+}
+
+/// A client that asks for something.
+fn asking(pty: &Pty, home: &Home) -> Client {
+    let mut client = Client::greeted(home, &["--here"]);
+    let cells = json!({"cells": [{"code": "1", "title": "one"}]});
+    client.begin(
+        "tools/call",
+        json!({"name": "run_cells", "arguments": cells}),
+    );
+    pty.wait_for("tester wants to run a cell here");
+    client
+}
+
+/// A home with an editor, and an agent whose answer is long and has nine blocks.
+fn with_an_answer() -> Home {
+    let mut home = Home::new();
+    let lines: String = (0..60).map(|n| format!("+line {n}\n")).collect();
+    let diff = format!("@@ -0,0 +1,60 @@\n{lines}");
+    let change = json!({"path": "/p/a.py", "kind": {"type": "update"}, "diff": diff});
+    let item =
+        json!({"type": "fileChange", "id": "e1", "status": "completed", "changes": [change]});
+    let blocks: String = (1..10)
+        .map(|n| format!("```python\nb{n}\n```\n\n"))
+        .collect();
+    let turn = json!([{"note": "item/completed", "params": {"item": item}}, {"text": blocks}]);
+    Asker::script(&mut home, json!([turn]));
+    home.install_script("my-editor", "#!/bin/sh\necho edited >\"$1\"\n");
+    home.set("VISUAL", "my-editor");
+    home.set("PS1", "shell> ");
+    home
 }
 
 fn with_two_cells(pty: &Pty) {
@@ -280,45 +244,56 @@ fn ctrl_g_leaves_a_search_and_the_text_stays() {
 
 #[test]
 fn every_action_is_tested() {
-    let named = LINES
-        .iter()
-        .map(|row| row.0)
-        .chain(ELSEWHERE.iter().map(|row| row.0));
-    let named: Vec<&str> = named.collect();
+    let screens = SCREENS.iter().map(|row| row.0);
+    let named: Vec<&str> = LINES.iter().map(|row| row.0).chain(screens).collect();
     for row in KeyAction::rows() {
-        assert_eq!(
-            named.iter().filter(|name| **name == row.name).count(),
-            1,
-            "{}",
-            row.name
-        );
+        let count = named.iter().filter(|name| **name == row.name).count();
+        assert_eq!(count, 1, "{}", row.name);
+        assert!(!row.chords.is_empty(), "{}", row.name);
     }
 }
 
 #[test]
 fn every_key_in_the_spelling_of_a_terminal() {
-    let shell = Shell::new();
-    with_two_cells(&shell.pty);
-    check_all(&shell.pty, |chord| {
-        shell.pty.send(&bytes(chord));
-        true
-    });
+    check_lines(&Shell::new().pty, |_| true);
+}
+
+/// Settings of tmux: as it is installed, and with all that it can pass on.
+const SETTINGS: [&str; 2] = ["", "set -s extended-keys always\n"];
+
+#[test]
+fn every_key_that_changes_a_line_under_tmux() {
+    for settings in SETTINGS {
+        let home = Home::new();
+        let words = [PROGRAM, "--agent", "demo"];
+        let Some(tmux) = Tmux::running(&home, settings, &words, SIZE) else {
+            return;
+        };
+        check_lines(&tmux.pty, |chord| {
+            !settings.is_empty() || !is_enhanced(chord)
+        });
+    }
 }
 
 #[test]
-fn every_key_under_tmux() {
-    let home = Home::new();
-    let Some(tmux) = Tmux::start(&home, &["--agent", "demo"], SIZE) else {
-        return;
-    };
-    with_two_cells(&tmux.pty);
-    let pressed = check_all(&tmux.pty, |chord| {
-        let Some(names) = for_tmux(chord) else {
-            return false;
+fn every_key_that_does_more_under_tmux() {
+    for settings in SETTINGS {
+        let home = with_an_answer();
+        let bash = ["bash", "--norc", "--noprofile", "-i"];
+        let Some(tmux) = Tmux::running(&home, settings, &bash, SIZE) else {
+            return;
         };
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        tmux.keys(&names);
-        true
-    });
-    assert!(pressed > 60, "{pressed}");
+        tmux.pty.wait_for("shell>");
+        tmux.pty.send_line(PROGRAM);
+        check_screens(&tmux.pty, &home, |chord| {
+            !settings.is_empty() || !is_enhanced(chord)
+        });
+        assert!(
+            tmux.buffer().ends_with("```python\nb9\n```\n\nturn over"),
+            "{}",
+            tmux.buffer()
+        );
+        tmux.pty.send(CTRL_D);
+        at(&tmux.pty, "leave", "shell>");
+    }
 }

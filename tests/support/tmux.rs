@@ -29,17 +29,30 @@ pub struct Tmux {
 impl Tmux {
     /// Starts the program under test in tmux; `size` is columns and rows. `None` where there is no tmux.
     pub fn start<S: AsRef<OsStr>>(home: &Home, arguments: &[S], size: (u16, u16)) -> Option<Tmux> {
+        let mut words = vec![OsStr::new(env!("CARGO_BIN_EXE_ipycodex"))];
+        words.extend(arguments.iter().map(AsRef::as_ref));
+        Tmux::running(home, "", &words, size)
+    }
+
+    /// Starts any program in tmux, with these lines in its configuration.
+    pub fn running<S: AsRef<OsStr>>(
+        home: &Home,
+        settings: &str,
+        program_and_arguments: &[S],
+        size: (u16, u16),
+    ) -> Option<Tmux> {
         let program = installed()?;
         let folder = tempfile::tempdir_in("/tmp").expect("/tmp can be written");
         let socket = folder.path().join("socket");
         let configuration = home.path().join("tmux.conf");
-        let lines =
-            "set -g status off\nset -g default-terminal screen-256color\nset -s escape-time 20\n";
-        std::fs::write(&configuration, lines).expect("our own folder");
+        // Without its prefix, so that Ctrl-B is the program's.
+        let lines = "set -g status off\nset -g default-terminal screen-256color\nset -s escape-time 20\n\
+                     set -g prefix None\n";
+        std::fs::write(&configuration, format!("{lines}{settings}")).expect("our own folder");
         let mut words = vec![OsStr::new("-S"), socket.as_os_str()];
         words.extend([OsStr::new("-f"), configuration.as_os_str()]);
-        words.extend(["new-session", env!("CARGO_BIN_EXE_ipycodex")].map(OsStr::new));
-        words.extend(arguments.iter().map(AsRef::as_ref));
+        words.push(OsStr::new("new-session"));
+        words.extend(program_and_arguments.iter().map(AsRef::as_ref));
         let pty = Pty::spawn_program(home, &program, &words, size);
         Some(Tmux {
             pty,
@@ -65,6 +78,11 @@ impl Tmux {
     /// The pane's lines: what has scrolled off, and the screen.
     pub fn pane(&self) -> String {
         self.command(&["capture-pane", "-p", "-J", "-S", "-"], "")
+    }
+
+    /// What was copied last.
+    pub fn buffer(&self) -> String {
+        self.command(&["show-buffer"], "")
     }
 
     fn command(&self, words: &[&str], input: &str) -> String {
