@@ -1,6 +1,6 @@
-//! The wheel: made by maturin of the program that all tests run, and installed as people do.
+//! The wheel: made by maturin of the program that all tests run, installed by pip and run by uvx as people do.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -19,14 +19,21 @@ fn passes(command: &mut Command) -> String {
     said
 }
 
-/// Installs wheels of `folder` into a new environment at `place`.
+/// Installs the wheel of `folder` into a new environment at `place`.
 fn install(python: &Path, folder: &Path, place: &Path) {
     passes(Command::new(python).args(["-m", "venv"]).arg(place));
     let mut pip = Command::new(place.join("bin/pip"));
     pip.args(["install", "--quiet", "--no-index", "--no-deps"]);
-    let wheels = std::fs::read_dir(folder).unwrap();
-    pip.args(wheels.map(|entry| entry.unwrap().path()));
+    pip.arg(wheel_in(folder));
     passes(&mut pip);
+}
+
+/// The one wheel there.
+fn wheel_in(folder: &Path) -> PathBuf {
+    let mut wheels = std::fs::read_dir(folder).unwrap();
+    let wheel = wheels.next().unwrap().unwrap().path();
+    assert!(wheels.next().is_none());
+    wheel
 }
 
 /// A stand-in for Cargo that has compiled already: asked to, it tells of the program that is there. (Compiling for
@@ -105,4 +112,11 @@ fn a_wheel_is_built_installed_and_runs() {
         metadata.trim(),
         format!("{} {licences}", env!("CARGO_PKG_VERSION"))
     );
+
+    let wheel = wheel_in(&wheels);
+    let mut uvx = home.foreign(&python.with_file_name("uvx"), &["--offline", "--from"]);
+    uvx.arg(wheel).args(["ipycodex", "-c", "6 * 7"]);
+    uvx.env("UV_PYTHON_DOWNLOADS", "never")
+        .env("UV_CACHE_DIR", home.path().join("uv-cache"));
+    assert_eq!(passes(&mut uvx).trim(), "42");
 }

@@ -1,9 +1,9 @@
 //! Every key of `%ipycodex help keys`, in the spelling a terminal has for it and as tmux passes it on.
 //!
-//! Two tables: what is typed, then the key, then a bar, and the line with the cursor in it; what is typed, then the key,
-//! and what is on the screen. tmux as it is installed keeps keys to itself that have no bytes of their own (Shift-Enter,
-//! Ctrl-Enter, Ctrl-Shift-A, Shift- and Ctrl-Backspace; and Alt-Shift-1, which is Alt-! on most keyboards); told to pass
-//! them on, it leaves none out.
+//! Two tables: what is typed, then the key, then a bar, and the line with the cursor in it; what is typed, then the
+//! key, and what is on the screen. tmux as it is installed keeps keys to itself that have no bytes of their own
+//! (Shift-Enter, Ctrl-Enter, Ctrl-Shift-A, Shift- and Ctrl-Backspace; and Alt-Shift-1, which is Alt-! on most
+//! keyboards); told to pass them on, it leaves none out.
 
 mod spelling;
 
@@ -71,8 +71,8 @@ const LINES: &[(&str, &str, &str)] = &[
     ("capitalize", "foo\x01", "In [3]: F|oo"),
 ];
 
-/// Keys that do more than change a line, once there is an answer of nine blocks: action, what is typed before, what is on
-/// the screen then (behind a NUL: at its top), and what is typed to come back to the line, which is `x` then.
+/// Keys that do more than change a line, once there is an answer of nine blocks: action, what is typed before, what is
+/// on the screen then (behind a NUL: at its top), and what is typed to come back to the line, which is `x` then.
 const SCREENS: &[(&str, &str, &str, &str)] = &[
     ("clear_screen", "\x03x", "\0In [2]: x", ""),
     ("prompt_mode", "x", "Pr [2]: x", "\x1bp"),

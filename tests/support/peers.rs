@@ -162,11 +162,12 @@ pub fn notebook_python() -> Option<PathBuf> {
     have("Python with nbformat", &FOUND)
 }
 
-/// The Python of an environment with maturin, which builds wheels.
+/// The Python of an environment with maturin, which builds wheels, and uv, which runs them.
 pub fn maturin() -> Option<PathBuf> {
-    static FOUND: LazyLock<Result<PathBuf, String>> =
-        LazyLock::new(|| fetch_environment("maturin", &["maturin==1.16.0"], "maturin"));
-    have("maturin", &FOUND)
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        fetch_environment("maturin", &["maturin==1.16.0", "uv==0.13.9"], "maturin, uv")
+    });
+    have("maturin and uv", &FOUND)
 }
 
 /// The Python of an environment with JupyterLab and widgets.
