@@ -79,10 +79,13 @@ impl Environment {
     /// True when the terminal is known to speak kitty's keyboard protocol; a multiplexer does not hand that on.
     pub fn tells_keys_apart(&self) -> bool {
         let variable = |name| self.variable(name).unwrap_or_default();
-        let known = TELLING_TERMS
-            .iter()
-            .any(|name| variable("TERM").starts_with(name))
-            || TELLING_PROGRAMS.contains(&variable("TERM_PROGRAM"));
+        let term = variable("TERM");
+        let is = |name: &str| {
+            let rest = term.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let known = TELLING_TERMS.into_iter().any(is)
+            || (is("xterm") && TELLING_PROGRAMS.contains(&variable("TERM_PROGRAM")));
         let multiplexers = ["TMUX", "STY", "ZELLIJ"];
         known
             && self.rich_terminal()
@@ -92,8 +95,16 @@ impl Environment {
     }
 }
 
-/// What `TERM` begins with, and what `TERM_PROGRAM` is, in terminals that speak kitty's keyboard protocol.
-const TELLING_TERMS: [&str; 5] = ["xterm-kitty", "foot", "xterm-ghostty", "alacritty", "rio"];
+/// What `TERM` is, up to a hyphen, and what `TERM_PROGRAM` is where `TERM` is that of an xterm (others may have it from
+/// the terminal they were started in), in terminals that speak kitty's keyboard protocol.
+const TELLING_TERMS: [&str; 6] = [
+    "xterm-kitty",
+    "foot",
+    "xterm-ghostty",
+    "alacritty",
+    "rio",
+    "wezterm",
+];
 const TELLING_PROGRAMS: [&str; 5] = ["kitty", "ghostty", "WezTerm", "iTerm.app", "rio"];
 
 /// Names that a program needs to find its way.
@@ -158,6 +169,11 @@ mod tests {
                 true,
             ),
             (&[("TERM", "xterm-256color")], false),
+            (&[("TERM", "footer")], false),
+            (
+                &[("TERM", "eterm-color"), ("TERM_PROGRAM", "WezTerm")],
+                false,
+            ),
             (&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/tmux,1,0")], false),
             (&[("TERM", "dumb"), ("TERM_PROGRAM", "kitty")], false),
             (&[], false),

@@ -9,6 +9,10 @@
 //! from outside the signal thread does ([`Restorer::take_again`]). So the guard knows the mode to be in force; raw mode
 //! is set by the line editor's library, which is asked.
 //!
+//! Where the terminal speaks kitty's keyboard protocol (<https://sw.kovidgoyal.net/kitty/keyboard-protocol/>), it has a
+//! stack of settings of the keyboard. We have a level of our own on it while the terminal is ours, and set what is on
+//! top before each line and each program: what others left there, because they were killed, is not in force.
+//!
 //! All reading and writing goes to the terminal itself, opened apart from standard output, which may be a full disk. It
 //! is never waited for: a terminal that takes no bytes is left.
 //!
@@ -27,11 +31,10 @@ use rustix::termios::{
 use super::keyboard;
 use crate::process;
 
-/// Kitty's keyboard protocol (<https://sw.kovidgoyal.net/kitty/keyboard-protocol/>), "disambiguate escape codes" and
-/// "report alternate keys": on, off again, and once more what was switched on, which somebody may have changed since.
-const PUSH: &[u8] = b"\x1b[>5u";
+/// Kitty's "disambiguate escape codes" and "report alternate keys".
+const TOLD_APART: u8 = 5;
+/// Takes our level off the stack of the keyboard.
 const POP: &[u8] = b"\x1b[<u";
-const SET: &[u8] = b"\x1b[=5u";
 
 /// Owns the terminal's mode; gives it back when dropped.
 #[derive(Debug)]
@@ -54,9 +57,10 @@ struct Terminal {
     /// The mode may differ from `saved`, sequences may have been written.
     taken: AtomicBool,
     alternate_screen: AtomicBool,
-    /// The terminal speaks kitty's keyboard protocol, and does so now.
+    /// The terminal speaks kitty's keyboard protocol.
     may_tell_apart: AtomicBool,
-    tells_apart: AtomicBool,
+    /// Whether keys are told apart on our level of the keyboard; `None` without one. Held while that changes.
+    tells_apart: Mutex<Option<bool>>,
     /// We have stopped ourselves, and the signal that let us go on has not been heard.
     stopped_ourselves: AtomicBool,
     /// A Ctrl-C came as a signal, and whoever reads the keyboard has not heard of it.
@@ -87,7 +91,7 @@ impl TerminalGuard {
                 taken: AtomicBool::new(false),
                 alternate_screen: AtomicBool::new(false),
                 may_tell_apart: AtomicBool::new(false),
-                tells_apart: AtomicBool::new(false),
+                tells_apart: Mutex::new(None),
                 stopped_ourselves: AtomicBool::new(false),
                 interrupted: AtomicBool::new(false),
             }),
@@ -97,7 +101,7 @@ impl TerminalGuard {
     /// Keys unread and unechoed, output as usual. Typed keys are kept.
     pub fn host_mode(&self) {
         keyboard::lend(false);
-        self.tell_apart(false);
+        self.terminal.tell_apart(false);
         self.raw_output(false);
     }
 
@@ -169,31 +173,18 @@ impl TerminalGuard {
         self.terminal.taken.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the terminal may tell keys apart that terminals spell alike by habit (Enter and Shift-Enter).
-    pub fn may_tell_apart(&self, may: bool) {
-        self.terminal.may_tell_apart.store(may, Ordering::SeqCst);
+    /// Lets the terminal tell keys apart that terminals spell alike by habit (Enter and Shift-Enter), or no more.
+    pub fn let_tell_apart(&self, may: bool) {
         if !may {
-            self.tell_apart(false);
+            self.terminal.tell_apart(false);
         }
+        self.terminal.may_tell_apart.store(may, Ordering::SeqCst);
     }
 
     /// Has it tell them apart, where it may, until [`TerminalGuard::host_mode`]: while a line is edited. What runs gets
     /// the keys it always got.
     pub fn line_mode(&self) {
-        self.tell_apart(self.terminal.may_tell_apart.load(Ordering::SeqCst));
-    }
-
-    /// What the terminal does not take has not happened.
-    fn tell_apart(&self, on: bool) {
-        let terminal = &self.terminal;
-        if terminal.tells_apart.load(Ordering::SeqCst) == on || !terminal.in_foreground() {
-            return;
-        }
-        let sequence = if on { PUSH } else { POP };
-        if rustix::io::write(&terminal.tty, sequence) == Ok(sequence.len()) {
-            terminal.taken.store(true, Ordering::SeqCst);
-            terminal.tells_apart.store(on, Ordering::SeqCst);
-        }
+        self.terminal.tell_apart(true);
     }
 
     /// Writes sequences that put right what another program left, as far as the terminal takes them.
@@ -228,7 +219,8 @@ impl Drop for TerminalGuard {
 }
 
 impl Restorer {
-    /// Gives the terminal back: mode, colours, bracketed paste, cursor, screen. Does nothing when nothing was taken.
+    /// Gives the terminal back: mode, colours, bracketed paste, cursor, keyboard, screen. Does nothing when nothing was
+    /// taken.
     pub fn restore(&self) {
         self.terminal.restore();
     }
@@ -271,17 +263,43 @@ impl Terminal {
             return;
         }
         let mut sequences = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h".to_vec();
-        if self.tells_apart.swap(false, Ordering::SeqCst) {
+        let in_foreground = self.in_foreground();
+        let mut tells_apart = self.tells_apart();
+        if in_foreground && tells_apart.take().is_some() {
             sequences.extend_from_slice(POP);
         }
         if self.alternate_screen.swap(false, Ordering::SeqCst) {
             sequences.extend_from_slice(b"\x1b[?1049l");
         }
         // The terminal may have hung up or be stopped: the process is on its way out and has nobody to tell.
-        if self.in_foreground() {
+        if in_foreground {
             let _ = rustix::io::write(&self.tty, &sequences);
         }
+        drop(tells_apart);
         self.set(&self.saved);
+    }
+
+    /// What the terminal does not take has not happened.
+    fn tell_apart(&self, on: bool) {
+        let mut tells_apart = self.tells_apart();
+        let may = self.may_tell_apart.load(Ordering::SeqCst);
+        if !may || *tells_apart == Some(on) || !self.in_foreground() {
+            return;
+        }
+        let sequence = match *tells_apart {
+            None => level('>', on),
+            Some(_) => level('=', on),
+        };
+        if rustix::io::write(&self.tty, &sequence) == Ok(sequence.len()) {
+            self.taken.store(true, Ordering::SeqCst);
+            *tells_apart = Some(on);
+        }
+    }
+
+    fn tells_apart(&self) -> MutexGuard<'_, Option<bool>> {
+        self.tells_apart
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn mode(&self) -> MutexGuard<'_, Option<Termios>> {
@@ -306,8 +324,8 @@ impl Terminal {
         if is_raw() {
             sequences.extend_from_slice(b"\x1b[?2004h");
         }
-        if self.tells_apart.load(Ordering::SeqCst) {
-            sequences.extend_from_slice(SET);
+        if let Some(on) = *self.tells_apart() {
+            sequences.extend_from_slice(&level('=', on));
         }
         let _ = rustix::io::write(&self.tty, &sequences);
     }
@@ -342,6 +360,12 @@ impl Terminal {
         // An error: not our controlling terminal, which nobody is stopped for.
         tcgetpgrp(&self.tty).map_or(true, |group| group == rustix::process::getpgrp())
     }
+}
+
+/// A new level (`>`) of the keyboard, or the one on top (`=`), with keys told apart or not.
+fn level(change: char, told_apart: bool) -> Vec<u8> {
+    let flags = if told_apart { TOLD_APART } else { 0 };
+    format!("\x1b[{change}{flags}u").into_bytes()
 }
 
 fn is_raw() -> bool {
@@ -479,25 +503,29 @@ mod tests {
         let ours = tty.try_clone().unwrap();
         let guard = TerminalGuard::of(tty).unwrap();
         guard.line_mode();
-        guard.may_tell_apart(true);
+        guard.let_tell_apart(true);
         guard.line_mode();
         guard.line_mode();
-        has_written(&main, PUSH);
+        has_written(&main, b"\x1b[>5u");
         guard.take_again();
-        has_written(&main, SET);
+        has_written(&main, b"\x1b[=5u");
         guard.host_mode();
         guard.host_mode();
-        has_written(&main, POP);
+        has_written(&main, b"\x1b[=0u");
         guard.line_mode();
         guard.restorer().restore_for_good();
         guard.restorer().restore_for_good();
         let restored = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h";
-        has_written(&main, &[PUSH, restored, POP, restored].concat());
+        has_written(&main, &[&b"\x1b[=5u"[..], restored, POP, restored].concat());
+        // What another left is not in force for a program either.
+        guard.host_mode();
         guard.line_mode();
-        guard.may_tell_apart(false);
+        guard.let_tell_apart(false);
         guard.line_mode();
+        guard.restore();
         rustix::io::write(&ours, b"end").unwrap();
-        has_written(&main, &[PUSH, POP, b"end"].concat());
+        let levels = b"\x1b[>0u\x1b[=5u\x1b[=0u";
+        has_written(&main, &[&levels[..], restored, POP, b"end"].concat());
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::spoken::Spoken;
 use crate::text::escape::editable;
-use crate::text::keys::by_habit;
+use crate::text::keys::{by_habit, is_beyond_latin};
 use edits::Change;
 use gate::{SharedGate, pass};
 use machine::Machine;
@@ -388,7 +388,7 @@ impl EditMode for Keys {
         if let Some(guard) = &self.setup.guard
             && is_unknown_control(&event)
         {
-            guard.may_tell_apart(false);
+            guard.let_tell_apart(false);
         }
         let mut gate = pass(&self.setup.gate);
         let fresh = {
@@ -431,7 +431,7 @@ impl EditMode for Keys {
 /// says what it is on a Latin keyboard; one that tells keys apart no more sends that itself.
 fn is_unknown_control(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL)
-        && matches!(key.code, KeyCode::Char(c) if !c.is_ascii()))
+        && matches!(key.code, KeyCode::Char(c) if is_beyond_latin(c)))
 }
 
 fn cuts(action: KeyAction) -> bool {

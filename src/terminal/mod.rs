@@ -93,8 +93,8 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let guard = TerminalGuard::acquire().map(Arc::new);
     if let Some(guard) = &guard {
         guard.restore_on_panic();
+        guard.let_tell_apart(options.environment.tells_keys_apart());
         guard.host_mode();
-        guard.may_tell_apart(options.environment.tells_keys_apart());
     }
     let attached = Attached::default();
     let (told, gate) = (Told::default(), SharedGate::default());

@@ -19,6 +19,7 @@ use crate::screen::Screen;
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::ahead::ctrl_c;
+use crate::text::keys::by_habit;
 use crate::text::{Line, split_at_columns};
 
 /// What the terminal is to show.
@@ -110,7 +111,7 @@ impl<'a> Panel<'a> {
                     if let (Event::Resize(..), Some(guard)) = (&event, self.mode.0) {
                         guard.tell_of_keys();
                     }
-                    return Ok(Some(event));
+                    return Ok(Some(by_habit(event)));
                 }
             }
         }

@@ -5,13 +5,14 @@
 //! else is kept for the editor, except while the agent runs a cell (then keys are the cell's) and while a question
 //! listens (then they are the question's). Up takes back what waits. One thread per run reads, and is stopped through a
 //! pipe, so no byte is read once the run is over; through the same pipe it is told what the signal thread has heard
-//! (`told`). In the background it does not read. Absent on purpose: where bytes are kept (`hands.rs`).
+//! (`told`). In the background it does not read. Keys that were pressed before the terminal heard that they are no
+//! longer the editor's are spelled as terminals do by habit. Absent on purpose: where bytes are kept (`hands.rs`).
 
 use std::borrow::Cow;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -47,9 +48,6 @@ const BACKGROUND_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-
-/// Keys that were pressed before the terminal heard that they are no longer the editor's are read within this time.
-const UNDER_WAY: Duration = Duration::from_secs(1);
 
 /// Where the keys go.
 pub(super) enum KeyTarget {
@@ -116,7 +114,6 @@ impl Typing {
                 }
             }
         }
-        let began = Instant::now();
         let read = move || {
             let may_read = || guard.as_ref().is_none_or(|guard| guard.in_foreground());
             let mut keys = Keys {
@@ -128,7 +125,7 @@ impl Typing {
                 keys.take(&[CTRL_C]);
             }
             let ahead = std::mem::take(&mut keys.hands.state().ahead);
-            keys.take(&ahead);
+            keys.take(&spelled_by_habit(ahead.into()));
             let stdin = std::io::stdin();
             let mut away = false;
             loop {
@@ -179,13 +176,7 @@ impl Typing {
                         let lent = guard.as_ref().is_some_and(|guard| guard.is_lent());
                         let typed = match lent {
                             true => Cow::Borrowed(&chunk[..count]),
-                            false => {
-                                let typed = ground.typed(focus.typed(&chunk[..count]));
-                                match began.elapsed() < UNDER_WAY {
-                                    true => spelled_by_habit(&typed).into_owned().into(),
-                                    false => typed,
-                                }
-                            }
+                            false => spelled_by_habit(ground.typed(focus.typed(&chunk[..count]))),
                         };
                         keys.take(&typed);
                     }

@@ -3,8 +3,9 @@
 //! In: what a terminal sends, cut anywhere: UTF-8, control characters, `ESC [` and `ESC O` sequences, kitty's `CSI u`,
 //! bracketed paste, Alt as an `ESC` in front. Out: an event of the terminal library where one is complete; what means
 //! nothing gives none. Byte by byte, so that what follows an answer can be given back untouched. A lone `ESC` is
-//! complete only when nothing follows it: whoever knows the time says so ([`Decoder::escape`]). Absent on purpose: what
-//! keys mean.
+//! complete only when nothing follows it: whoever knows the time says so ([`Decoder::escape`]). Keys that only some
+//! terminals tell apart can be spelled as all the others do ([`by_habit`], [`spelled_by_habit`]). Absent on purpose:
+//! what keys mean.
 
 use std::borrow::Cow;
 
@@ -103,9 +104,14 @@ pub fn by_habit(event: Event) -> Event {
     Event::Key(KeyEvent::new(code, key.modifiers - KeyModifiers::CONTROL))
 }
 
+/// True for what no keyboard of the Latin alphabets types: its place on the keyboard says what it is with Ctrl.
+pub fn is_beyond_latin(c: char) -> bool {
+    c > '\u{24f}' && c.is_alphabetic()
+}
+
 /// The bytes with each `CSI … u` of kitty's keyboard protocol as terminals spell that key by habit.
-pub fn spelled_by_habit(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let mut out = Cow::Borrowed(bytes);
+pub fn spelled_by_habit(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let mut out = bytes;
     let mut from = 0;
     while let Some(at) = memmem::find(&out[from..], CSI).map(|at| from + at) {
         from = at + CSI.len();
@@ -139,6 +145,16 @@ fn habitual(key: KeyEvent) -> Option<Vec<u8>> {
             _ => return None,
         },
         KeyCode::Char(c) => bytes.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+        KeyCode::Up => bytes.extend(b"\x1b[A"),
+        KeyCode::Down => bytes.extend(b"\x1b[B"),
+        KeyCode::Right => bytes.extend(b"\x1b[C"),
+        KeyCode::Left => bytes.extend(b"\x1b[D"),
+        KeyCode::Home => bytes.extend(b"\x1b[H"),
+        KeyCode::End => bytes.extend(b"\x1b[F"),
+        KeyCode::Insert => bytes.extend(b"\x1b[2~"),
+        KeyCode::Delete => bytes.extend(b"\x1b[3~"),
+        KeyCode::PageUp => bytes.extend(b"\x1b[5~"),
+        KeyCode::PageDown => bytes.extend(b"\x1b[6~"),
         _ => return None,
     }
     Some(bytes)
@@ -208,12 +224,12 @@ fn character(c: char) -> Read {
 
 fn sequence(parameters: &[u8], last: u8) -> Read {
     let text = std::str::from_utf8(parameters).unwrap_or_default();
-    // Kitty puts alternatives behind colons: of a key what it is with Shift, and on a Latin keyboard.
+    // Kitty puts alternatives behind colons: of a key what it is with Shift, and what a US keyboard has in its place.
     let mut numbers = text.split(';').map(|part| {
         let mut numbers = part.split(':').map(|number| number.parse::<u32>().ok());
         [(); 3].map(|()| numbers.next().flatten())
     });
-    let [first, shifted, latin] = numbers.next().unwrap_or_default();
+    let [first, shifted, in_place] = numbers.next().unwrap_or_default();
     let [pressed, ..] = numbers.next().unwrap_or_default();
     let pressed = pressed.unwrap_or(1).saturating_sub(1);
     let held = [
@@ -232,8 +248,10 @@ fn sequence(parameters: &[u8], last: u8) -> Read {
     let read = match (last, first) {
         (b'u', Some(code)) => {
             let with_shift = shifted.filter(|_| modifiers.contains(KeyModifiers::SHIFT));
-            let in_latin = latin.filter(|_| modifiers.contains(KeyModifiers::CONTROL));
-            kitty(in_latin.or(with_shift).unwrap_or(code), modifiers)
+            let control = modifiers.contains(KeyModifiers::CONTROL);
+            let beyond_latin = char::from_u32(code).is_some_and(is_beyond_latin);
+            let in_place = in_place.filter(|_| control && beyond_latin);
+            kitty(in_place.or(with_shift).unwrap_or(code), modifiers)
         }
         (b'~', Some(number)) => numbered(number),
         (last, _) => named(last),
@@ -275,14 +293,35 @@ fn named(last: u8) -> Read {
     })
 }
 
+/// Characters of the keypad, from the first key on, and its other keys, behind them.
+const KEYPAD: (u32, &str, [KeyCode; 10]) = {
+    use KeyCode::*;
+    let others = [
+        Left, Right, Up, Down, PageUp, PageDown, Home, End, Insert, Delete,
+    ];
+    (57399, "0123456789./*-+\r=,", others)
+};
+
+fn keypad(code: u32) -> Option<KeyCode> {
+    let (first, characters, others) = KEYPAD;
+    let at = usize::try_from(code.checked_sub(first)?).ok()?;
+    match characters.chars().nth(at) {
+        Some('\r') => Some(KeyCode::Enter),
+        Some(c) => Some(KeyCode::Char(c)),
+        None => others.get(at - characters.len()).copied(),
+    }
+}
+
 fn kitty(code: u32, modifiers: KeyModifiers) -> Read {
     let shift = modifiers.contains(KeyModifiers::SHIFT);
     match code {
-        13 | 57414 => key(KeyCode::Enter),
+        13 => key(KeyCode::Enter),
         27 => key(KeyCode::Esc),
         9 if shift => key(KeyCode::BackTab),
         9 => key(KeyCode::Tab),
         127 => key(KeyCode::Backspace),
+        // The private use area: keys that type nothing.
+        0xe000..=0xf8ff => keypad(code).map_or(Read::Nothing, key),
         code => match char::from_u32(code) {
             Some(c) if shift && c.is_lowercase() => {
                 c.to_uppercase().next().map_or(Read::Nothing, character)
@@ -346,6 +385,13 @@ mod tests {
         one("\x1b[121;2u", Char('Y'), SHIFT);
         one("\x1b[49:33;4u", Char('!'), ALT | SHIFT);
         one("\x1b[1089::99;5u", Char('c'), CONTROL);
+        // Dvorak and AZERTY: what stands in the place on a US keyboard is another key.
+        one("\x1b[99::105;5u", Char('c'), CONTROL);
+        one("\x1b[97::113;5u", Char('a'), CONTROL);
+        plain(
+            "\x1b[57401u\x1b[57413u\x1b[57414u\x1b[57416u\x1b[57417u\x1b[57426u\x1b[57363u",
+            &[Char('2'), Char('+'), Enter, Char(','), Left, Delete],
+        );
         check("\x1b[121;9u", &[]);
         let pasted = Event::Paste("y\r".into());
         assert_eq!(Decoder::all(b"\x1b[200~y\r\x1b[201~"), [pasted]);
@@ -355,11 +401,13 @@ mod tests {
     #[test]
     fn keys_told_apart_are_spelled_by_habit() {
         let check = |bytes: &str, expected: &str| {
-            let spelled = spelled_by_habit(bytes.as_bytes());
+            let spelled = spelled_by_habit(bytes.as_bytes().into());
             assert_eq!(String::from_utf8_lossy(&spelled), expected, "{bytes:?}");
         };
         check("a\x1b[99;5ub\x1b[27u", "a\x03b\x1b");
         check("\x1b[1089::99;5u", "\x03");
+        check("\x1b[99::105;5u\x1b[228::39;5u", "\x03\x1b[228::39;5u");
+        check("\x1b[57401u\x1b[57419u\x1b[57421;1u", "2\x1b[A\x1b[5~");
         check("\x1b[46;3u\x1b[49:33;4u", "\x1b.\x1b!");
         check("\x1b[13;2u\x1b[9;2u\x1b[127;5u", "\r\x1b[Z\x7f");
         check("\x1b[45:95;6u\x1b[32;5u", "\x1f\0");
@@ -374,7 +422,7 @@ mod tests {
         #[test]
         fn any_bytes_can_be_spelled_by_habit(bytes in proptest::collection::vec(
             prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b';'), Just(b'u'), b'0'..=b'9'], 0..200)) {
-            spelled_by_habit(&bytes);
+            spelled_by_habit(bytes.into());
         }
 
         #[test]

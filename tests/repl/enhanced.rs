@@ -4,13 +4,21 @@ use super::shell::{CTRL_C, Shell, with_settings};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
-const PUSH: &[u8] = b"\x1b[>5u";
+const PUSH: &[u8] = b"\x1b[>";
 const POP: &[u8] = b"\x1b[<u";
+const TOLD_APART: &[u8] = b"\x1b[=5u";
+const BY_HABIT: &[u8] = b"\x1b[=0u";
 
 fn shell() -> Shell {
     let mut home = Home::new();
     home.set("TERM", "xterm-kitty");
     Shell::of(home)
+}
+
+fn vi() -> Shell {
+    let mut home = with_settings(r#"{"edit_mode": "vi"}"#);
+    home.set("TERM", "xterm-kitty");
+    Shell::start(home, &["--agent", "demo"], SIZE)
 }
 
 /// How often it is in there.
@@ -54,9 +62,7 @@ fn keys_that_others_spell_alike_are_told_apart() {
 
 #[test]
 fn esc_leaves_inserting_in_vi() {
-    let mut home = with_settings(r#"{"edit_mode": "vi"}"#);
-    home.set("TERM", "xterm-kitty");
-    let shell = Shell::start(home, &["--agent", "demo"], SIZE);
+    let shell = vi();
     for escape in ["\x1b[27u", "\x1b[91;5u"] {
         shell.pty.wait_for("[ins] In [1]:");
         shell.pty.send(&format!("foo bar{escape}bi+ {escape}0x"));
@@ -69,37 +75,54 @@ fn esc_leaves_inserting_in_vi() {
 fn what_runs_gets_the_keys_it_always_got() {
     let shell = shell();
     let pty = &shell.pty;
-    assert_eq!(count(&pty.raw(), PUSH), 1);
+    assert_eq!(
+        (count(&pty.raw(), PUSH), count(&pty.raw(), BY_HABIT)),
+        (1, 0)
+    );
     pty.send("input('na' + 'me: ')\r");
     pty.wait_for("name: ");
     let raw = pty.raw();
-    assert_eq!((count(&raw, PUSH), count(&raw, POP)), (1, 1));
+    assert_eq!((count(&raw, PUSH), count(&raw, BY_HABIT)), (1, 1));
     // Pressed before the terminal heard of it.
     pty.send("ab\x1b[117;5uc\x1b[127;1ud\r");
     pty.wait_for("Out[1]: 'd'");
     shell.at(2);
     let read = pty.raw().len();
     pty.send("import time; time.sleep(100)\r");
-    pty.wait_raw(POP, read);
-    pty.send("\x1b[99;5u");
+    pty.wait_raw(BY_HABIT, read);
+    // Ctrl-C on Dvorak.
+    pty.send("\x1b[99::105;5u");
     pty.wait_for("KeyboardInterrupt");
     shell.at(3);
     shell.leave();
     let raw = shell.pty.raw();
-    assert_eq!(count(&raw, PUSH), count(&raw, POP));
+    assert_eq!((count(&raw, PUSH), count(&raw, POP)), (1, 1));
+    assert_eq!(count(&raw, TOLD_APART), 3);
+}
+
+#[test]
+fn keys_behind_an_enter_are_read_as_others() {
+    let shell = vi();
+    shell.pty.wait_for("[ins] In [1]:");
+    shell.pty.send("1\rfoo bar\x1b[91;5u0x");
+    shell.pty.wait_for("[nav] In [2]: oo bar");
 }
 
 #[test]
 fn letters_of_another_alphabet_with_ctrl_end_it() {
     let shell = shell();
-    shell.pty.send("abc\x1b[1089::99;5u");
-    shell.pty.wait_raw(POP, 0);
+    // Others with Ctrl do nothing, as ever.
+    shell.pty.send("abc\x1b[228::39;5u");
+    shell.at_with(1, "abc");
+    assert_eq!(count(&shell.pty.raw(), BY_HABIT), 0);
+    shell.pty.send("\x1b[1089::99;5u");
+    shell.pty.wait_raw(BY_HABIT, 0);
     shell.at_with(1, "abc");
     shell.pty.send(CTRL_C);
     shell.at(1);
     shell.cell(1, "1");
     shell.at(2);
-    assert_eq!(count(&shell.pty.raw(), PUSH), 1);
+    assert_eq!(count(&shell.pty.raw(), TOLD_APART), 1);
 }
 
 #[test]

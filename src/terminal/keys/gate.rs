@@ -16,6 +16,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use crate::terminal::ahead::{Lines, is_ctrl_c, is_enter};
 use crate::terminal::bell::Bell;
+use crate::text::keys::by_habit;
 
 /// Stands among the keys for a stop of the program that is over; no terminal has this key.
 pub(in crate::terminal) const RESUMED: Event = no_key(u8::MAX);
@@ -80,7 +81,7 @@ impl Gate {
 
     /// Holds a key, behind those that are held already.
     pub(in crate::terminal) fn hold(&mut self, event: Event) {
-        self.held.push_back(event);
+        self.held.push_back(by_habit(event));
     }
 
     /// The oldest held key; none while keys are not parsed.
@@ -212,6 +213,7 @@ pub(in crate::terminal) fn resize() {
 mod tests {
     use super::*;
     use crate::text::keys::Decoder;
+    use crossterm::event::KeyEventState;
 
     fn gate(typed: &str) -> Gate {
         let mut gate = Gate::default();
@@ -244,6 +246,21 @@ mod tests {
         check(&two, &["a"], "");
         assert_eq!(two.take_line().as_deref(), Some("a"));
         assert_eq!(two.take_line(), None);
+    }
+
+    #[test]
+    fn keys_told_apart_are_held_by_habit() {
+        let mut one = Gate::default();
+        let mut enter = KeyEvent::from(KeyCode::Enter);
+        enter.state = KeyEventState::KEYPAD;
+        let escape = KeyEvent::new(KeyCode::Char('['), KeyModifiers::CONTROL);
+        for key in [KeyCode::Char('a').into(), enter, escape] {
+            one.hold(Event::Key(key));
+        }
+        check(&one, &["a"], "");
+        one.take();
+        one.take();
+        assert_eq!(one.take(), Some(Event::Key(KeyCode::Esc.into())));
     }
 
     #[test]
