@@ -84,7 +84,8 @@ impl Work {
     }
 }
 
-/// The new notebook of cells that run so; it names its kernel, lest Jupyter asks for one.
+/// The new notebook of cells that run so; it names its kernel, lest Jupyter asks for one, unless nobody knows
+/// the name: that of a running kernel, and of the one that a gateway chooses.
 pub(super) fn notebook_of(
     cells: &[Submission],
     runtime: &RuntimeChoice,
@@ -94,14 +95,17 @@ pub(super) fn notebook_of(
         let kernel = json!({"display_name": shown, "language": "python", "name": name});
         json!({"kernelspec": kernel, "language_info": python()})
     };
+    let named = |name: &str| json!({"kernelspec": {"display_name": name, "name": name}});
     let ours = KernelKind::Cells;
     let metadata = match runtime {
         RuntimeChoice::Embedded if prompts => of_python(ours.name(), ours.shown().0),
         RuntimeChoice::Embedded => of_python("python3", "Python 3 (ipykernel)"),
-        RuntimeChoice::Jupyter(name) if !is_connection_file(name) => {
-            json!({"kernelspec": {"display_name": name, "name": name}})
+        RuntimeChoice::Jupyter(name) if is_connection_file(name) => json!({}),
+        RuntimeChoice::Jupyter(name) => named(name),
+        RuntimeChoice::Gateway(address) => {
+            let kernel = address.split_once('#').map(|(_, kernel)| kernel);
+            kernel.map_or_else(|| json!({}), named)
         }
-        RuntimeChoice::Jupyter(_) | RuntimeChoice::Gateway(_) => json!({}),
     };
     let sources = cells.iter().map(|cell| cell.text.as_str());
     let slots = sources.map(|text| Slot::Made(NewCell::of(CellKind::Code, text)));
@@ -299,6 +303,24 @@ mod tests {
         for (text, said) in [("{", "is not valid JSON"), ("{}", "no list of cells")] {
             let report = work(text).err().unwrap();
             assert!(report.message.contains(said), "{report}");
+        }
+    }
+
+    #[test]
+    fn a_new_notebook_names_its_kernel() {
+        for (runtime, named) in [
+            ("embedded", "\"name\": \"python3\""),
+            ("jupyter:bash", "\"name\": \"bash\""),
+            ("gateway:http://host:1#ir", "\"name\": \"ir\""),
+        ] {
+            let runtime = runtime.parse().unwrap();
+            let text = notebook_of(&[], &runtime, false).unwrap().text().to_owned();
+            assert!(text.contains(named), "{text}");
+        }
+        for runtime in ["jupyter:/tmp/kernel.json", "gateway:http://host:1"] {
+            let runtime = runtime.parse().unwrap();
+            let text = notebook_of(&[], &runtime, false).unwrap().text().to_owned();
+            assert!(!text.contains("kernelspec"), "{text}");
         }
     }
 }

@@ -36,7 +36,8 @@ impl Difference<'_> {
 
 /// What differs between two texts; empty when nothing does.
 pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<Difference<'a>> {
-    let lines = |text: &'a str| -> Vec<&'a str> { text.lines().collect() };
+    // A carriage return before the newline is part of the line.
+    let lines = |text: &'a str| -> Vec<&'a str> { text.split_terminator('\n').collect() };
     let (old, new) = (lines(old), lines(new));
     let keys = |lines: &[&'a str]| -> Vec<&'a str> {
         lines.iter().map(|line| without_number(line)).collect()
@@ -50,7 +51,9 @@ pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<Difference<'a>> {
         if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
             continue;
         }
-        let place = |from: usize, to: usize| format!("{},{}", from + 1, to - from);
+        // Of no lines it is told behind which they would stand.
+        let place =
+            |from: usize, to: usize| format!("{},{}", from + usize::from(to > from), to - from);
         differences.push(Difference::Place(format!(
             "@@ -{} +{} @@",
             place(first.old_range().start, last.old_range().end),
@@ -72,4 +75,29 @@ pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<Difference<'a>> {
         }
     }
     differences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(old: &str, new: &str, expected: &[&str]) {
+        let lines: Vec<String> = difference(old, new).iter().map(Difference::text).collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn line_ends_differ_too() {
+        check(
+            "a\r\nb\n",
+            "a\nb\n",
+            &["@@ -1,2 +1,2 @@", "-a\r", "+a", " b"],
+        );
+    }
+
+    #[test]
+    fn no_lines_stand_behind_one() {
+        check("", "a\n", &["@@ -0,0 +1,1 @@", "+a"]);
+        check("a\n", "", &["@@ -1,1 +0,0 @@", "-a"]);
+    }
 }
