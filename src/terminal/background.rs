@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::display::{died, notice_text};
@@ -21,6 +21,9 @@ use crate::terminal::snapshot::{Shared, look};
 /// Bytes that are kept while nobody can show them; the newest win.
 const KEPT: usize = 1 << 20;
 
+/// Bytes of a line that has not ended; what is longer is told in parts.
+const LONGEST: usize = 1 << 16;
+
 /// How long what a session told at its end may take to be here.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -28,6 +31,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub(super) struct Teller {
     filter: Filter,
     partial: String,
+    /// The line begins anew with the next character, unless it ends there.
+    returned: bool,
     screen: Screen,
 }
 
@@ -36,6 +41,7 @@ impl Teller {
         Teller {
             filter: Filter::new(Policy::Text),
             partial: String::new(),
+            returned: false,
             screen,
         }
     }
@@ -48,12 +54,8 @@ impl Teller {
         };
         let mut told = Vec::new();
         if let SessionEvent::Cell(CellEvent::Output { bytes, .. }) = event {
-            let mut safe = Vec::new();
-            self.filter.push(&bytes, &mut safe);
-            self.partial.push_str(&String::from_utf8_lossy(&safe));
-            while let Some(end) = self.partial.find('\n') {
-                told.push(self.partial.drain(..=end).collect());
-            }
+            let parts = bytes.split_inclusive(|byte| *byte == b'\r');
+            parts.for_each(|part| self.output(part, &mut told));
             return told;
         }
         let text = match event {
@@ -99,6 +101,27 @@ impl Teller {
         told
     }
 
+    /// Takes output that holds a carriage return at its end only, and gives on the lines that have ended.
+    fn output(&mut self, bytes: &[u8], told: &mut Vec<String>) {
+        let mut safe = Vec::new();
+        self.filter.push(bytes, &mut safe);
+        if std::mem::take(&mut self.returned) && safe.first().is_some_and(|first| *first != b'\n') {
+            self.partial.clear();
+        }
+        self.returned = bytes.ends_with(b"\r");
+        let safe = String::from_utf8_lossy(&safe);
+        if let Some(end) = safe.rfind('\n') {
+            let ended = std::mem::take(&mut self.partial) + &safe[..=end];
+            told.extend(ended.split_inclusive('\n').map(str::to_owned));
+            self.partial.push_str(&safe[end + 1..]);
+        } else {
+            self.partial.push_str(&safe);
+        }
+        if self.partial.len() > LONGEST {
+            told.extend(self.rest());
+        }
+    }
+
     /// A line that has not ended, for who tells no more; it ends here.
     pub(super) fn rest(&mut self) -> Option<String> {
         (!self.partial.is_empty()).then(|| std::mem::take(&mut self.partial) + "\n")
@@ -108,11 +131,37 @@ impl Teller {
 /// Lines waiting to be shown.
 #[derive(Clone)]
 pub(super) struct Background {
-    waiting: Arc<Mutex<VecDeque<String>>>,
+    waiting: Arc<Mutex<Waiting>>,
     editing: Arc<AtomicBool>,
     printer: Printer,
     /// Hangs up when the session has no more to tell.
     over: Arc<Mutex<Receiver<()>>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: VecDeque<String>,
+    /// Bytes of all of them.
+    kept: usize,
+}
+
+impl Waiting {
+    fn add(&mut self, line: String) {
+        self.kept += line.len();
+        self.lines.push_back(line);
+        while self.kept > KEPT && self.take().is_some() {}
+    }
+
+    fn take(&mut self) -> Option<String> {
+        let line = self.lines.pop_front()?;
+        self.kept -= line.len();
+        Some(line)
+    }
+
+    fn put_back(&mut self, line: String) {
+        self.kept += line.len();
+        self.lines.push_front(line);
+    }
 }
 
 /// The editor's way of printing above what is being typed.
@@ -175,20 +224,18 @@ impl Background {
 
     /// Everything that waits, to be printed now.
     pub(super) fn drain(&self) -> String {
-        self.waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
+        std::mem::take(&mut *self.waiting())
+            .lines
+            .into_iter()
             .collect()
     }
 
     fn add(&self, line: String) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.push_back(line);
-        let mut kept: usize = waiting.iter().map(String::len).sum();
-        while kept > KEPT {
-            kept -= waiting.pop_front().map_or(kept, |line| line.len());
-        }
+        self.waiting().add(line);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives the editor what waits, when it can be printed; asked again whenever the text has been painted.
@@ -197,14 +244,67 @@ impl Background {
         if !in_last_line || !self.editing.load(Ordering::SeqCst) {
             return;
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(line) = waiting.pop_front() {
+        let mut waiting = self.waiting();
+        while let Some(line) = waiting.take() {
             let text = line.strip_suffix('\n').unwrap_or(&line).to_owned();
             if self.printer.lines.try_send(text).is_err() {
-                waiting.push_front(line);
+                waiting.put_back(line);
                 return;
             }
             self.printer.bell.ring();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::runtime::OutputStream;
+    use crate::screen::ColorChoice;
+
+    fn teller() -> Teller {
+        Teller::new(Screen::open(&Environment::default(), ColorChoice::Never).unwrap())
+    }
+
+    fn told(teller: &mut Teller, printed: &[u8]) -> Vec<String> {
+        teller.tell(SessionEvent::Cell(CellEvent::Output {
+            stream: OutputStream::Stdout,
+            bytes: printed.to_vec(),
+            foreign: false,
+        }))
+    }
+
+    #[test]
+    fn a_line_that_is_written_over_is_told_as_it_ends() {
+        let mut teller = teller();
+        assert_eq!(told(&mut teller, b"10%\r20%\r"), [""; 0]);
+        assert_eq!(
+            told(&mut teller, b"30%\nnext\r\n\rlast"),
+            ["30%\n", "next\n"]
+        );
+        assert_eq!(teller.rest().as_deref(), Some("last\n"));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_told_in_parts() {
+        let mut teller = teller();
+        let dots = vec![b'.'; LONGEST];
+        assert_eq!(told(&mut teller, &dots).len(), 0);
+        assert_eq!(told(&mut teller, b".")[0].len(), LONGEST + 2);
+        assert_eq!(teller.rest(), None);
+    }
+
+    #[test]
+    fn of_what_waits_the_newest_is_kept() {
+        let mut waiting = Waiting::default();
+        let lines = (0..100_000).map(|number| format!("{number:019}\n"));
+        lines.for_each(|line| waiting.add(line));
+        assert!(waiting.kept <= KEPT);
+        assert_eq!(waiting.lines.len() * 20, waiting.kept);
+        assert_eq!(
+            waiting.lines.back().map(|line| line.trim().to_owned()),
+            Some(format!("{:019}", 99_999))
+        );
     }
 }
