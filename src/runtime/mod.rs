@@ -45,7 +45,7 @@ pub use checkpoints::{CellStep, Checkpoint, CheckpointWish, Checkpoints, NoCheck
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    BranchWish, CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace,
+    BranchWish, CommAct, CommMessage, Dark, Execute, InputReply, IpythonFlags, Place, RecordPlace,
     RequestId, RuntimeRequest, SetUp, StartFile, Stdin, THIS_REQUEST, TrialCell,
 };
 pub use surroundings::Variables;

@@ -201,9 +201,20 @@ pub struct Execute {
     pub stdin: Stdin,
     /// Where the code stands; `None`: it was typed.
     pub place: Option<Place>,
-    /// What it shows is looked at on a dark terminal: a picture may come in a form for that, too
-    /// ([`Display::on_terminal`](super::Display::on_terminal)).
-    pub dark: bool,
+    /// What of it is looked at on a dark terminal.
+    pub dark: Dark,
+}
+
+/// What of a cell's outputs is made for a dark terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Dark {
+    /// The terminal is not known to be dark.
+    #[default]
+    Nothing,
+    /// The colours of errors and sources.
+    Text,
+    /// Pictures may come in a form for it, too ([`Display::on_terminal`](super::Display::on_terminal)).
+    TextAndPictures,
 }
 
 impl Execute {
@@ -218,7 +229,7 @@ impl Execute {
             environment: Variables::new(),
             stdin: Stdin::Refuse,
             place: None,
-            dark: false,
+            dark: Dark::Nothing,
         }
     }
 

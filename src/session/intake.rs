@@ -9,7 +9,7 @@ use crate::config::Images;
 use crate::history::History;
 use crate::input::{Input, classify, prompt_source, shell_cell};
 use crate::markdown::Background;
-use crate::runtime::Execute;
+use crate::runtime::{Dark, Execute};
 use crate::session::Submission;
 use crate::session::attached::{self, Attached};
 use crate::session::cell::{CellRun, Whose};
@@ -167,7 +167,7 @@ impl Session {
             silent: submission.silent,
             stdin: self.runtimes.user.stdin(submission.stdin),
             place: submission.place,
-            dark: self.on_dark(),
+            dark: self.dark(),
             ..Execute::aside(code)
         };
         let stops = submission.stop_on_error;
@@ -227,15 +227,17 @@ impl Session {
         self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 
-    /// Whether what a cell shows is looked at on a dark terminal, as far as that is known, and is to fit it.
-    pub(super) fn on_dark(&self) -> bool {
+    /// What a cell shows is looked at on a dark terminal, as far as that is known; pictures may be to fit it.
+    pub(super) fn dark(&self) -> Dark {
         let choices = &self.choices;
         let named = || Background::of_theme(&choices.code_theme);
         let background = self.terminal_is.or(choices.code_theme_chosen.then(named));
-        self.runtimes.user.has_terminal()
-            && choices.images != Images::Off
-            && choices.fit_plots
-            && background == Some(Background::Dark)
+        let is_dark = self.runtimes.user.has_terminal() && background == Some(Background::Dark);
+        match choices.images != Images::Off && choices.fit_plots {
+            _ if !is_dark => Dark::Nothing,
+            true => Dark::TextAndPictures,
+            false => Dark::Text,
+        }
     }
 
     /// Gives a prompt its number and sends it again, in place of the exchange at `line`, if there is one.
@@ -250,7 +252,7 @@ impl Session {
 
     /// Goes on with a replay, whose next cell takes the floor.
     pub(super) fn go_on(&mut self, replay: Box<ReplayRun>) {
-        let dark = self.on_dark();
+        let dark = self.dark();
         let mut ground = Ground {
             dark,
             numbering: &mut self.numbering,

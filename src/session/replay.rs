@@ -17,7 +17,7 @@ use crate::history::{CellEnd, History, PromptStart, RecordedOutcome};
 use crate::input::{is_ours, prompt_source};
 
 use crate::output::shown::Layout;
-use crate::runtime::{Ending, Execute, Place};
+use crate::runtime::{Dark, Ending, Execute, Place};
 use crate::session::cell::{CellRun, Remains, Whose};
 use crate::session::events::{BeginEvent, EndEvent, RunKind, ToldEvent};
 use crate::session::numbering::Numbering;
@@ -200,7 +200,7 @@ pub(super) struct Ground<'a> {
     pub runtime: &'a mut RuntimeSlot,
     pub outputs: &'a Outputs,
     /// What cells show is looked at on a dark terminal.
-    pub dark: bool,
+    pub dark: Dark,
 }
 
 impl Ground<'_> {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::shell::Shell;
+use super::shell::{Shell, with_settings};
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::responses::{Endpoint, Reply};
@@ -122,8 +122,8 @@ fn ipython_9_with_a_profile_is_what_the_model_sees() {
 }
 
 /// The code in the traceback of a cell, with its colours.
-fn coloured(python: &Path, background: &str, profile: &str) -> String {
-    let home = Home::new();
+fn coloured(python: &Path, background: &str, profile: &str, settings: &str) -> String {
+    let home = with_settings(settings);
     home.install("python3", python);
     let folder = home.path().join("ipython/profile_default");
     std::fs::create_dir_all(&folder).unwrap();
@@ -141,14 +141,18 @@ fn coloured(python: &Path, background: &str, profile: &str) -> String {
 fn errors_suit_the_ground_unless_colours_were_chosen() {
     // Keywords of a theme for dark terminals.
     const LIGHT_RED: &str = "38;5;204mimport";
+    const BLACK: &str = "rgb:0000/0000/0000";
     for python in [peers::ipython_8(), peers::python()].into_iter().flatten() {
-        let dark = coloured(&python, "rgb:0000/0000/0000", "");
-        assert!(dark.contains(LIGHT_RED), "{dark:?}");
-        let light = coloured(&python, "rgb:ffff/ffff/ffff", "");
+        // What becomes of pictures is another matter.
+        for settings in ["{}", r#"{"images": "off"}"#] {
+            let dark = coloured(&python, BLACK, "", settings);
+            assert!(dark.contains(LIGHT_RED), "{settings} {dark:?}");
+        }
+        let light = coloured(&python, "rgb:ffff/ffff/ffff", "", "{}");
         assert!(light.contains("mimport"), "{light:?}");
         assert!(!light.contains(LIGHT_RED), "{light:?}");
         let chosen = "c.InteractiveShell.colors = 'Neutral'";
-        let kept = coloured(&python, "rgb:0000/0000/0000", chosen);
+        let kept = coloured(&python, BLACK, chosen, "{}");
         assert_eq!(kept, light);
     }
 }

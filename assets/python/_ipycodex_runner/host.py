@@ -21,7 +21,7 @@ class Host:
         self.cell = None  # the request that is the cell which runs
         self.calls = 0
         self.stdin = "terminal" if pty else "refuse"
-        self.dark = False  # whoever looks at what the running cell shows has a dark terminal
+        self.dark = None  # the terminal the running cell is looked at on is dark: "text"; "pictures" are to fit it, too
         self.interrupts = interrupts
 
     @property

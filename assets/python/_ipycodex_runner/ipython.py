@@ -406,7 +406,8 @@ class Engine:
 
     def execute(self, code, store, silent, number, place):
         shell = self.shell
-        self.suit_ground()
+        if not silent:
+            self.suit_ground()
         shell.compile.place = shell.compile.fresh = place
         number = self.count + 1 if number is None else number
         shell.cell_number, shell.storing, shell.silent, shell.source = number, store, silent, code

@@ -132,7 +132,7 @@ def picture(figure):
 
 def draw_for_dark(figure, draw, made):
     """Where the terminal is dark, a picture that has been made of a figure is made once more, for who looks there."""
-    if sys.modules[__package__].host.dark:
+    if sys.modules[__package__].host.dark == "pictures":
         from . import dark
 
         form = dark.drawn(figure, draw)

@@ -384,7 +384,7 @@ class Server:
         silent = bool(request.get("silent", False))
         store = bool(request.get("storeHistory", not silent))
         host.stdin = request.get("stdin") or ("terminal" if host.pty else "ask")
-        host.dark = bool(request.get("dark"))
+        host.dark = request.get("dark")
         if request.get("type") == "set_up" or not request.get("allowStdin", True):
             host.stdin = "refuse"
         typed = b""
@@ -434,7 +434,7 @@ class Server:
             calls.cell_ended()
         if self.steps is not None:
             self.steps.ended()
-        host.dark = False
+        host.dark = None
         done = {
             "type": "done",
             "status": "ok" if outcome == "ok" else "error",

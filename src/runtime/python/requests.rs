@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    BranchWish, CheckpointWish, RequestId, RuntimeRequest, SetUp, Stdin, VariablesWish,
+    BranchWish, CheckpointWish, Dark, RequestId, RuntimeRequest, SetUp, Stdin, VariablesWish,
 };
 use super::calling;
 use super::comm::comm_line;
@@ -36,8 +36,10 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
                     .map(|(name, value)| (name, json!(value)))
                     .collect();
             }
-            if cell.dark {
-                exec["dark"] = true.into();
+            match cell.dark {
+                Dark::Nothing => {}
+                Dark::Text => exec["dark"] = "text".into(),
+                Dark::TextAndPictures => exec["dark"] = "pictures".into(),
             }
             if let Some(place) = &cell.place {
                 exec["filename"] = place.file.to_string_lossy().into();

@@ -257,7 +257,7 @@ impl Session {
         };
         let execute = Execute {
             stdin,
-            dark: self.on_dark(),
+            dark: self.dark(),
             directory,
             ..match line {
                 Some(line) => Execute::numbered(source, line),
