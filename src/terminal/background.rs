@@ -131,6 +131,8 @@ impl Teller {
 /// Lines waiting to be shown.
 #[derive(Clone)]
 pub(super) struct Background {
+    /// Has the line that has not ended; held before `waiting` by who adds what it tells.
+    teller: Arc<Mutex<Teller>>,
     waiting: Arc<Mutex<Waiting>>,
     editing: Arc<AtomicBool>,
     printer: Printer,
@@ -180,6 +182,7 @@ impl Background {
     pub(super) fn start(events: Run, printer: Printer, screen: Screen) -> Result<Self, Report> {
         let (going_on, over) = channel::<()>();
         let background = Background {
+            teller: Arc::new(Mutex::new(Teller::new(screen))),
             waiting: Arc::default(),
             editing: Arc::default(),
             printer,
@@ -187,13 +190,13 @@ impl Background {
         };
         let taken = background.clone();
         let take = move || {
-            let mut teller = Teller::new(screen);
             while let Next::Event(event) = events.next_blocking(None) {
+                let mut teller = taken.teller();
                 let told = teller.tell(*event).into_iter();
                 told.for_each(|text| taken.add(text));
+                drop(teller);
                 taken.hand_over();
             }
-            teller.rest().into_iter().for_each(|text| taken.add(text));
             drop(going_on);
         };
         std::thread::Builder::new()
@@ -222,12 +225,15 @@ impl Background {
         let _ = over.recv_timeout(LAST_WORDS);
     }
 
-    /// Everything that waits, to be printed now.
+    /// Everything that waits, to be printed now, and what there is of a line that has not ended.
     pub(super) fn drain(&self) -> String {
-        std::mem::take(&mut *self.waiting())
-            .lines
-            .into_iter()
-            .collect()
+        let mut teller = self.teller();
+        let waiting = std::mem::take(&mut *self.waiting());
+        waiting.lines.into_iter().chain(teller.rest()).collect()
+    }
+
+    fn teller(&self) -> MutexGuard<'_, Teller> {
+        self.teller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, line: String) {

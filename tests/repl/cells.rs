@@ -219,6 +219,29 @@ fn a_thread_prints_above_what_is_being_typed_and_nothing_is_lost() {
 }
 
 #[test]
+fn what_a_thread_prints_without_a_line_end_is_shown_before_the_next_prompt() {
+    let shell = Shell::new();
+    shell.home.write(
+        "writer.py",
+        "import os, sys, threading, time\n\
+         def work():\n    while not os.path.exists('go'):\n        time.sleep(0.005)\n    \
+         sys.stdout.write('begun\\r1%\\r2%\\nno end')\n\
+         threading.Thread(target=work, daemon=True).start()\n",
+    );
+    shell.cell(1, "import writer");
+    shell.at(2);
+    shell.home.write("go", "");
+    shell.pty.wait_for("2%");
+    shell.at(2);
+    shell.lacks("no end");
+    shell.cell(2, "3");
+    shell.at(3);
+    shell.shows("no end");
+    shell.lacks("begun");
+    shell.lacks("1%");
+}
+
+#[test]
 fn a_thread_that_prints_during_a_draft_of_several_lines_loses_nothing() {
     let shell = Shell::new();
     shell.home.write("talker.py", TALKER);
