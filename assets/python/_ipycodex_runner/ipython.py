@@ -401,8 +401,9 @@ class Engine:
         if self.host.pty and wanted != self.colours == shell.colors:
             self.colours = wanted
             shell.run_line_magic("colors", wanted)
-            # What IPython 8 has for the code around an error.
-            shell.InteractiveTB.tb_highlight_style = "monokai" if dark else "default"
+            # What IPython 8 has for the code around an error, by one of two names; 8.12 has a fixed one.
+            for name in ("tb_highlight_style", "_tb_highlight_style"):
+                setattr(shell.InteractiveTB, name, "monokai" if dark else "default")
 
     def execute(self, code, store, silent, number, place):
         shell = self.shell
