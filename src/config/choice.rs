@@ -72,6 +72,8 @@ pub enum Images {
     Kitty,
     /// `iterm2`
     Iterm2,
+    /// `sixel`
+    Sixel,
     /// `blocks`
     Blocks,
     /// `off`
@@ -206,6 +208,7 @@ impl ChoiceSetting for Images {
         ("auto", Images::Auto),
         ("kitty", Images::Kitty),
         ("iterm2", Images::Iterm2),
+        ("sixel", Images::Sixel),
         ("blocks", Images::Blocks),
         ("off", Images::Off),
     ];

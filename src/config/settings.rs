@@ -258,6 +258,7 @@ pub const SETTINGS: &[Setting] = &[
             ("auto", "as the terminal can"),
             ("kitty", "sharp, by kitty's protocol (Ghostty, Konsole)"),
             ("iterm2", "sharp, by iTerm2's protocol (WezTerm)"),
+            ("sixel", "sharp, as sixels (foot, mlterm, xterm)"),
             ("blocks", "in half blocks, anywhere"),
             ("off", "not at all"),
         ],

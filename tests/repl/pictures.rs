@@ -7,14 +7,14 @@ use crate::support::pty::SIZE;
 use crate::support::tmux::Tmux;
 
 /// A cell that shows a PNG of two by two pixels (red, green, blue, white), made without any library.
-const SHOW: &str = "import zlib, struct; \
+pub(super) const SHOW: &str = "import zlib, struct; \
 c = lambda k, d: struct.pack('>I', len(d)) + k + d + struct.pack('>I', zlib.crc32(k + d)); \
 png = b'\\x89PNG\\r\\n\\x1a\\n' + c(b'IHDR', struct.pack('>IIBBBBB', 2, 2, 8, 2, 0, 0, 0)) \
 + c(b'IDAT', zlib.compress(b'\\0\\xff\\0\\0\\0\\xff\\0\\0\\0\\0\\xff\\xff\\xff\\xff')) + c(b'IEND', b''); \
 P = type('P', (), {'_repr_png_': lambda self: png}); P()";
 
 /// A shell whose terminal is told to be what these variables say.
-fn shell(variables: &[(&str, &str)]) -> Shell {
+pub(super) fn shell(variables: &[(&str, &str)]) -> Shell {
     let mut home = Home::new();
     for (name, value) in variables {
         home.set(name, value);
@@ -22,7 +22,7 @@ fn shell(variables: &[(&str, &str)]) -> Shell {
     Shell::of(home)
 }
 
-fn raw(shell: &Shell) -> String {
+pub(super) fn raw(shell: &Shell) -> String {
     String::from_utf8_lossy(&shell.pty.raw()).into_owned()
 }
 
@@ -78,8 +78,8 @@ fn pictures_can_be_switched_off() {
     shell.cell(2, SHOW);
     shell.shows("Out[2]: [image/png 2x2]");
     assert!(!raw(&shell).contains("\x1b_G"));
-    shell.cell(3, "%ipycodex images sixel");
-    shell.shows("images must be one of auto/blocks/iterm2/kitty/off, got 'sixel'");
+    shell.cell(3, "%ipycodex images sharp");
+    shell.shows("images must be one of auto/blocks/iterm2/kitty/off/sixel, got 'sharp'");
     shell.cell(4, "%ipycodex images blocks");
     shell.cell(5, "P()");
     assert!(raw(&shell).contains('▀'));

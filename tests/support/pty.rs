@@ -313,6 +313,18 @@ impl Pty {
         resized.unwrap_or_else(|error| panic!("cannot resize: {error}"));
     }
 
+    /// From now on the terminal tells how large a cell is: its width and height in pixels.
+    pub fn tell_cell(&self, (width, height): (u16, u16)) {
+        let (rows, columns) = self.look(vt100::Screen::size);
+        let size = PtySize {
+            pixel_width: columns.get() * width,
+            pixel_height: rows.get() * height,
+            ..pty_size((columns.get(), rows.get()))
+        };
+        let told = self.master.resize(size);
+        told.unwrap_or_else(|error| panic!("cannot tell the size of a cell: {error}"));
+    }
+
     /// Waits for the end of the program.
     ///
     /// # Panics

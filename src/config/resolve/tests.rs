@@ -215,7 +215,11 @@ fn a_wrong_value_is_told_and_the_default_holds() {
         "read-only, workspace-write, danger-full-access",
     );
     check("run_cells", json!("yes"), "ask, preview, auto, off");
-    check("images", json!("sixel"), "auto, kitty, iterm2, blocks, off");
+    check(
+        "images",
+        json!("sharp"),
+        "auto, kitty, iterm2, sixel, blocks, off",
+    );
     check("edit_mode", json!("nano"), "emacs, vi");
     check("keys", json!([]), "an object of actions and chords");
     check(

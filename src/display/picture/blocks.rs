@@ -18,7 +18,7 @@ pub(super) struct Palette {
 }
 
 /// `None`: the terminal's own background.
-type Colour = Option<[u8; 3]>;
+pub(super) type Colour = Option<[u8; 3]>;
 
 /// The rows of `picture`.
 pub(super) fn draw(picture: &Pixels, palette: Palette) -> Vec<u8> {
@@ -51,7 +51,8 @@ pub(super) fn draw(picture: &Pixels, palette: Palette) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn over(pixel: Option<[u8; 4]>, ground: [u8; 3]) -> Colour {
+/// What is seen of a pixel.
+pub(super) fn over(pixel: Option<[u8; 4]>, ground: [u8; 3]) -> Colour {
     let [red, green, blue, alpha] = pixel?;
     (alpha >= CLEAR).then(|| {
         let mix = |colour: u8, ground: u8| {

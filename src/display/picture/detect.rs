@@ -12,12 +12,13 @@ use crate::environment::Environment;
 use crate::markdown::Background;
 
 /// What is looked at.
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 16] = [
     "COLORTERM",
     "GHOSTTY_RESOURCES_DIR",
     "KITTY_WINDOW_ID",
     "KONSOLE_VERSION",
     "LC_TERMINAL",
+    "MLTERM",
     "STY",
     "TERM",
     "TERM_PROGRAM",
@@ -27,10 +28,14 @@ const VARIABLES: [&str; 14] = [
     "WEZTERM_PANE",
     "ZELLIJ",
     "VTE_VERSION",
+    "XTERM_VERSION",
 ];
 
 /// The first Konsole that knows kitty's protocol: 22.04.
 const KONSOLE: u32 = 22_04_00;
+
+/// Terminals that draw sixels, by what their `TERM` begins with.
+const SIXEL: [&str; 4] = ["contour", "foot", "mlterm", "yaft"];
 
 /// How pictures are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +48,11 @@ pub(super) enum Method {
     Iterm2 {
         /// Through tmux.
         tmux: bool,
+    },
+    /// Sixels.
+    Sixel {
+        /// The terminal is known to draw them; else the user says so.
+        known: bool,
     },
     /// Half blocks.
     Blocks {
@@ -65,6 +75,8 @@ enum Terminal {
     /// Knows it without them.
     KittyPlain,
     Iterm2,
+    /// Knows sixels, and nothing better.
+    Sixel,
     /// Draws none, or nobody knows.
     Other,
 }
@@ -84,10 +96,11 @@ impl Signs {
         self.get("TMUX_PANE")
     }
 
-    /// How to draw as `choice` says; `ask` is tmux.
+    /// How to draw as `choice` says; `knows_cell`: the terminal tells how large a cell is; `ask` is tmux.
     pub(super) fn method(
         &self,
         choice: Images,
+        knows_cell: bool,
         ask: impl FnOnce() -> Option<tmux::TmuxAnswer>,
     ) -> Method {
         let blocks = Method::Blocks {
@@ -96,7 +109,7 @@ impl Signs {
         match choice {
             Images::Off => return Method::Off,
             Images::Blocks => return blocks,
-            Images::Auto | Images::Kitty | Images::Iterm2 => {}
+            Images::Auto | Images::Kitty | Images::Iterm2 | Images::Sixel => {}
         }
         if self.get("TMUX").is_some() {
             let answer = ask().unwrap_or_default();
@@ -106,23 +119,33 @@ impl Signs {
             let outer = match choice {
                 Images::Kitty => Terminal::Kitty,
                 Images::Iterm2 => Terminal::Iterm2,
+                Images::Sixel => Terminal::Sixel,
                 _ => self.outer(&answer.terminal),
             };
             return match outer {
                 Terminal::Kitty => Method::KittyInTmux,
                 Terminal::Iterm2 => Method::Iterm2 { tmux: true },
-                Terminal::KittyPlain | Terminal::Other => blocks,
+                Terminal::KittyPlain | Terminal::Sixel | Terminal::Other => blocks,
             };
         }
+        let there = match self.is_multiplexed() {
+            true => Terminal::Other,
+            false => self.terminal(),
+        };
         let terminal = match choice {
             Images::Kitty => Terminal::Kitty,
             Images::Iterm2 => Terminal::Iterm2,
-            _ if self.is_multiplexed() => Terminal::Other,
-            _ => self.terminal(),
+            Images::Sixel => Terminal::Sixel,
+            _ => there,
         };
         match terminal {
             Terminal::Kitty | Terminal::KittyPlain => Method::Kitty,
             Terminal::Iterm2 => Method::Iterm2 { tmux: false },
+            // Pixels alone do not say how many rows they cover.
+            Terminal::Sixel if choice == Images::Auto && !knows_cell => blocks,
+            Terminal::Sixel => Method::Sixel {
+                known: there == Terminal::Sixel,
+            },
             Terminal::Other => blocks,
         }
     }
@@ -139,9 +162,14 @@ impl Signs {
     /// The terminal we write to. What it says of itself counts more than what it may have inherited.
     fn terminal(&self) -> Terminal {
         let term = self.get("TERM").unwrap_or_default();
+        // No other terminal goes by these names; they do not change the `TERM_PROGRAM` they find.
+        if SIXEL.iter().any(|name| term.starts_with(name)) {
+            return Terminal::Sixel;
+        }
         match self.get("TERM_PROGRAM") {
             Some("iTerm.app" | "WezTerm" | "mintty" | "rio") => return Terminal::Iterm2,
             Some("ghostty" | "kitty") => return Terminal::Kitty,
+            Some("contour") => return Terminal::Sixel,
             Some("Apple_Terminal" | "vscode" | "Hyper" | "Tabby" | "zed") => {
                 return Terminal::Other;
             }
@@ -162,7 +190,14 @@ impl Signs {
     /// What variables say that children of other terminals may have kept.
     fn inherited(&self) -> Terminal {
         let konsole = self.get("KONSOLE_VERSION");
-        if self.get("KITTY_WINDOW_ID").is_some() || self.get("GHOSTTY_RESOURCES_DIR").is_some() {
+        // An mlterm may be set to call itself xterm; a real one says which it is.
+        let is_mlterm = self.get("MLTERM").is_some() && self.get("XTERM_VERSION").is_none();
+        let term = self.get("TERM").unwrap_or_default();
+        if is_mlterm && term.starts_with("xterm") {
+            Terminal::Sixel
+        } else if self.get("KITTY_WINDOW_ID").is_some()
+            || self.get("GHOSTTY_RESOURCES_DIR").is_some()
+        {
             Terminal::Kitty
         } else if konsole.is_some_and(|version| version.parse::<u32>().is_ok_and(|n| n >= KONSOLE))
         {
@@ -216,141 +251,4 @@ pub(super) fn ground(colours: Option<&str>) -> Option<[u8; 3]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn signs(variables: &[(&'static str, &str)]) -> Signs {
-        Signs(
-            variables
-                .iter()
-                .map(|(name, value)| (*name, (*value).to_owned()))
-                .collect(),
-        )
-    }
-
-    const BLOCKS: Method = Method::Blocks { true_colour: false };
-
-    #[test]
-    fn terminals_by_their_variables() {
-        let check = |variables: &[(&'static str, &str)], expected: Method| {
-            let found = signs(variables).method(Images::Auto, || panic!("no tmux is there"));
-            assert_eq!(found, expected, "{variables:?}");
-        };
-        let iterm2 = Method::Iterm2 { tmux: false };
-        check(&[], BLOCKS);
-        check(
-            &[("COLORTERM", "truecolor")],
-            Method::Blocks { true_colour: true },
-        );
-        check(
-            &[("TERM", "xterm-direct")],
-            Method::Blocks { true_colour: true },
-        );
-        check(&[("TERM", "xterm-kitty")], Method::Kitty);
-        check(&[("TERM", "xterm-ghostty")], Method::Kitty);
-        check(
-            &[("TERM", "xterm-256color"), ("KITTY_WINDOW_ID", "1")],
-            Method::Kitty,
-        );
-        check(&[("TERM_PROGRAM", "ghostty")], Method::Kitty);
-        check(&[("TERM_PROGRAM", "iTerm.app")], iterm2);
-        check(&[("TERM_PROGRAM", "WezTerm")], iterm2);
-        check(&[("LC_TERMINAL", "iTerm2")], iterm2);
-        check(&[("WEZTERM_PANE", "0")], iterm2);
-        check(&[("KONSOLE_VERSION", "230400")], Method::Kitty);
-        check(&[("KONSOLE_VERSION", "210400")], BLOCKS);
-        check(&[("KONSOLE_VERSION", "new")], BLOCKS);
-        // Started from kitty, but another terminal.
-        check(
-            &[("TERM_PROGRAM", "vscode"), ("KITTY_WINDOW_ID", "1")],
-            BLOCKS,
-        );
-        check(&[("VTE_VERSION", "7600"), ("KITTY_WINDOW_ID", "1")], BLOCKS);
-        // Something stands between, and lets nothing through.
-        check(&[("STY", "1.tty"), ("KITTY_WINDOW_ID", "1")], BLOCKS);
-        check(&[("ZELLIJ", "0"), ("TERM", "xterm-kitty")], BLOCKS);
-        check(
-            &[("TERM", "tmux-256color"), ("LC_TERMINAL", "iTerm2")],
-            BLOCKS,
-        );
-    }
-
-    #[test]
-    fn terminals_behind_tmux() {
-        let check =
-            |choice, variable: (&'static str, &str), answer: Option<(bool, &str)>, expected| {
-                let answer = answer.map(|(passthrough, terminal)| tmux::TmuxAnswer {
-                    passthrough,
-                    terminal: terminal.to_owned(),
-                });
-                let signs = signs(&[("TMUX", "/tmp/x,1,0"), ("TERM_PROGRAM", "tmux"), variable]);
-                assert_eq!(signs.method(choice, || answer), expected, "{variable:?}");
-            };
-        let auto = Images::Auto;
-        let kitty = ("KITTY_WINDOW_ID", "1");
-        let none = ("STY", "");
-        check(auto, kitty, None, BLOCKS);
-        check(auto, kitty, Some((false, "xterm-kitty")), BLOCKS);
-        check(
-            auto,
-            none,
-            Some((true, "xterm-kitty ")),
-            Method::KittyInTmux,
-        );
-        check(
-            auto,
-            kitty,
-            Some((true, "xterm-256color ")),
-            Method::KittyInTmux,
-        );
-        check(
-            auto,
-            kitty,
-            Some((true, "xterm-256color iterm2 3.5")),
-            Method::Iterm2 { tmux: true },
-        );
-        check(auto, kitty, Some((true, "alacritty ")), BLOCKS);
-        check(auto, none, Some((true, "xterm-256color ")), BLOCKS);
-        check(
-            auto,
-            ("KONSOLE_VERSION", "230400"),
-            Some((true, "xterm ")),
-            BLOCKS,
-        );
-        check(Images::Kitty, none, Some((true, "")), Method::KittyInTmux);
-        check(Images::Kitty, none, Some((false, "")), BLOCKS);
-        check(
-            Images::Iterm2,
-            none,
-            Some((true, "")),
-            Method::Iterm2 { tmux: true },
-        );
-    }
-
-    #[test]
-    fn light_backgrounds() {
-        let check = |colours, expected: Option<u8>| {
-            assert_eq!(ground(colours), expected.map(|grey| [grey; 3]));
-        };
-        check(None, None);
-        check(Some("15;0"), Some(0));
-        check(Some("0;default;15"), Some(255));
-        check(Some("0;7"), Some(255));
-        check(Some("?"), None);
-    }
-
-    #[test]
-    fn the_user_decides() {
-        let check = |choice, expected| {
-            let signs = signs(&[("TERM", "xterm-kitty")]);
-            assert_eq!(
-                signs.method(choice, || panic!("no tmux is there")),
-                expected
-            );
-        };
-        check(Images::Off, Method::Off);
-        check(Images::Blocks, BLOCKS);
-        check(Images::Iterm2, Method::Iterm2 { tmux: false });
-        check(Images::Kitty, Method::Kitty);
-    }
-}
+mod tests;

@@ -19,6 +19,13 @@ impl Cell {
         height: 16,
         known: false,
     };
+
+    /// What terminals that draw sixels and do not tell act as if they had: the cell of the VT340.
+    pub(super) const VT340: Cell = Cell {
+        width: 10,
+        height: 20,
+        known: false,
+    };
 }
 
 /// Where a picture is to go.
@@ -88,6 +95,12 @@ impl Room {
     }
 }
 
+/// This size, or a smaller one that has no side longer than `side`.
+pub(super) fn within((width, height): (u32, u32), side: u32) -> (u32, u32) {
+    let scale = ratio(side, width).min(ratio(side, height)).min(1.0);
+    (scaled(width, scale), scaled(height, scale))
+}
+
 fn ratio(room: u32, size: u32) -> f64 {
     f64::from(room) / f64::from(size.max(1))
 }
@@ -127,6 +140,13 @@ mod tests {
         check(room(40, 60), (800, 400), (400, 200, 40, 10));
         check(room(80, 24), (1, 100_000), (1, 320, 1, 16));
         check(room(1, 1), (640, 480), (10, 8, 1, 1));
+    }
+
+    #[test]
+    fn sides_that_are_too_long() {
+        assert_eq!(within((640, 480), 1000), (640, 480));
+        assert_eq!(within((2000, 500), 1000), (1000, 250));
+        assert_eq!(within((3, 4000), 1000), (1, 1000));
     }
 
     #[test]

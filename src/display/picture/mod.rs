@@ -2,13 +2,13 @@
 //!
 //! In: a picture as a cell, a tool or an answer names it. Out: bytes for the screen that draw it and leave the cursor
 //! at the start of a line, or one line that says what it is or why it is not drawn. `detect` finds the way of drawing,
-//! when the first picture comes; `fit` says how large; `crate::picture` and `svg` make pixels; `kitty`, `iterm2` and
-//! `blocks` write them; `source` reads what an answer points at; `animation` keeps pictures that follow each other fast
-//! from flooding.
+//! when the first picture comes; `fit` says how large; `crate::picture` and `svg` make pixels; `kitty`, `iterm2`,
+//! `sixel` and `blocks` write them; `source` reads what an answer points at; `animation` keeps pictures that follow
+//! each other fast from flooding.
 //!
 //! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
 //! base64 and colours; a picture that lets light through stands where it can be read (`ground`), and nothing else about
-//! it is changed. Absent on purpose: sixel.
+//! it is changed.
 
 mod animation;
 mod blocks;
@@ -18,7 +18,9 @@ mod ground;
 mod iterm2;
 mod kitty;
 mod placeholder;
+mod registers;
 mod reserve;
+mod sixel;
 mod source;
 mod svg;
 mod tmux;
@@ -132,7 +134,7 @@ impl Pictures {
     /// Draws a picture, or says what it is.
     pub(super) fn draw(&self, source: &PictureSource, screen: &Screen) -> PictureShown {
         let method = if self.are_drawn(screen) {
-            self.method()
+            self.method(screen)
         } else {
             Method::Off
         };
@@ -140,13 +142,15 @@ impl Pictures {
         let room = Room {
             columns: u32::from(size.columns),
             rows: u32::from(size.rows),
-            cell: screen
-                .cell_pixels()
-                .map_or(Cell::USUAL, |(width, height)| Cell {
+            cell: match screen.cell_pixels() {
+                Some((width, height)) => Cell {
                     width,
                     height,
                     known: true,
-                }),
+                },
+                None if matches!(method, Method::Sixel { .. }) => Cell::VT340,
+                None => Cell::USUAL,
+            },
         };
         match draw(source, method, room, self.ground) {
             Ok(shown) => shown,
@@ -156,20 +160,22 @@ impl Pictures {
 
     /// How they are drawn here, in words.
     pub fn told(&self, screen: &Screen) -> &'static str {
-        match self.are_drawn(screen).then(|| self.method()) {
+        match self.are_drawn(screen).then(|| self.method(screen)) {
             Some(Method::Kitty) => "drawn by kitty's protocol",
             Some(Method::KittyInTmux) => "drawn by kitty's protocol, through tmux",
             Some(Method::Iterm2 { tmux: false }) => "drawn by iTerm2's protocol",
             Some(Method::Iterm2 { tmux: true }) => "drawn by iTerm2's protocol, through tmux",
+            Some(Method::Sixel { .. }) => "drawn as sixels",
             Some(Method::Blocks { true_colour: true }) => "drawn in half blocks of 24-bit colours",
             Some(Method::Blocks { true_colour: false }) => "drawn in half blocks of 256 colours",
             Some(Method::Off) | None => "not drawn: a line says what they are",
         }
     }
 
-    fn method(&self) -> Method {
+    fn method(&self, screen: &Screen) -> Method {
         let signs = &self.facts.signs;
-        signs.method(self.choice, || {
+        let knows_cell = screen.cell_pixels().is_some();
+        signs.method(self.choice, knows_cell, || {
             if self.facts.tmux_is_deaf.load(Ordering::Relaxed) {
                 return None;
             }
@@ -278,6 +284,14 @@ fn draw(
                 None => blocks(&opened, room, ground, true)?,
             }
         }
+        Method::Sixel { known } => {
+            let fit = match known {
+                true => fit,
+                false => room.fit(fit::within(size, sixel::ANYWHERE)),
+            };
+            let pixels = readable(opened.pixels(fit.width, fit.height)?, ground);
+            (sixel::draw(&pixels, fit, ground), fit.rows)
+        }
         Method::Blocks { true_colour } => blocks(&opened, room, ground, true_colour)?,
     };
     Ok(PictureShown::Drawn(Drawn {
@@ -301,6 +315,14 @@ fn moves(file: &[u8]) -> bool {
     picture_type(file) == Some("image/gif")
 }
 
+/// The picture on the ground it needs, if it needs one.
+fn readable(pixels: Pixels, ground: [u8; 3]) -> Pixels {
+    match ground::needed(&pixels, ground) {
+        Some(needed) => pixels.over(needed),
+        None => pixels,
+    }
+}
+
 fn blocks(
     opened: &Opened<'_>,
     room: Room,
@@ -312,11 +334,7 @@ fn blocks(
         Opened::File(file, _) => picture::pixels(file)?,
         Opened::Drawing(drawing) => drawing.pixels(fit.width * FINER, fit.height * FINER)?,
     };
-    let pixels = match ground::needed(&pixels, ground) {
-        Some(needed) => pixels.over(needed),
-        None => pixels,
-    };
-    let pixels = pixels.condensed(fit.width, fit.height);
+    let pixels = readable(pixels, ground).condensed(fit.width, fit.height);
     let palette = Palette {
         true_colour,
         ground,

@@ -52,6 +52,15 @@ fn two_by_two_pixels_by_each_method() {
         )
     );
 
+    let (bytes, rows) = drawn(&file, Method::Sixel { known: true });
+    assert_eq!(
+        bytes,
+        "\n\x1b[1A\x1b7\x1bP0;1;0q\"1;1;2;2\
+         #0;2;100;0;0#1;2;0;100;0#2;2;0;0;100#3;2;100;100;100\
+         #0@$#1?@$#2A$#3?A\x1b\\\x1b8\x1b[1B\r"
+    );
+    assert_eq!(rows, 1);
+
     let (bytes, rows) = drawn(&file, Method::Blocks { true_colour: true });
     assert_eq!(
         bytes,
@@ -88,6 +97,25 @@ fn a_large_picture_is_made_to_fit() {
     assert_eq!(picture::size(&sent), Ok((427, 320)));
     let (bytes, rows) = drawn(&file, Method::Blocks { true_colour: false });
     assert_eq!((bytes.lines().count(), rows), (16, 16));
+}
+
+#[test]
+fn of_sixels_nobody_knows_no_side_is_too_long() {
+    let pixels = Pixels::new(3000, 100, vec![200; 3000 * 100 * 4]).unwrap();
+    let file = PictureSource::File(pixels.to_png().unwrap());
+    let wide = Room {
+        columns: 200,
+        ..ROOM
+    };
+    for (known, size, rows) in [(true, "\"1;1;2000;67#", 4), (false, "\"1;1;1000;33#", 2)] {
+        let Ok(PictureShown::Drawn(drawn)) = draw(&file, Method::Sixel { known }, wide, [0; 3])
+        else {
+            panic!("not drawn");
+        };
+        let bytes = String::from_utf8(drawn.bytes).unwrap();
+        assert!(bytes.contains(size), "{}", &bytes[..40]);
+        assert_eq!(drawn.rows, rows);
+    }
 }
 
 #[test]
@@ -150,4 +178,9 @@ fn what_stands_in_the_clear_can_be_read_by_each_method() {
     }
     let (bytes, _) = drawn(&file, Method::Blocks { true_colour: true });
     assert_eq!(bytes, "\x1b[38;2;0;0;0m▀\x1b[38;2;255;255;255m▀\x1b[0m\n");
+    let (bytes, _) = drawn(&file, Method::Sixel { known: true });
+    assert!(
+        bytes.contains("#0;2;0;0;0#1;2;100;100;100#0@$#1?@"),
+        "{bytes}"
+    );
 }

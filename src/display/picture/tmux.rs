@@ -81,9 +81,6 @@ mod tests {
     }
 
     #[test]
-    fn a_tmux_that_hangs_or_fails_tells_nothing() {}
-
-    #[test]
     fn each_escape_is_doubled() {
         let mut out = Vec::new();
         wrap(b"\x1b_Ga=T;AA\x1b\\", &mut out);

@@ -1,0 +1,171 @@
+//! The colours of a picture in the registers of a terminal that draws sixels.
+//!
+//! In: the colour of each pixel. Out: at most 256 registers, and which of them each colour is drawn with. Invariants:
+//! where there is a register for each colour, all stay as they are; else those that cover much of the picture do, and a
+//! grey stays a grey. The others are put into groups, which begin as one and are split where their colours differ most
+//! (the median cut of Heckbert, 1982, at means); so no colour is compared with every register.
+
+/// Registers of a terminal: the most that all have.
+const MOST: usize = 256;
+
+/// Of the colours of a picture that has too many, at most so many stay as they are.
+const MOST_KEPT: usize = 64;
+
+/// One that covers this part of the picture stays as it is: one pixel of so many.
+const LARGE: usize = 1000;
+
+/// Steps of red, green and blue each.
+const STEPS: usize = 101;
+
+/// Red, green and blue, each from 0 to 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Percents(pub(super) [u8; 3]);
+
+impl Percents {
+    /// A colour of three bytes.
+    pub(super) fn of(colour: [u8; 3]) -> Self {
+        Percents(colour.map(|value| ((u32::from(value) * 100 + 127) / 255) as u8))
+    }
+
+    /// Among all there are.
+    fn place(self) -> usize {
+        self.0
+            .iter()
+            .fold(0, |place, value| place * STEPS + usize::from(*value))
+    }
+
+    fn is_grey(self) -> bool {
+        self.0[0] == self.0[1] && self.0[1] == self.0[2]
+    }
+}
+
+/// The registers of a picture.
+#[derive(Debug)]
+pub(super) struct Registers {
+    colours: Vec<Percents>,
+    /// The register of each colour of the picture, by its place.
+    numbers: Vec<u8>,
+}
+
+impl Registers {
+    /// For a picture of these pixels.
+    pub(super) fn of(pixels: impl Iterator<Item = Percents>) -> Self {
+        let mut counts = vec![0u32; STEPS.pow(3)];
+        let mut found = Vec::new();
+        let mut total = 0;
+        for colour in pixels {
+            let count = &mut counts[colour.place()];
+            if *count == 0 {
+                found.push(colour);
+            }
+            *count += 1;
+            total += 1;
+        }
+        let mut registers = Registers {
+            colours: Vec::new(),
+            numbers: vec![0; STEPS.pow(3)],
+        };
+        if found.len() <= MOST {
+            for colour in found {
+                registers.add(colour, &[colour]);
+            }
+            return registers;
+        }
+        let count = |colour: &Percents| counts[colour.place()];
+        found.sort_by_key(|colour| std::cmp::Reverse(count(colour)));
+        let is_large = |colour: &Percents| count(colour) as usize * LARGE >= total;
+        let kept = found[..MOST_KEPT].partition_point(is_large);
+        let rest = found.split_off(kept);
+        for colour in found {
+            registers.add(colour, &[colour]);
+        }
+        let rest = rest.into_iter().map(|colour| (colour, count(&colour)));
+        for group in Group::split(rest.collect(), MOST - kept) {
+            let alike: Vec<Percents> = group.colours.iter().map(|(colour, _)| *colour).collect();
+            registers.add(group.mean, &alike);
+        }
+        registers
+    }
+
+    /// One more register, for colours like it.
+    fn add(&mut self, register: Percents, alike: &[Percents]) {
+        // There are at most 256.
+        let number = self.colours.len() as u8;
+        self.colours.push(register);
+        for colour in alike {
+            self.numbers[colour.place()] = number;
+        }
+    }
+
+    /// What is in them, in their order.
+    pub(super) fn colours(&self) -> &[Percents] {
+        &self.colours
+    }
+
+    /// The register of a colour of the picture.
+    pub(super) fn number(&self, colour: Percents) -> usize {
+        usize::from(self.numbers[colour.place()])
+    }
+}
+
+/// Colours that share a register, each with its pixels.
+struct Group {
+    colours: Vec<(Percents, u32)>,
+    mean: Percents,
+    /// Which of red, green and blue differs most.
+    axis: usize,
+    /// The mean of that one: what is at most this is one half, the rest the other.
+    cut: u8,
+    /// How much: the sum over the pixels of their squared distance from the mean.
+    spread: u64,
+}
+
+impl Group {
+    fn of(colours: Vec<(Percents, u32)>) -> Self {
+        let total = colours
+            .iter()
+            .map(|(_, count)| u64::from(*count))
+            .sum::<u64>();
+        let total = total.max(1);
+        let sums = |axis: usize| {
+            colours
+                .iter()
+                .fold((0, 0), |(sum, squares), (colour, count)| {
+                    let value = u64::from(colour.0[axis]);
+                    let weighed = value * u64::from(*count);
+                    (sum + weighed, squares + value * weighed)
+                })
+        };
+        let sums = [0, 1, 2].map(sums);
+        let spreads = sums.map(|(sum, squares)| squares - sum * sum / total);
+        let axis = (0..3).max_by_key(|axis| spreads[*axis]).unwrap_or_default();
+        Group {
+            mean: Percents(sums.map(|(sum, _)| ((sum + total / 2) / total) as u8)),
+            axis,
+            cut: (sums[axis].0 / total) as u8,
+            spread: spreads[axis],
+            colours,
+        }
+    }
+
+    /// At most `most` groups of these colours, greys apart from others.
+    fn split(colours: Vec<(Percents, u32)>, most: usize) -> Vec<Group> {
+        let parts: (Vec<_>, Vec<_>) = colours.into_iter().partition(|(it, _)| it.is_grey());
+        let mut groups = Vec::from([parts.0, parts.1].map(Group::of));
+        groups.retain(|group| !group.colours.is_empty());
+        while groups.len() < most {
+            let Some(widest) = (0..groups.len()).max_by_key(|at| groups[*at].spread) else {
+                break;
+            };
+            if groups[widest].spread == 0 {
+                break;
+            }
+            let Group {
+                colours, axis, cut, ..
+            } = groups.swap_remove(widest);
+            let (low, high) = colours.into_iter().partition(|(it, _)| it.0[axis] <= cut);
+            groups.extend([low, high].map(Group::of));
+        }
+        groups
+    }
+}
