@@ -64,15 +64,17 @@ impl Session {
         self.history.close();
         // What cannot be written now is lost with the memory it is in.
         let _ = self.outputs.write_waiting();
-        // An interpreter that does not leave is ended when its handle is dropped.
-        if self.keep_variables_at_end(who).await
-            && let Some(id) = self.runtimes.user.shut_down()
-        {
-            let what = "waiting for functions that run at exit";
-            if self.last_answer(id, LEAVE, what, who).await.is_ok() {
-                // It is reaped while the record is being closed.
-                drop(self.runtimes.user);
+        let left = match self.keep_variables_at_end(who).await {
+            Ok(()) => self.shut_down(who).await,
+            late => late,
+        };
+        // One that is late is ended with its handle, below: asked first, then by force.
+        if !matches!(left, Err(Left::Late)) {
+            if left.is_err() {
+                self.runtimes.user.kill();
             }
+            // It is reaped while the record is being closed.
+            drop(self.runtimes.user);
         }
         self.workbook.finish().await;
         self.history.flush().await;
@@ -90,18 +92,26 @@ impl Session {
         variables::kept(told, self.numbering.session())
     }
 
-    /// Keeps the variables, as everything ends; false: the interpreter is waited for no longer.
-    async fn keep_variables_at_end(&mut self, who: &mut Leaving) -> bool {
+    /// Ends the interpreter, as everything ends.
+    async fn shut_down(&mut self, who: &mut Leaving) -> Result<(), Left> {
+        let Some(id) = self.runtimes.user.shut_down() else {
+            return Ok(());
+        };
+        let what = "waiting for functions that run at exit";
+        self.last_answer(id, LEAVE, what, who).await.map(drop)
+    }
+
+    /// Keeps the variables, as everything ends.
+    async fn keep_variables_at_end(&mut self, who: &mut Leaving) -> Result<(), Left> {
         let Some(file) = self.file_to_keep_in() else {
-            return true;
+            return Ok(());
         };
         let wish = VariablesWish::Keep;
         let request = RuntimeRequest::Variables { wish, file };
         let id = self.runtimes.user.get().submit(request);
         let what = "keeping the variables";
         let answered = self.last_answer(id, KEEPING, what, who).await;
-        let goes_on = answered.is_ok();
-        let said = match answered {
+        let said = match &answered {
             Ok(Some(answer)) => variables::said_of_end(answer, self.numbering.session()),
             Ok(None) => None,
             Err(Left::Late) => Some(Notice::warning(
@@ -111,7 +121,7 @@ impl Session {
         };
         said.into_iter()
             .for_each(|notice| self.background.send(notice));
-        goes_on
+        answered.map(drop)
     }
 
     /// The answer of the user's interpreter as everything ends, unless that takes too long or the user leaves at once;

@@ -25,7 +25,7 @@ pub(super) async fn kept(told: Option<Receiver<RuntimeAnswer>>, session: i64) ->
         Some(told) => told.await.ok(),
         None => None,
     };
-    let said = answer.and_then(|answer| said_of_end(answer, session));
+    let said = answer.and_then(|answer| said_of_end(&answer, session));
     said.into_iter().flat_map(tell).collect()
 }
 
@@ -74,11 +74,11 @@ pub(super) async fn missing(history: History) -> Vec<Deed> {
 }
 
 /// What is said at the end: nothing where there was nothing to keep.
-pub(super) fn said_of_end(answer: RuntimeAnswer, session: i64) -> Option<Notice> {
+pub(super) fn said_of_end(answer: &RuntimeAnswer, session: i64) -> Option<Notice> {
     let kept = match answer {
         RuntimeAnswer::Variables(kept) => kept,
         RuntimeAnswer::Failed(why) => {
-            let message = format!("variables were not kept: {}", without_kind(&why));
+            let message = format!("variables were not kept: {}", without_kind(why));
             return Some(Notice::warning(message));
         }
         _ => return None,
@@ -90,7 +90,7 @@ pub(super) fn said_of_end(answer: RuntimeAnswer, session: i64) -> Option<Notice>
     let message = format!(
         "kept {} ({bytes}) for `ipycodex -r {session}`{}",
         count(kept.rows.len()),
-        left_out(&kept)
+        left_out(kept)
     );
     Some(Notice::note(message))
 }
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_was_kept_and_what_was_not_is_one_line() {
         let said = |kept: KeptVariables| {
-            said_of_end(RuntimeAnswer::Variables(kept), 7).map(|notice| notice.message)
+            said_of_end(&RuntimeAnswer::Variables(kept), 7).map(|notice| notice.message)
         };
         assert_eq!(said(kept(0, &[])), None);
         assert_eq!(

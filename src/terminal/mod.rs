@@ -419,15 +419,15 @@ impl Shell {
 
     fn leave(&mut self) -> Result<(), Report> {
         let (aside, guard) = (&self.aside, self.showing.guard.as_deref());
+        if let Some(guard) = guard {
+            // What is typed from here on is for whoever has the terminal next, but for Ctrl-C.
+            guard.restore();
+        }
         let closed = self.session.close_while(LEAVE, || {
             // A screen that is gone is noticed below.
             let _ = aside.show_background();
-            if let Some(guard) = guard {
-                // What is typed from here on is for whoever has the terminal next, but for Ctrl-C.
-                guard.restore();
-                if guard.take_interrupt() {
-                    self.session.interrupt();
-                }
+            if guard.is_some_and(TerminalGuard::take_interrupt) {
+                self.session.interrupt();
             }
         });
         self.aside.background.await_end();

@@ -7,14 +7,16 @@ use crate::support::home::Home;
 #[test]
 fn what_leaving_waits_for_is_said_and_ctrl_c_leaves_at_once() {
     let hangs = "type('Slow', (), {'__reduce__': lambda self: time.sleep(600)})()";
+    let tells =
+        "import signal, time; _ = signal.signal(15, lambda *_: open('asked to leave', 'w'))";
     for (code, what, then) in [
         (
-            format!("import time; x = {hangs}"),
+            format!("{tells}; x = {hangs}"),
             "keeping the variables",
             "variables were not kept\n",
         ),
         (
-            "import atexit, time; _ = atexit.register(time.sleep, 600)".to_owned(),
+            format!("{tells}; import atexit; _ = atexit.register(time.sleep, 600)"),
             "waiting for functions that run at exit",
             "To resume: ipycodex -r 1",
         ),
@@ -28,7 +30,20 @@ fn what_leaving_waits_for_is_said_and_ctrl_c_leaves_at_once() {
         assert_eq!(shell.pty.exit_status().exit_code(), 0);
         shell.shows(then);
         shell.lacks("busy until the end");
+        // An interpreter that was asked would be waited for.
+        assert!(!shell.home.work().join("asked to leave").exists());
     }
+}
+
+#[test]
+fn ctrl_c_is_heard_from_the_moment_of_leaving() {
+    let shell = Shell::new();
+    let terminal = shell.pty.device().display();
+    let look = format!("termios.tcgetattr(open('{terminal}'))[3] & termios.ISIG > 0");
+    let tells = format!("atexit.register(lambda: print('Ctrl-C is heard:', {look}))");
+    shell.cell(1, &format!("import atexit, termios; _ = {tells}"));
+    assert_eq!(shell.leave(), 0);
+    shell.shows("Ctrl-C is heard: True");
 }
 
 #[test]

@@ -338,6 +338,11 @@ impl Pty {
         status.expect("the wait has seen it")
     }
 
+    /// Where the terminal is found.
+    pub fn device(&self) -> &Path {
+        &self.device
+    }
+
     /// True once the program has ended.
     pub fn ended(&self) -> bool {
         self.terminal().exit.is_some()
