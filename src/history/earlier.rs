@@ -177,7 +177,11 @@ pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<
                     cell.well = *state == CellEnd::Complete;
                 }
             }
-            Write::StepOver { lines, over } => {
+            Write::StepOver {
+                session: None,
+                lines,
+                over,
+            } => {
                 step_over(cells, |line| lines.contains(&line), *over);
             }
             Write::Hide {

@@ -156,9 +156,15 @@ fn apply(
             );
             turns::hide(change, session, from, to, *hidden)?;
         }
-        Write::StepOver { lines, over } => {
+        Write::StepOver {
+            session: other,
+            lines,
+            over,
+        } => {
             for line in lines {
-                turns::step_over(change, session, places.lines.of(*line), *over)?;
+                let here = (session, places.lines.of(*line));
+                let (session, line) = other.map_or(here, |other| (other, *line));
+                turns::step_over(change, session, line, *over)?;
             }
         }
         Write::Told { line, prompt } => {
@@ -334,7 +340,11 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 }
             }
             Write::Hide { lines, hidden } => dialog.hide(lines, *hidden),
-            Write::StepOver { lines, over } => dialog.step_over(lines, *over),
+            Write::StepOver {
+                session: None,
+                lines,
+                over,
+            } => dialog.step_over(lines, *over),
             Write::Reset => {
                 dialog.prompts.clear();
                 dialog.reset_line = dialog.cells.iter().map(|cell| cell.line).max().unwrap_or(0);

@@ -242,9 +242,13 @@ impl History {
     }
 
     /// Records that the interpreter has stepped back over these cells, or forward again: they are out of the
-    /// conversation meanwhile.
-    pub fn step_over(&self, lines: Vec<u32>, over: bool) {
-        self.write(Write::StepOver { lines, over });
+    /// conversation meanwhile. `None`: they are of the session at hand.
+    pub fn step_over(&self, session: Option<i64>, lines: Vec<u32>, over: bool) {
+        self.write(Write::StepOver {
+            session,
+            lines,
+            over,
+        });
     }
 
     /// Records that the answer to the prompt with In number `prompt` holds the cell with In number `line`: while that

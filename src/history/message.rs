@@ -75,8 +75,9 @@ pub(super) enum Write {
         lines: RangeInclusive<u32>,
         hidden: bool,
     },
-    /// The interpreter has stepped back over these cells, or forward again.
+    /// The interpreter has stepped back over these cells, or forward again; `None`: they are of the session at hand.
     StepOver {
+        session: Option<i64>,
         lines: Vec<u32>,
         over: bool,
     },

@@ -26,8 +26,8 @@ pub struct CellStep {
     pub number: u32,
     /// Its first line, perhaps cut.
     pub line: String,
-    /// The number of the request that ran it: In numbers are given anew in each session.
-    pub request: u64,
+    /// As [`Execute::session`](super::Execute::session) said.
+    pub session: u32,
     /// Files it wrote and programs it started, as far as Python's own calls tell.
     pub wrote: Vec<String>,
 }

@@ -187,6 +187,8 @@ pub struct Execute {
     pub code: String,
     /// Number shown as `In [n]`.
     pub execution_count: Option<u32>,
+    /// Names the session whose number that is: each counts its own.
+    pub session: u32,
     /// It is kept among the inputs and values of the interpreter (`In`, `Out` and `_n`), where it has a number.
     pub store_history: bool,
     /// No result display.
@@ -223,6 +225,7 @@ impl Execute {
         Execute {
             code,
             execution_count: Some(number),
+            session: 0,
             store_history: true,
             silent: false,
             directory: None,

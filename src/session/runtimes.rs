@@ -55,8 +55,8 @@ pub(super) struct RuntimeSlot {
     killer: Killer,
     /// The numbered cells its interpreter has run: what goes on of them may show something later.
     ended: HashMap<RequestId, u32>,
-    /// The last code it was given to run.
-    last: RequestId,
+    /// Names the session whose numbers its cells have.
+    counting: u32,
     /// What cells find in their environment of the session that runs them.
     session: Variables,
     /// Its interpreter knows that.
@@ -160,7 +160,7 @@ impl RuntimeSlot {
             stdin,
             killer,
             ended: HashMap::new(),
-            last: RequestId::default(),
+            counting: 0,
             session: Variables::new(),
             knows_session: true,
             unstartable: false,
@@ -234,13 +234,13 @@ impl RuntimeSlot {
         if !std::mem::replace(&mut self.knows_session, true) {
             execute.environment.extend(self.session.iter().cloned());
         }
-        self.last = self.get().submit(RuntimeRequest::Execute(execute));
-        self.last
+        execute.session = self.counting;
+        self.get().submit(RuntimeRequest::Execute(execute))
     }
 
-    /// The last code it was given to run.
-    pub(super) fn last(&self) -> RequestId {
-        self.last
+    /// Its cells have numbers of this session from here on.
+    pub(super) fn counts_in(&mut self, session: u32) {
+        self.counting = session;
     }
 
     /// Asks for `waiter`; where it cannot answer that, what stands for an answer comes back.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::runtime::{CellStep, RequestId};
+use crate::runtime::CellStep;
 use crate::session::Submission;
 use crate::session::question::SteppedCell;
 
@@ -18,25 +18,73 @@ pub(super) struct Steps {
     pub(super) sessions: Sessions,
 }
 
-/// The sessions that were left in this interpreter, in turn, each with the last cell that ran in it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Sessions(Vec<(RequestId, i64)>);
+/// The sessions that this interpreter has worked for. Its cells name each by its place here: the number of the first
+/// one may not be known when its cells run.
+#[derive(Debug, Clone)]
+pub(super) struct Sessions {
+    numbers: Vec<i64>,
+    /// The place of the one at hand.
+    here: u32,
+}
+
+/// In numbers of cells that are stepped over.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Over {
+    /// Of the session at hand.
+    pub(super) here: Vec<u32>,
+    /// Of others.
+    pub(super) elsewhere: BTreeMap<i64, Vec<u32>>,
+}
 
 impl Steps {
-    /// Another session goes on; in this one, `last` ran last.
-    pub(super) fn leave(&mut self, session: i64, last: RequestId) {
+    /// Another session goes on; its place among the sessions.
+    pub(super) fn change(&mut self, left: i64, begun: i64) -> u32 {
         self.ran_for.clear();
-        self.sessions.0.push((last, session));
+        let Sessions { numbers, here } = &mut self.sessions;
+        numbers[*here as usize] = left;
+        let known = numbers.iter().position(|number| *number == begun);
+        let place = known.unwrap_or_else(|| {
+            numbers.push(begun);
+            numbers.len() - 1
+        });
+        *here = place as u32;
+        *here
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Sessions {
+            numbers: vec![0],
+            here: 0,
+        }
     }
 }
 
 impl Sessions {
-    /// In numbers of `session`, which is at hand, and of others: the cells that were stepped over.
-    pub(super) fn parted(&self, over: &[CellStep], session: i64) -> [Vec<u32>; 2] {
-        let left_with = |step: &CellStep| self.0.iter().find(|(last, _)| step.request <= last.0);
-        let is_here = |step: &&CellStep| left_with(step).is_none_or(|(_, left)| *left == session);
-        let (here, elsewhere): (Vec<_>, Vec<_>) = over.iter().partition(is_here);
-        [here, elsewhere].map(|cells| cells.iter().map(|step| step.number).collect())
+    /// A cell as texts name it.
+    pub(super) fn name(&self, step: &CellStep) -> String {
+        let whose = self.elsewhere(step);
+        let whose = whose.map(|session| format!(" of session {session}"));
+        format!("In[{}]{}", step.number, whose.unwrap_or_default())
+    }
+
+    /// The number of the session that has run this cell, unless that is the one at hand.
+    fn elsewhere(&self, step: &CellStep) -> Option<i64> {
+        let number = self.numbers.get(step.session as usize);
+        number.copied().filter(|_| step.session != self.here)
+    }
+
+    /// Whose these cells are.
+    pub(super) fn parted(&self, over: &[CellStep]) -> Over {
+        let (mut here, mut elsewhere) = (Vec::new(), BTreeMap::<i64, Vec<u32>>::new());
+        for step in over {
+            match self.elsewhere(step) {
+                Some(session) => elsewhere.entry(session).or_default().push(step.number),
+                None => here.push(step.number),
+            }
+        }
+        Over { here, elsewhere }
     }
 }
 
@@ -102,16 +150,27 @@ mod tests {
     #[test]
     fn a_cell_is_of_the_session_that_it_ran_in() {
         let mut steps = Steps::default();
-        steps.leave(1, RequestId(4));
-        steps.leave(2, RequestId(6));
-        let step = |request, number| CellStep {
+        let step = |session, number| CellStep {
             number,
-            request,
+            session,
             ..CellStep::default()
         };
-        let over = [step(3, 2), step(4, 3), step(6, 2), step(8, 4)];
-        let parted = |session| steps.sessions.parted(&over, session);
-        assert_eq!(parted(1), [vec![2, 3, 4], vec![2]]);
-        assert_eq!(parted(3), [vec![4], vec![2, 3, 2]]);
+        // Session 7 runs In[1] and In[2], another one In[1], 7 again In[3], a third one In[1].
+        assert_eq!(steps.change(7, 8), 1);
+        assert_eq!(steps.change(8, 7), 0);
+        let over = [step(0, 2), step(1, 1), step(0, 3)];
+        let expected = |here: &[u32], elsewhere: &[(i64, &[u32])]| Over {
+            here: here.into(),
+            elsewhere: elsewhere
+                .iter()
+                .map(|(session, lines)| (*session, lines.to_vec()))
+                .collect(),
+        };
+        let parted = steps.sessions.parted(&over);
+        assert_eq!(parted, expected(&[2, 3], &[(8, &[1])]));
+        assert_eq!(steps.change(7, 9), 2);
+        let over = [&over[..], &[step(2, 1)]].concat();
+        let parted = steps.sessions.parted(&over);
+        assert_eq!(parted, expected(&[1], &[(7, &[2, 3]), (8, &[1])]));
     }
 }

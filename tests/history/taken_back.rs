@@ -101,13 +101,13 @@ fn hidden_and_shown() {
 #[test]
 fn what_is_stepped_back_over_is_out_until_a_step_forward() {
     check(
-        |history| history.step_over(vec![1, 3], true),
+        |history| history.step_over(None, vec![1, 3], true),
         &["first", "second", "c"],
     );
     check(
         |history| {
-            history.step_over(vec![3, 5], true);
-            history.step_over(vec![5], false);
+            history.step_over(None, vec![3, 5], true);
+            history.step_over(None, vec![5], false);
         },
         &["a first", "second", "c"],
     );
@@ -115,14 +115,14 @@ fn what_is_stepped_back_over_is_out_until_a_step_forward() {
     check(
         |history| {
             history.hide(3..=3, true);
-            history.step_over(vec![3, 5], true);
-            history.step_over(vec![3, 5], false);
+            history.step_over(None, vec![3, 5], true);
+            history.step_over(None, vec![3, 5], false);
         },
         &["a first", "second", "c"],
     );
     check(
         |history| {
-            history.step_over(vec![3, 5], true);
+            history.step_over(None, vec![3, 5], true);
             history.hide(3..=3, false);
         },
         &["a first", "b second", ""],
@@ -139,19 +139,36 @@ fn cells_that_run_again_know_that_they_were_stepped_back_over() {
     let (_directory, path) = directory();
     let (history, reports) = start(&path, None);
     session(&history);
-    history.step_over(vec![1, 3, 5], true);
+    history.step_over(None, vec![1, 3, 5], true);
     history.hide(5..=5, true);
     history.hide(3..=3, false);
     assert_eq!(over(&history), [1, 5]);
     end(history, reports);
     let (history, reports) = start(&path, Some(1));
     assert_eq!(over(&history), [1, 5], "after a resume");
-    history.step_over(vec![1], false);
+    history.step_over(None, vec![1], false);
     history.hide(1..=1, true);
     assert_eq!(over(&history), [5]);
     end(history, reports);
     let hidden = "SELECT group_concat(hidden, ' ') FROM ipycodex_entries WHERE line % 2";
     assert_eq!(text(&path, hidden), "1 0 3");
+}
+
+#[test]
+fn cells_of_another_session_are_stepped_over_there() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    session(&history);
+    wait(history.begin_anew()).unwrap();
+    session(&history);
+    history.step_over(Some(1), vec![1, 3], true);
+    history.step_over(None, vec![5], true);
+    history.step_over(Some(1), vec![1], false);
+    assert_eq!(told(&wait(history.dialog())), ["a first", "b second", ""]);
+    end(history, reports);
+    let over =
+        "SELECT group_concat(session || ':' || line, ' ') FROM ipycodex_entries WHERE hidden <> 0";
+    assert_eq!(text(&path, over), "1:3 2:5");
 }
 
 #[test]

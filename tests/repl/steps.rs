@@ -150,9 +150,8 @@ fn what_was_stepped_back_over_is_neither_saved_nor_run_again() {
     assert_eq!(shell.leave(), 0);
 }
 
-/// Nothing of this home runs any more.
 #[test]
-fn a_step_back_counts_in_the_session_that_the_cells_ran_in() {
+fn a_step_counts_in_the_sessions_that_the_cells_ran_in() {
     let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
     steps(&shell);
     shell.pty.send_line("%ipycodex new");
@@ -160,19 +159,50 @@ fn a_step_back_counts_in_the_session_that_the_cells_ran_in() {
     shell.at(2);
     shell.pty.send_line("%ipycodex resume 1");
     shell.cell(5, "%ipycodex back 2");
-    shell.shows("stepped over In[1] of another session and In[2] and In[3], which are out");
+    shell.shows("stepped over In[1] of session 2 and In[2] and In[3], which are out");
+    let out = || {
+        let record = shell.record();
+        let out =
+            "select session, line from ipycodex_entries where hidden <> 0 order by session, line";
+        let mut rows = record.prepare(out).unwrap();
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.unwrap()
+            .map(Result::unwrap)
+            .collect::<Vec<(u32, u32)>>()
+    };
+    shell.at(6);
+    assert_eq!(out(), [(1, 2), (1, 3), (2, 1)]);
     shell.cell(6, "%ipycodex forward");
-    shell.shows("Forward again, after In[1] of another session and In[2] and In[3]");
-    shell.cell(7, "%ipycodex back 2");
+    shell.shows("Forward again, after In[1] of session 2 and In[2] and In[3]");
+    shell.at(7);
+    assert_eq!(out(), []);
+    // The same from the other one: what this one saves is what the interpreter has.
+    shell.pty.send_line("%ipycodex resume 2");
+    shell.at(3);
+    shell.cell(3, "%ipycodex back");
+    shell.shows("Back before In[1] b = 1; stepped over In[1], which is out");
+    shell.cell(4, "%ipycodex back");
+    shell.shows("Back before In[3] of session 1 a.append(3); stepped over In[3] of session 1 (");
+    shell.at(5);
+    shell.pty.send_line("%ipycodex resume 1");
+    shell.cell(8, "%ipycodex save kept.ipynb");
+    shell.shows("kept.ipynb");
+    shell.at(9);
+    let kept = std::fs::read_to_string(shell.home.work().join("kept.ipynb")).unwrap();
+    assert!(
+        kept.contains("a.append(2)") && !kept.contains("a.append(3)"),
+        "{kept}"
+    );
+    shell.cell(9, "%ipycodex forward");
+    shell.shows("Forward again, after In[3]");
+    shell.cell(10, "%ipycodex forward");
+    shell.shows("Forward again, after In[1] of session 2");
+    shell.at(11);
+    assert_eq!(out(), []);
     assert_eq!(shell.leave(), 0);
-    let record = shell.record();
-    let out = "select session, line from ipycodex_entries where hidden <> 0 order by session, line";
-    let mut rows = record.prepare(out).unwrap();
-    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-    let rows: Vec<(u32, u32)> = rows.unwrap().map(Result::unwrap).collect();
-    assert_eq!(rows, [(1, 2), (1, 3)]);
 }
 
+/// Nothing of this home runs any more.
 fn gone(place: &std::path::Path) {
     let home: PathBuf = place.to_owned();
     let home = home.as_os_str().as_bytes().to_owned();

@@ -21,15 +21,15 @@ LINE = 60  # characters of a cell that name it
 class Step:
     """A cell that has run."""
 
-    def __init__(self, number, code, request):
+    def __init__(self, number, code, session):
         lines = code.strip().split("\n")
         more = len(lines) > 1 or len(lines[0]) > LINE
         self.number, self.line = number, lines[0][:LINE] + (" …" if more else "")
-        self.request = request
+        self.session = session  # whose number it is
         self.wrote = []
 
     def told(self):
-        return {"number": self.number, "line": self.line, "request": self.request, "wrote": self.wrote}
+        return {"number": self.number, "line": self.line, "session": self.session, "wrote": self.wrote}
 
 
 class Checkpoints:
@@ -75,7 +75,7 @@ class Checkpoints:
             return
         self.forget_ahead()
         if kind == "exec" and request.get("executionCount") is not None and not request.get("silent"):
-            step = Step(request["executionCount"], request["code"], request["id"])
+            step = Step(request["executionCount"], request["code"], request.get("session", 0))
             self.log.append(step)
             written.current = step.wrote if self.most else None
 

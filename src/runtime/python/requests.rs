@@ -36,6 +36,9 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
                     .map(|(name, value)| (name, json!(value)))
                     .collect();
             }
+            if cell.session > 0 {
+                exec["session"] = cell.session.into();
+            }
             match cell.dark {
                 Dark::Nothing => {}
                 Dark::Text => exec["dark"] = "text".into(),

@@ -15,7 +15,7 @@ use crate::session::editor::EditorWish;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::replay::{Purpose, Replay};
 use crate::session::runtimes::Role;
-use crate::session::taken_back::TakenBack;
+use crate::session::taken_back::{Over, TakenBack};
 use crate::session::workbook::{BroughtCell, OpenWorkbook};
 
 /// One thing to be done.
@@ -80,8 +80,8 @@ pub(in crate::session) enum Deed {
 pub(in crate::session) struct Moved {
     /// The interpreter's directory.
     pub(super) cwd: Option<PathBuf>,
-    /// In numbers of the cells that were stepped over, back or forward.
-    pub(super) over: Vec<u32>,
+    /// The cells that were stepped over, back or forward.
+    pub(super) over: Over,
     pub(super) back: bool,
 }
 

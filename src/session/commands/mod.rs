@@ -30,7 +30,7 @@ use crate::session::replay::{Purpose, ReplayRun};
 use crate::session::resume::{self, Gone};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
-use crate::session::taken_back::Then;
+use crate::session::taken_back::{Over, Then};
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
 use crate::session::variables;
@@ -262,7 +262,11 @@ impl Session {
         if let Some(cwd) = moved.cwd {
             self.goes_to(Role::User, cwd);
         }
-        self.history.step_over(moved.over, moved.back);
+        let Over { here, elsewhere } = moved.over;
+        self.history.step_over(None, here, moved.back);
+        for (session, lines) in elsewhere {
+            self.history.step_over(Some(session), lines, moved.back);
+        }
     }
 
     /// As [`Session::later`], the floor being `holder`'s.
@@ -398,8 +402,8 @@ impl Session {
         if allowed.resets_are_asked {
             self.choices.run_cells = RunCells::Ask;
         }
-        let last = self.runtimes.user.last();
-        self.steps.leave(self.numbering.session(), last);
+        let place = self.steps.change(self.numbering.session(), start.number);
+        self.runtimes.user.counts_in(place);
         self.numbering.on_change(start);
         if let Some(earlier) = earlier {
             let other = resume::other_agent(&earlier, &self.choices);

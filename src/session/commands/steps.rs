@@ -16,7 +16,7 @@ use crate::history::History;
 use crate::magics::Steps;
 use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, Stepped};
 use crate::session::events::{Notice, ToldEvent};
-use crate::session::taken_back::{Sessions, in_words};
+use crate::session::taken_back::{Over, Sessions, in_words};
 use crate::text::{age_in_words, aligned, bytes_in_words};
 
 /// Names that a line holds of what a cell has written.
@@ -40,7 +40,7 @@ pub(super) async fn answered(
     leaves: Option<u32>,
 ) -> Vec<Deed> {
     match told.await {
-        Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there))),
+        Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there, &sessions))),
         Ok(RuntimeAnswer::Stepped(stepped)) => {
             let back = wish != CheckpointWish::Forward;
             has_stepped(*stepped, back, &history, &sessions, leaves).await
@@ -58,13 +58,12 @@ async fn has_stepped(
     sessions: &Sessions,
     leaves: Option<u32>,
 ) -> Vec<Deed> {
-    let session = history.session().await.map_or(0, |start| start.number);
-    let [over, elsewhere] = sessions.parted(&stepped.over, session);
+    let over = sessions.parted(&stepped.over);
     let telling = match back {
-        true => tell_of(&history.dialog().await, &over, leaves),
+        true => tell_of(&history.dialog().await, &over.here, leaves),
         false => None,
     };
-    let mut deeds = tell(ToldEvent::Text(said(&stepped, back, &over, &elsewhere)));
+    let mut deeds = tell(ToldEvent::Text(said(&stepped, back, &over, sessions)));
     let moved = Moved {
         cwd: stepped.cwd.clone().map(PathBuf::from),
         over,
@@ -83,7 +82,7 @@ async fn has_stepped(
                 .map(|line| Deed::Tell(Notice::note(line).into())),
         );
         if stepped.there.rows.len() > 1 {
-            deeds.extend(tell(ToldEvent::Text(listed(&stepped.there))));
+            deeds.extend(tell(ToldEvent::Text(listed(&stepped.there, sessions))));
         }
     }
     deeds
@@ -110,27 +109,24 @@ fn tell_of(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String>
 }
 
 /// Where the interpreter is.
-fn said(stepped: &Stepped, back: bool, over: &[u32], elsewhere: &[u32]) -> String {
-    let out = match over.len() {
+fn said(stepped: &Stepped, back: bool, over: &Over, sessions: &Sessions) -> String {
+    let out = match over.here.len() {
         _ if !back => "",
         1 => ", which is out of the conversation",
         _ => ", which are out of the conversation",
     };
-    let names = |lines: &[u32], what: &str| {
-        let named = in_words(lines.iter().copied()) + what;
-        (!lines.is_empty()).then_some(named)
-    };
-    let names = [names(elsewhere, " of another session"), names(over, out)];
-    let names = names
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" and ");
+    let names = |lines: &[u32]| in_words(lines.iter().copied());
+    let elsewhere = over.elsewhere.iter();
+    let elsewhere =
+        elsewhere.map(|(session, lines)| format!("{} of session {session}", names(lines)));
+    let here = (!over.here.is_empty()).then(|| names(&over.here) + out);
+    let names = elsewhere.chain(here).collect::<Vec<_>>().join(" and ");
     match (stepped.over.first(), back) {
         (Some(first), true) => format!(
-            "Back before In[{}] {}; stepped over {names} \
+            "Back before {} {}; stepped over {names} \
              (`%ipycodex forward` returns as long as nothing else has run)",
-            first.number, first.line,
+            sessions.name(first),
+            first.line,
         ),
         (None, true) => "Back to the same place".to_owned(),
         (_, false) => format!("Forward again, after {names}"),
@@ -181,14 +177,14 @@ fn some(names: &[String]) -> String {
 }
 
 /// The checkpoints, oldest first, and of what there is none.
-fn listed(there: &Checkpoints) -> String {
+fn listed(there: &Checkpoints, sessions: &Sessions) -> String {
     if there.most == 0 {
         return "No checkpoints are kept (`%ipycodex checkpoints 10` keeps ten).".to_owned();
     }
     let mut rows = vec![["before", "age", "memory", "cell"].map(str::to_owned)];
     rows.extend(there.rows.iter().map(|row| {
         [
-            format!("In[{}]", row.before.number),
+            sessions.name(&row.before),
             age_in_words(Duration::try_from_secs_f64(row.age).unwrap_or_default()),
             match row.memory {
                 0 => "-".to_owned(),
@@ -205,7 +201,7 @@ fn listed(there: &Checkpoints) -> String {
         there
             .missing
             .iter()
-            .map(|none| format!("none before In[{}]: {}", none.before.number, none.why)),
+            .map(|none| format!("none before {}: {}", sessions.name(&none.before), none.why)),
     );
     if there.forward {
         lines.push("`%ipycodex forward` returns to where the last step back was made.".to_owned());
