@@ -7,8 +7,8 @@ pub(super) const BACK: Magic = Magic {
     name: "back",
     arguments: "[N|list]",
     help: "take the interpreter to before the last cell",
-    more: "`back 5` goes to before In [5], `back list` tells where it can go. What is stepped over leaves the \
-           conversation, not the record; files and other processes are not taken back.",
+    more: "`back 5` goes to before In [5] of this session, `back list` tells where it can go. What is stepped over \
+           leaves the conversation, not the record; files and other processes are not taken back.",
     run: back,
 };
 

@@ -11,9 +11,13 @@ pub enum CheckpointWish {
     Keep(u32),
     /// Which there are. Answer: as above.
     List,
-    /// To where it was before the cell of this number, or before the last one. Answer:
-    /// [`Answer::Stepped`](super::RuntimeAnswer::Stepped).
-    Back(Option<u32>),
+    /// To where it was before a cell. Answer: [`Answer::Stepped`](super::RuntimeAnswer::Stepped).
+    Back {
+        /// Its In number; `None`: the last one, whose ever it is.
+        to: Option<u32>,
+        /// The session whose numbers are meant, as in [`Execute::session`](super::Execute::session).
+        session: u32,
+    },
     /// Undoes the last step back, while nothing has run since. Answer: as above.
     Forward,
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::runtime::CellStep;
+use crate::runtime::{CellStep, CheckpointWish};
 use crate::session::Submission;
 use crate::session::question::SteppedCell;
 
@@ -62,6 +62,17 @@ impl Default for Sessions {
 }
 
 impl Sessions {
+    /// What takes the interpreter to before the cell with this number of the session at hand.
+    pub(super) fn back(&self, to: Option<u32>) -> CheckpointWish {
+        let session = self.here;
+        CheckpointWish::Back { to, session }
+    }
+
+    /// The session at hand has run this cell.
+    pub(super) fn is_here(&self, step: &CellStep) -> bool {
+        step.session == self.here
+    }
+
     /// A cell as texts name it.
     pub(super) fn name(&self, step: &CellStep) -> String {
         let whose = self.elsewhere(step);
@@ -72,7 +83,7 @@ impl Sessions {
     /// The number of the session that has run this cell, unless that is the one at hand.
     fn elsewhere(&self, step: &CellStep) -> Option<i64> {
         let number = self.numbers.get(step.session as usize);
-        number.copied().filter(|_| step.session != self.here)
+        number.copied().filter(|_| !self.is_here(step))
     }
 
     /// Whose these cells are.

@@ -151,6 +151,30 @@ fn what_was_stepped_back_over_is_neither_saved_nor_run_again() {
 }
 
 #[test]
+fn a_number_to_step_back_to_is_one_of_this_session() {
+    let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
+    steps(&shell);
+    shell.pty.send_line("%ipycodex new");
+    cell(&shell, 1, "b = 1");
+    shell.cell(2, "%ipycodex back list");
+    shell.shows("\nIn[3] of session 1 ");
+    shell.shows("\nIn[1]  ");
+    shell.cell(3, "%ipycodex back 2");
+    shell.shows(
+        "in this interpreter, only another session has run In[2]: `%ipycodex resume` goes to it, \
+         and then `%ipycodex back 2` works",
+    );
+    shell.at(4);
+    shell.pty.send_line("%ipycodex resume 1");
+    shell.cell(5, "%ipycodex back 1");
+    shell.shows("Back before In[1] a = [1]; stepped over In[1] of session 2 and In[1] to In[3], which are out");
+    shell.cell(6, "%ipycodex forward");
+    shell.shows("Forward again, after In[1] of session 2 and In[1] to In[3]");
+    shell.at(7);
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
 fn a_step_counts_in_the_sessions_that_the_cells_ran_in() {
     let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
     steps(&shell);

@@ -97,6 +97,21 @@ class Steps(Engine):
         look = "open('/dev/tty').isatty(), __import__('os').tcgetpgrp(0)"
         self.assertEqual(self.value(host, look), "(True, %d)" % host.leader)
 
+    def test_a_number_is_one_of_the_session_that_asks(self):
+        host = self.start(most=3)
+        for code, number, session in (("a = 1", 1, 0), ("a = 2", 2, 0), ("a = 3", 1, 1), ("a = 4", 3, 0)):
+            host.run(code, executionCount=number, session=session)
+            self.settle(host)
+        self.assertIn("only 3 are kept", self.step(host, "back", number=1)["failed"])
+        refused = self.step(host, "back", number=2, session=1)["failed"]
+        self.assertIn("only another session has run In[2]", refused)
+        self.assertIn("In[9] has not run", self.step(host, "back", number=9, session=1)["failed"])
+        over = self.step(host, "back", number=2)["stepped"]["over"]
+        self.assertEqual([(step["number"], step["session"]) for step in over], [(2, 0), (1, 1), (3, 0)])
+        self.step(host, "forward")
+        self.step(host, "back", number=1, session=1)
+        self.assertEqual(self.value(host, "a"), "2")
+
     def test_what_was_stepped_over_is_gone_when_code_runs(self):
         host = self.start()
         for code in ("a = 1", "a = 2", "a = 3"):

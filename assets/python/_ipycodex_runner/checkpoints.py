@@ -16,6 +16,10 @@ from . import carry, copies, warm, written
 
 QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
+ELSEWHERE = (
+    "in this interpreter, only another session has run In[%d]: "
+    "`%%ipycodex resume` goes to it, and then `%%ipycodex back %d` works"
+)
 
 
 class Step:
@@ -211,19 +215,22 @@ class Checkpoints:
         }
 
     def back(self, request):
-        number = request.get("number")
-        steps = [index for index, step in enumerate(self.log) if number is None or step.number == number]
+        number, session = request.get("number"), request.get("session", 0)
+        numbered = [index for index, step in enumerate(self.log) if number is None or step.number == number]
+        steps = [index for index in numbered if number is None or self.log[index].session == session]
         if not self.most:
             return {"failed": "no checkpoints are kept: `%ipycodex checkpoints 10` keeps ten"}
         if not self.log:
             return {"failed": "no cell has run in this interpreter"}
-        if not steps:
+        if not numbered:
             return {"failed": "In[%d] has not run in this interpreter" % number}
+        if not steps:
+            return {"failed": ELSEWHERE % (number, number)}
         self.drop_gone()
         target = steps[-1]
         found = [copy for copy in self.copies if copy.steps == target]
         if not found:
-            return {"failed": self.nothing_at(target)}
+            return {"failed": self.nothing_at(target, session)}
         copy = found[0]
         over = self.log[target:]
         told = {
@@ -236,10 +243,11 @@ class Checkpoints:
         }
         return self.give_way(copy, told, request)
 
-    def nothing_at(self, target):
+    def nothing_at(self, target, session):
         step = self.log[target]
         why = self.why.get(target, "the next cell came at once")
-        near = [self.log[copy.steps].number for copy in self.copies if copy.steps < len(self.log)]
+        near = [self.log[copy.steps] for copy in self.copies if copy.steps < len(self.log)]
+        near = [step.number for step in near if step.session == session]
         near.sort(key=lambda number: (abs(number - step.number), number))
         rest = "; none is kept at this time" if not near else "; there is one before In[%s]" % "] and In[".join(
             str(number) for number in sorted(near[:2])

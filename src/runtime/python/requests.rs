@@ -133,13 +133,13 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
             json!({"type": "set", "id": id, "values": values})
         }
         RuntimeRequest::Checkpoints(wish) => {
-            let (op, number) = match wish {
-                CheckpointWish::Keep(most) => ("keep", Some(*most)),
-                CheckpointWish::List => ("list", None),
-                CheckpointWish::Back(to) => ("back", *to),
-                CheckpointWish::Forward => ("forward", None),
+            let (op, number, session) = match wish {
+                CheckpointWish::Keep(most) => ("keep", Some(*most), 0),
+                CheckpointWish::List => ("list", None, 0),
+                CheckpointWish::Back { to, session } => ("back", *to, *session),
+                CheckpointWish::Forward => ("forward", None, 0),
             };
-            json!({"type": "checkpoints", "id": id, "op": op, "number": number})
+            json!({"type": "checkpoints", "id": id, "op": op, "number": number, "session": session})
         }
         RuntimeRequest::Variables { wish, file } => {
             let op = match wish {

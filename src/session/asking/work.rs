@@ -97,7 +97,7 @@ impl Session {
             return self.do_all(undo::deeds(&taken), out);
         }
         let told = self.ask_for(RuntimeRequest::Checkpoints(CheckpointWish::List));
-        self.later(out, undo::offered(told, taken));
+        self.later(out, undo::offered(told, self.steps.sessions.clone(), taken));
     }
 
     /// The user is asked whether the interpreter steps back, too.
@@ -122,7 +122,7 @@ impl Session {
         self.floor.take_back();
         match reply {
             Reply::Chosen(QuestionChoice::Once) => {
-                let wish = CheckpointWish::Back(taken.first());
+                let wish = self.steps.sessions.back(taken.first());
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
                 let done = undo::stepped(
                     told,

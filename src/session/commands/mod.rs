@@ -221,7 +221,7 @@ impl Session {
             MagicOrder::TogglePrompts => self.shared.editor.wish(EditorWish::TogglePrompts, out),
             MagicOrder::ToggleShell => self.shared.editor.wish(EditorWish::ToggleShell, out),
             MagicOrder::Step(steps) => {
-                let wish = steps::wish(steps);
+                let wish = steps::wish(steps, &self.steps.sessions);
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
                 let done = steps::answered(told, wish, history, self.steps.sessions.clone(), None);
                 self.wait_as(Holder::Command { firm: true }, out, done);

@@ -23,10 +23,10 @@ use crate::text::{age_in_words, aligned, bytes_in_words};
 const NAMED: usize = 3;
 
 /// What is asked of the interpreter.
-pub(super) fn wish(steps: Steps) -> CheckpointWish {
+pub(super) fn wish(steps: Steps, sessions: &Sessions) -> CheckpointWish {
     match steps {
         Steps::List => CheckpointWish::List,
-        Steps::Back(to) => CheckpointWish::Back(to),
+        Steps::Back(to) => sessions.back(to),
         Steps::Forward => CheckpointWish::Forward,
     }
 }

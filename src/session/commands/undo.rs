@@ -14,7 +14,7 @@ use super::steps;
 use crate::dialog::{CellEntry, Dialog};
 use crate::history::History;
 use crate::input::is_ours;
-use crate::runtime::{CheckpointWish, Checkpoints, RuntimeAnswer};
+use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer};
 use crate::session::Submission;
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::question::SteppedCell;
@@ -119,10 +119,11 @@ pub(in crate::session) fn stays(taken: &TakenBack, why: &str) -> Vec<Deed> {
 /// What comes of the list of checkpoints.
 pub(in crate::session) async fn offered(
     told: oneshot::Receiver<RuntimeAnswer>,
+    sessions: Sessions,
     taken: TakenBack,
 ) -> Vec<Deed> {
     let why = match told.await {
-        Ok(RuntimeAnswer::Checkpoints(there)) => match no_way(&there, &taken) {
+        Ok(RuntimeAnswer::Checkpoints(there)) => match no_way(&there, &sessions, &taken) {
             None => return vec![Deed::OfferStep(taken)],
             Some(why) => why,
         },
@@ -133,13 +134,14 @@ pub(in crate::session) async fn offered(
 }
 
 /// Why the interpreter cannot step back over it.
-fn no_way(there: &Checkpoints, taken: &TakenBack) -> Option<String> {
+fn no_way(there: &Checkpoints, sessions: &Sessions, taken: &TakenBack) -> Option<String> {
     let first = taken.first()?;
-    if there.rows.iter().any(|row| row.before.number == first) {
+    let is_first = |step: &CellStep| step.number == first && sessions.is_here(step);
+    if there.rows.iter().any(|row| is_first(&row.before)) {
         return None;
     }
     let mut missing = there.missing.iter();
-    let why = match missing.find(|none| none.before.number == first) {
+    let why = match missing.find(|none| is_first(&none.before)) {
         _ if there.most == 0 => "none are kept (`%ipycodex checkpoints 10` keeps ten)",
         Some(none) => &none.why,
         None => "it is no longer kept",
@@ -185,4 +187,47 @@ pub(super) fn named(prompt: &str) -> String {
 pub(in crate::session) fn nobody(taken: &TakenBack) -> String {
     let first = taken.first().unwrap_or_default();
     format!(": nobody can be asked here; `%ipycodex back {first}` steps back")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::Checkpoint;
+
+    #[test]
+    fn a_cell_of_another_session_is_no_way_back() {
+        let cell = SteppedCell {
+            line: 3,
+            code: String::new(),
+            own: true,
+        };
+        let taken = TakenBack {
+            line: 2,
+            prompt: String::new(),
+            then: Then::Leave,
+            over: vec![cell],
+        };
+        let there = |session| {
+            let before = CellStep {
+                number: 3,
+                session,
+                ..CellStep::default()
+            };
+            let row = Checkpoint {
+                before,
+                ..Checkpoint::default()
+            };
+            Checkpoints {
+                rows: vec![row],
+                most: 10,
+                ..Checkpoints::default()
+            }
+        };
+        let why = |session| no_way(&there(session), &Sessions::default(), &taken);
+        assert_eq!(why(0), None);
+        assert_eq!(
+            why(1).unwrap(),
+            "there is no checkpoint before In[3]: it is no longer kept"
+        );
+    }
 }

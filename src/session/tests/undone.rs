@@ -33,7 +33,7 @@ fn talk(before: &'static [u32], change: impl FnOnce(&mut Parts)) -> (Stage, Arc<
     let mut script = usual();
     let mut scene = script.scene;
     script.scene = Box::new(move |id, request| match request {
-        RuntimeRequest::Checkpoints(CheckpointWish::Back(Some(to))) => {
+        RuntimeRequest::Checkpoints(CheckpointWish::Back { to: Some(to), .. }) => {
             known.lock().unwrap().push(*to);
             let stepped = Stepped {
                 over: (*to..6).map(step).collect(),
