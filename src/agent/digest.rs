@@ -1,4 +1,5 @@
-//! What a thread must hold to go on with, as a digest: model, instructions, tools and conversation.
+//! What a thread must hold to go on with, as a digest: agent, model, instructions, tools and
+//! conversation.
 //!
 //! The session stores the digest beside the thread's id once an exchange is answered, and compares before the next
 //! turn. (The model counts: agents rewrite the history when it changes in mid-thread.) The conversation is added piece
@@ -17,14 +18,14 @@ const PART: usize = 16;
 /// The digest of a thread while its conversation grows.
 #[derive(Debug, Clone)]
 pub struct ThreadDigest {
-    /// Model, instructions and tools, in hex.
+    /// Agent, model, instructions and tools, in hex.
     head: String,
     turns: PartHash,
 }
 
 impl ThreadDigest {
-    /// Of a thread without a conversation yet.
-    pub fn new(model: Option<&str>, instructions: &str, tools: &[ToolSpec]) -> Self {
+    /// Of a thread of `agent` without a conversation yet.
+    pub fn new(agent: &str, model: Option<&str>, instructions: &str, tools: &[ToolSpec]) -> Self {
         let mut told = PartHash::default();
         for tool in tools {
             told.add(&tool.name);
@@ -32,6 +33,7 @@ impl ThreadDigest {
             told.add(&tool.schema.to_string());
         }
         let parts = [
+            PartHash::of(agent),
             PartHash::of(model.unwrap_or_default()),
             PartHash::of(instructions),
         ];
@@ -75,7 +77,7 @@ impl ThreadDigest {
         self.turns.add(assistant);
     }
 
-    /// The digest so far: 64 hex characters.
+    /// The digest so far: 80 hex characters.
     pub fn hex(&self) -> String {
         format!("{}{}", self.head, self.turns.clone().hex())
     }
@@ -85,7 +87,7 @@ impl ThreadDigest {
         fn part(digest: &str, at: usize) -> Option<&str> {
             digest.get(at * PART..(at + 1) * PART)
         }
-        let names = ["model", "instructions", "tools", "conversation"];
+        let names = ["agent", "model", "instructions", "tools", "conversation"];
         let differing = names.into_iter().enumerate();
         let differing = differing.filter(|(at, _)| part(known, *at) != part(wanted, *at));
         differing.map(|(_, name)| name).collect()
@@ -127,15 +129,17 @@ mod tests {
             assistant: "a".into(),
             images: vec!["data:1".into()],
         };
-        let digest = |model: Option<&str>, instructions: &str, users: &[&str]| {
-            let mut digest = ThreadDigest::new(model, instructions, &[]);
+        let of = |agent: &str, model: Option<&str>, instructions: &str, users: &[&str]| {
+            let mut digest = ThreadDigest::new(agent, model, instructions, &[]);
             users.iter().for_each(|user| digest.add(&exchange(user)));
             digest.hex()
         };
+        let digest = |model, instructions, users| of("demo", model, instructions, users);
         let known = digest(None, "i", &["x"]);
-        assert_eq!(known.len(), 4 * PART);
+        assert_eq!(known.len(), 5 * PART);
         for (wanted, expected) in [
             (digest(None, "i", &["x"]), &[][..]),
+            (of("codex", None, "i", &["x"]), &["agent"]),
             (digest(Some("m"), "i", &["x"]), &["model"]),
             (digest(None, "j", &["x"]), &["instructions"]),
             (digest(None, "i", &["x", "y"]), &["conversation"]),

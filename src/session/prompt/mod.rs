@@ -245,7 +245,13 @@ impl Prompt {
         let tools = able.tools.map(|_| tools).unwrap_or_default();
         let (mut request, sent) = request::compose(&mut self.asked, dialog, tools, surroundings);
         if let Some(preview) = &self.asked.preview {
-            let told = preview.tell(&request, able.beside_tools, dialog, surroundings.thread);
+            let told = preview.tell(
+                &request,
+                &sent.before,
+                able.beside_tools,
+                dialog,
+                surroundings.thread,
+            );
             return vec![PromptAction::Show(told), PromptAction::Leave];
         }
         able::place_instructions(&mut request, able, sent.commanded);

@@ -39,17 +39,20 @@ impl Preview {
         self.left_out = variables.chain(shells).collect();
     }
 
-    /// What the user is told; `beside` is what the agent adds to the instructions when there are tools.
+    /// What the user is told; `beside` is what the agent adds to the instructions when there are tools,
+    /// `wanted` the digest of a thread that can be gone on with.
     pub(super) fn tell(
         &self,
         request: &TurnRequest,
+        wanted: &str,
         beside: &str,
         dialog: &Dialog,
         thread: Option<&RecordedThread>,
     ) -> SessionEvent {
         match self.shown {
             ContextShown::Context => {
-                let text = context(request, beside, dialog, thread, &self.left_out);
+                let fate = fate(request, thread, wanted);
+                let text = context(request, beside, dialog, &fate, &self.left_out);
                 SessionEvent::Told(ToldEvent::Verbatim(text))
             }
             ContextShown::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
@@ -94,7 +97,7 @@ fn context(
     request: &TurnRequest,
     beside: &str,
     dialog: &Dialog,
-    thread: Option<&RecordedThread>,
+    fate: &str,
     left_out: &[String],
 ) -> String {
     let instructions = Size::of(&request.instructions);
@@ -143,7 +146,7 @@ fn context(
         number => format!("earlier exchanges: {number} ({})", told(history)),
     });
     lines.extend(earlier);
-    lines.push(format!("thread: {}", fate(request, thread)));
+    lines.push(format!("thread: {fate}"));
 
     if !left_out.is_empty() {
         lines.push(format!("evaluated when sent: {}", left_out.join(", ")));
@@ -179,23 +182,17 @@ fn context(
 }
 
 /// Whether the agent's thread is gone on with, and why not.
-fn fate(request: &TurnRequest, known: Option<&RecordedThread>) -> String {
+fn fate(request: &TurnRequest, known: Option<&RecordedThread>, wanted: &str) -> String {
     if request.settings.threads == crate::agent::Threads::Ephemeral {
         return "a new one for each prompt, the earlier exchanges sent with it".to_owned();
     }
     if let Some(thread) = &request.thread {
         return format!("gone on with ({thread})");
     }
-    let mut digest = ThreadDigest::new(
-        request.settings.model.as_deref(),
-        &request.instructions,
-        &request.tools,
-    );
-    request.history.iter().for_each(|past| digest.add(past));
     match known {
         Some(known) => format!(
             "a new one is seeded: not the same any more: {}",
-            ThreadDigest::differences(&known.digest, &digest.hex()).join(", ")
+            ThreadDigest::differences(&known.digest, wanted).join(", ")
         ),
         None if request.history.is_empty() => "a new one: nothing has been said yet".to_owned(),
         None => "a new one is seeded: the agent has none that holds the conversation".to_owned(),

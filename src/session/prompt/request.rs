@@ -39,6 +39,8 @@ pub(in crate::session) struct Surroundings<'a> {
 pub(super) struct Sent {
     /// Of the thread with what this prompt sends, and without its answer.
     digest: ThreadDigest,
+    /// Of the thread without this prompt, in hex.
+    pub(super) before: String,
     /// Names of the tools on offer.
     tools: Vec<String>,
     /// All text sent, where it is logged.
@@ -82,7 +84,12 @@ pub(super) fn compose(
     offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
     let mut settings = around.choices.turn_settings(&around.cwd);
     settings.mcp_servers.extend(around.own_server.cloned());
-    let mut digest = ThreadDigest::new(settings.model.as_deref(), &around.instructions, &offered);
+    let mut digest = ThreadDigest::new(
+        &around.choices.agent.to_string(),
+        settings.model.as_deref(),
+        &around.instructions,
+        &offered,
+    );
     digest.served(&settings.mcp_servers);
     if !settings.shell {
         digest.without_shell();
@@ -93,7 +100,7 @@ pub(super) fn compose(
         images: seen(past.images),
     });
     let history: Vec<Exchange> = history.inspect(|exchange| digest.add(exchange)).collect();
-    let known = digest.hex();
+    let before = digest.hex();
     let (sent, files) = prompt.take_attached(around.able.files);
     let context = dialog.next_context();
     let recorded = user_entry(&prompt.expansion.xml, &context, &prompt.text);
@@ -126,6 +133,7 @@ pub(super) fn compose(
             .then(|| input.iter().filter_map(InputPart::as_text).collect()),
         commanded,
         digest,
+        before,
     };
     let request = TurnRequest {
         instructions: around.instructions.clone(),
@@ -135,7 +143,7 @@ pub(super) fn compose(
         settings,
         thread: around
             .thread
-            .filter(|thread| thread.digest == known)
+            .filter(|thread| thread.digest == sent.before)
             .map(|thread| thread.id.clone()),
         schema: prompt.schema.take(),
     };

@@ -65,6 +65,32 @@ fn on(path: &std::path::Path, resume: Option<i64>, turns: Vec<Vec<AgentEvent>>) 
 }
 
 #[test]
+fn a_thread_is_gone_on_with_by_the_agent_that_has_it() {
+    for (agent, expected) in [
+        (AgentChoice::Demo, "thread: gone on with (T)"),
+        (
+            AgentChoice::Codex,
+            "thread: a new one is seeded: not the same any more: agent",
+        ),
+    ] {
+        let (_directory, path) = recorded();
+        let stage = on(&path, Some(1), vec![says("one")]);
+        stage.run(".first");
+        stage.session.close(Duration::from_secs(60));
+        let goes_on = agent == AgentChoice::Demo;
+        let stage = stage_with(vec![says("two")], |parts| {
+            (parts.history, parts.reports) = open(&path, Some(1));
+            parts.resumed = true;
+            parts.choices.agent = agent;
+        });
+        let told = stage.run("%ipycodex context").concat();
+        assert!(told.contains(expected), "{told}");
+        stage.run(".next");
+        assert_eq!(stage.agent.requests()[0].thread.is_some(), goes_on);
+    }
+}
+
+#[test]
 fn what_is_gone_is_said_once_the_interpreter_has_answered() {
     let (_directory, path) = recorded();
     let stage = on(&path, Some(1), Vec::new());
