@@ -174,7 +174,10 @@ fn step_back(ours: &mut Ours) -> Result<f64, String> {
     ours.run("held[0] = 1")?;
     sleep(PAUSE);
     let begin = Instant::now();
-    match ours.asked(CheckpointWish::Back(None))? {
+    match ours.asked(CheckpointWish::Back {
+        to: None,
+        session: 0,
+    })? {
         RuntimeAnswer::Stepped(_) => {}
         other => return Err(format!("no step: {other:?}")),
     }

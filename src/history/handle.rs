@@ -267,7 +267,7 @@ impl History {
         self.write(Write::Rename(name.to_owned()));
     }
 
-    /// Records the agent that answers, and its thread, or that there is none.
+    /// Records the agent that is chosen, and its thread, or that there is none.
     pub fn thread(&self, provider: &str, thread: Option<RecordedThread>) {
         let provider = provider.to_owned();
         self.write(Write::Thread { thread, provider });

@@ -60,7 +60,7 @@ pub(super) enum Write {
         response: String,
         usage: Option<Usage>,
     },
-    /// The agent that answers, and its thread.
+    /// The agent that is chosen, and its thread.
     Thread {
         thread: Option<RecordedThread>,
         provider: String,

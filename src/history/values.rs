@@ -249,7 +249,7 @@ pub struct Earlier {
     pub start: String,
     /// Its working directory.
     pub cwd: String,
-    /// The agent that answered last.
+    /// The agent chosen last in it.
     pub provider: String,
     /// Cells in all.
     pub cells: u32,
