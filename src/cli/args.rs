@@ -22,7 +22,7 @@ use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
     version,
     long_version = version(),
     max_term_width = 100,
-    after_help = "Settings of IPython, as its own command line takes them, stand before a command: --Class.trait=value"
+    after_help = "IPython's own settings (--Class.trait=value) go before the command"
 )]
 pub(super) struct Arguments {
     /// A subcommand, or the REPL.
@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     /// Of the script ([`without_arguments`](crate::cli::script::without_arguments)).
     #[arg(skip)]
     pub arguments: Vec<OsString>,
-    /// Take up an earlier session by its number or name; without one, pick it from a list
+    /// Resume an earlier session by its number or name; without ID, pick one from a list
     #[arg(short, long, value_name = "ID", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
     /// Load a notebook or script first
@@ -52,7 +52,7 @@ pub(super) struct Arguments {
     /// A .ipynb, or a .py (cells at `# %%`, else one cell), to load first
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Start in prompt mode (turns the configured value round)
+    /// Start in prompt mode, or in Python mode if `prompt_mode` is set
     #[arg(short)]
     pub prompt_mode: bool,
 }
@@ -67,30 +67,31 @@ impl Arguments {
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Subcommands {
-    /// One prompt: the answer goes to standard output, standard input is added as context
+    /// Send one prompt and print the answer; standard input is added as context
     Ask(Ask),
     /// Run a script as `python FILE ARG…` would, a notebook, or standard input (`-`)
     Run(Run),
     /// List the sessions of this directory, newest first
     Sessions(Sessions),
-    /// Find what was typed and answered in sessions of this directory, newest first; exit code 1 if there is nothing
+    /// Search what was typed and answered in the sessions of this directory, newest first; exit code 1 if nothing is
+    /// found
     Search(SearchArguments),
     /// Write a session with its outputs as a .ipynb, .md, .html or .py
     Export(Export),
     /// Show a notebook file as text, change single cells of it, compare two; the rest of a file stays as it is
     Notebook(crate::cli::notebook::Notebook),
-    /// List agent skills, nearest first, with what is odd about them
+    /// List the agent skills, nearest first, and what is wrong with them
     Skills(Skills),
-    /// Check what the shell uses here, and say how to mend what is wrong; exit code 1 if something is
+    /// Check what the shell uses here and how to fix what is wrong; exit code 1 if anything is
     Doctor(Doctor),
-    /// Make a Python environment with IPython, for cells where no other is active; again: update it
+    /// Make a Python environment with IPython, used when no other is active; run it again to update
     Setup(Setup),
-    /// The tools of a session for any client of the Model Context Protocol, over standard input and output: those of
-    /// the shell that runs in this directory, else of a session without a terminal
+    /// Offer a session's tools to a client of the Model Context Protocol over standard input and output: those of the
+    /// shell running in this directory, or of a new session without a terminal
     Mcp(Mcp),
-    /// The kernels of Jupyter: list them, install one or take it away; `kernel -f FILE` is what Jupyter runs
+    /// Install, list or remove the Jupyter kernels; `kernel -f FILE` is what Jupyter itself runs
     Kernel(Kernel),
-    /// Print what a shell completes of command lines: `source <(ipycodex completions bash)`
+    /// Print a completion script for your shell: `source <(ipycodex completions bash)`
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -101,7 +102,7 @@ pub(super) enum Subcommands {
         #[arg(value_name = "COMMAND")]
         command: Vec<String>,
     },
-    /// The offline agent, for other clients: `demo --acp` speaks the Agent Client Protocol over standard input and
+    /// Run the offline agent for other clients: `demo --acp` speaks the Agent Client Protocol over standard input and
     /// output
     Demo {
         /// The Agent Client Protocol
@@ -130,14 +131,14 @@ pub(super) enum Subcommands {
 /// `kernel`.
 #[derive(Debug, Args)]
 pub(super) struct Kernel {
-    /// What to do; without it the kernel is served
+    /// What to do; without a command, serve the kernel of `-f FILE`
     #[command(subcommand)]
     pub command: Option<KernelCommands>,
-    /// Serve whoever connects where this connection file says
+    /// Serve a kernel at the addresses in this connection file
     #[arg(short, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Without a name: the kernel `agentclient`, whose cells are prompts to the agent of `ACP_AGENT_COMMAND`; with one:
-    /// the agent of the kernel `ipycodex`
+    /// With a NAME: the agent that the kernel `ipycodex` uses. Without one: the kernel `agentclient`, whose cells are
+    /// prompts to the agent of `ACP_AGENT_COMMAND`
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub agent: Option<String>,
 }
@@ -145,19 +146,19 @@ pub(super) struct Kernel {
 /// What can be done with the kernel.
 #[derive(Debug, Subcommand)]
 pub(super) enum KernelCommands {
-    /// Write a kernelspec: Jupyter offers `ipycodex` then, or, with `--agent`, `agentclient`; it names the Python of
-    /// now, or that of `--python`
+    /// Install the Jupyter kernel `ipycodex`, or `agentclient` with `--agent`; its cells run in the Python found now,
+    /// or in that of `--python`
     Install(KernelTarget),
-    /// Remove it
+    /// Remove the kernel
     Uninstall(KernelTarget),
-    /// List where they are installed, and what each starts
+    /// List the installed kernels: where each is, and what it starts
     List,
 }
 
 /// Where a kernelspec lies.
 #[derive(Debug, Args)]
 pub(super) struct KernelTarget {
-    /// For this user, as without an option
+    /// For this user only (the default)
     #[arg(long, conflicts_with_all = ["sys_prefix", "prefix"])]
     pub user: bool,
     /// In the Python environment that cells run in
@@ -166,8 +167,8 @@ pub(super) struct KernelTarget {
     /// Below this folder, in `PREFIX/share/jupyter/kernels`
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<PathBuf>,
-    /// Without a name: the kernel `agentclient`, whose cells are prompts to the agent of `ACP_AGENT_COMMAND`; with one:
-    /// the agent of the kernel `ipycodex`
+    /// With a NAME: the agent that the kernel `ipycodex` uses. Without one: the kernel `agentclient`, whose cells are
+    /// prompts to the agent of `ACP_AGENT_COMMAND`
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub agent: Option<String>,
 }
@@ -184,7 +185,7 @@ pub(super) struct Mcp {
     /// Attach to the running shell of this process id
     #[arg(long, value_name = "PID")]
     pub shell: Option<u32>,
-    /// Without a shell nobody can be asked: allow this beforehand; may be repeated
+    /// Allow this beforehand, because without a shell nobody can be asked; may be repeated
     #[arg(long, value_name = "WHAT", value_enum)]
     pub allow: Vec<Allow>,
 }
@@ -200,7 +201,7 @@ pub(super) enum Allow {
     Skills,
     /// `pyrun` runs where nothing keeps its code from changing files
     Unprotected,
-    /// All of it
+    /// All of the above
     All,
 }
 
@@ -215,7 +216,7 @@ pub(super) struct Ask {
     /// Show the agent a PNG, JPEG, GIF or WebP
     #[arg(long = "image", value_name = "FILE")]
     pub images: Vec<PathBuf>,
-    /// Ask in an earlier session, which goes on
+    /// Continue an earlier session
     #[arg(long, value_name = "ID")]
     pub session: Option<i64>,
     /// Print one JSON object: status, answer, error, tools, tokens, seconds
@@ -229,11 +230,10 @@ pub(super) struct Ask {
 /// `sessions`.
 #[derive(Debug, Args)]
 pub(super) struct Sessions {
-    /// All of them: of every directory, and those of one `-c` or of piped text
+    /// List the sessions of every directory, and those of `-c` and piped text
     #[arg(long)]
     pub all: bool,
-    /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt, last_input, once (of one `-c` or of piped
-    /// text)
+    /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt, last_input, once (of `-c` or piped text)
     #[arg(long)]
     pub json: bool,
 }
@@ -241,7 +241,7 @@ pub(super) struct Sessions {
 /// `search`.
 #[derive(Debug, Args)]
 pub(super) struct SearchArguments {
-    /// What to look for in cells, prompts and answers; small letters find capitals too
+    /// What to look for in cells, prompts and answers; lower case also matches capitals
     pub text: String,
     /// In sessions of all directories
     #[arg(long)]
@@ -273,10 +273,10 @@ pub(super) struct Export {
     /// Number of the session, as `sessions` lists it
     #[arg(value_name = "ID")]
     pub id: i64,
-    /// The file; its suffix names the form
+    /// The file to write; its suffix decides the format
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Replace the file whatever it is
+    /// Replace the file even if ipycodex did not write it, or it holds other cells
     #[arg(long)]
     pub force: bool,
 }
@@ -301,7 +301,7 @@ pub(super) enum SkillsCommand {
         /// Its name, or its path where several have the name
         name: String,
     },
-    /// Check skills against the specification: one line a fault, exit code 1 if there is one
+    /// Check skills against the specification: one line per fault, exit code 1 if there is any
     Check {
         /// Directories of skills, or their SKILL.md
         #[arg(value_name = "PATH", required = true)]
@@ -314,26 +314,26 @@ pub(super) enum SkillsCommand {
 pub(super) struct Run {
     /// `.py` (cells at `# %%`, else one cell), `.ipynb`, or `-`
     pub file: PathBuf,
-    /// What a script finds in `sys.argv`; after `--` where it looks like an option of ours
+    /// Arguments of the script (`sys.argv`); put `--` before those that look like options of ipycodex
     #[arg(
         value_name = "ARG",
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
     pub arguments: Vec<OsString>,
-    /// Write the cells with what they show into this notebook, as they run; may be FILE
+    /// Write the cells and their outputs into this notebook as they run; may be FILE itself
     #[arg(short, long, value_name = "OUT.ipynb")]
     pub output: Option<PathBuf>,
     /// Go on after a failing cell
     #[arg(long)]
     pub allow_errors: bool,
-    /// Stop a cell that takes longer, in seconds; it has failed then
+    /// Stop a cell that takes longer than S seconds; it counts as failed
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// Give a notebook a parameter, in a cell behind the one tagged `parameters`; may be repeated
+    /// Set a parameter of the notebook, in a new cell after the one tagged `parameters`; may be repeated
     #[arg(short = 'p', num_args = 2, value_names = ["NAME", "VALUE"], allow_hyphen_values = true)]
     pub parameters: Vec<String>,
-    /// Send saved prompts of a notebook again, too; else they stay with their answers
+    /// Also send the saved prompts of a notebook again; otherwise they keep their answers
     #[arg(long)]
     pub prompts: bool,
     /// Print one JSON object instead of what cells show: status, exit_code, output, seconds, cells
@@ -342,7 +342,7 @@ pub(super) struct Run {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a number of seconds over 0".to_owned();
+    let wrong = || "expected a number of seconds greater than 0".to_owned();
     let number: f64 = text.parse().map_err(|_| wrong())?;
     let seconds = Duration::try_from_secs_f64(number).map_err(|_| wrong())?;
     (!seconds.is_zero()).then_some(seconds).ok_or_else(wrong)
@@ -366,7 +366,8 @@ pub(super) struct Common {
     /// Theme of code in answers
     #[arg(long, global = true, value_name = "NAME")]
     pub code_theme: Option<String>,
-    /// `codex`; `demo`: built in, offline, no AI; `acp:COMMAND`: any agent of that protocol; or a name of `config.json`
+    /// `codex`; `demo`, built in, offline, no AI; `acp:COMMAND`, any agent of the Agent Client Protocol; or a name from
+    /// `agents` in `config.json`
     #[arg(long, global = true, value_name = "NAME")]
     pub agent: Option<String>,
     /// The Python interpreter
@@ -551,7 +552,7 @@ fn word<T, E: std::fmt::Display>(
     value
         .map(|value| {
             parse(value).map_err(|why| {
-                Report::usage(format!("`{option} {value}` is not possible")).because(why)
+                Report::usage(format!("`{value}` is not a value for `{option}`")).because(why)
             })
         })
         .transpose()

@@ -169,7 +169,7 @@ pub const SETTINGS: &[Setting] = &[
             ("h", "high"),
             ("x", "extra high"),
         ],
-        ..row!(think, Now, "how hard the model thinks")
+        ..row!(think, Now, "how much the model thinks")
     },
     Setting {
         able: |able| able.search,
@@ -207,7 +207,7 @@ pub const SETTINGS: &[Setting] = &[
             ("never", "the agent does by itself what `sandbox` allows"),
             ("ask", "you see each command and each edit first"),
         ],
-        ..row!(approvals, Now, "does the agent ask before it acts")
+        ..row!(approvals, Now, "whether the agent asks before acting")
     },
     Setting {
         able: |able| able.sandbox,
@@ -232,7 +232,7 @@ pub const SETTINGS: &[Setting] = &[
             ("auto", "they run without a question"),
             ("off", "the agent cannot run cells here"),
         ],
-        ..row!(run_cells, Now, "may the agent run cells here")
+        ..row!(run_cells, Now, "whether the agent may run cells here")
     },
     Setting {
         meanings: &[
@@ -280,7 +280,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     row!(prompt_mode, NextStart, "start in prompt mode"),
     row!(greeting, NextStart, "greet at the start"),
-    row!(edit_mode, NextStart, "whose keys the editor has"),
+    row!(edit_mode, NextStart, "key bindings: emacs or vi"),
     Setting {
         meanings: &[
             (

@@ -10,8 +10,8 @@ pub(super) const SAVE: Magic = Magic {
     name: "save",
     arguments: "[-f] [FILE]",
     help: "save the session as a Jupyter notebook",
-    more: "Cells with their outputs, notes and exchanges. Without FILE: as the startup notebook, which each new shell \
-           replays. A file that holds what the session does not is replaced only with -f.",
+    more: "Saves cells with their outputs, notes and exchanges. Without FILE, it writes the startup notebook, which \
+           each new shell replays. A file with contents that are not in this session is replaced only with -f.",
     run: save,
 };
 
@@ -29,8 +29,8 @@ pub(super) const OPEN: Magic = Magic {
     name: "open",
     arguments: "[FILE]",
     help: "work on a notebook in place",
-    more: "Cells that run are written into it with what they show. Without FILE, the cells of the open notebook are \
-           listed. `cell 3` brings one into the editor, `close` ends it.",
+    more: "Each cell you run is written into the notebook with its outputs. Without FILE, the cells of the open \
+           notebook are listed. `cell 3` brings one into the editor, `close` ends it.",
     run: |_, rest, _| Ok(vec![MagicOrder::Open(unquoted(rest).trim().to_owned())]),
 };
 
@@ -39,7 +39,7 @@ pub(super) const CELL: Magic = Magic {
     name: "cell",
     arguments: "N",
     help: "edit a cell of the open notebook",
-    more: "It comes into the editor; when it has run, it is written back to its place.",
+    more: "The cell is put into the editor; once run, it is written back in its place.",
     run: |_, rest, _| match rest.trim().parse() {
         Ok(number) => Ok(vec![MagicOrder::Bring(number)]),
         Err(_) => Err(
@@ -53,7 +53,7 @@ pub(super) const EXPORT: Magic = Magic {
     name: "export",
     arguments: "[-f] FILE",
     help: "write the session as .ipynb, .md, .html or .py",
-    more: "A file that is there is replaced only with -f.",
+    more: "An existing file that ipycodex did not write, or that holds other cells, is replaced only with -f.",
     run: export,
 };
 

@@ -58,8 +58,7 @@ fn usage_row(usage: &CommandUsage) -> Vec<String> {
 fn everything(groups: &[(&'static str, &'static [Magic])], keymap: &Keymap) -> Page {
     let mut sections = vec![Section {
         paragraphs: vec![
-            "Each command stands after `%ipycodex`; `%ipycodex help COMMAND` explains one."
-                .to_owned(),
+            "Type a command after `%ipycodex`; `%ipycodex help COMMAND` explains it.".to_owned(),
         ],
         ..Section::default()
     }];
@@ -105,9 +104,9 @@ fn of_setting(name: &str) -> Option<Page> {
             )
         }
         When::NextStart => {
-            "It is written into `config.json` and holds from the next start on.".to_owned()
+            "`set` writes it into `config.json`; it applies from the next start.".to_owned()
         }
-        When::InFile => "It stands in `config.json` and holds from the next start on.".to_owned(),
+        When::InFile => "Set it in `config.json`; it applies from the next start.".to_owned(),
     };
     let meanings = setting.meanings.iter();
     let meanings = meanings.map(|(word, what)| row([word, what])).collect();
@@ -147,12 +146,12 @@ fn keys(keymap: &Keymap) -> Page {
         first.head = ["keys", "name", "what they do"].map(str::to_owned).to_vec();
     }
     let paragraphs = [
-        "Esc and then a key is that key with Alt. In vi's normal mode, vi's own keys come first.",
-        "Up and Down look for inputs that begin with the text before the cursor. Keys that take the grey text do what \
-         else they do where there is none; Alt-c copies where nothing is typed.",
+        "Esc followed by a key is the same as Alt with that key. In vi's normal mode, vi's own keys come first.",
+        "Up and Down look for inputs that begin with the text before the cursor. Keys that take the grey text keep \
+         their usual meaning when there is none; Alt-c copies the last answer only while nothing is typed.",
         "While something runs, Up takes back the last line typed ahead, Ctrl-C all of them.",
         "Change a key by its name in `config.json`: `\"keys\": {\"suggest\": \"ctrl-space\", \"open_editor\": \
-         [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \"\"}`. An empty text takes the key away.",
+         [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \"\"}`. An empty string removes the key.",
     ];
     sections.push(Section {
         paragraphs: paragraphs.map(str::to_owned).to_vec(),

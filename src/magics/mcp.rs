@@ -25,7 +25,7 @@ fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
     let usage =
         || "Usage: %ipycodex mcp [list|add NAME [-e K=V]… -- COMMAND|remove NAME]".to_owned();
     let Some(words) = shlex::split(rest) else {
-        return Err(format!("A quote is not closed. {}", usage()));
+        return Err(format!("a quote is not closed. {}", usage()));
     };
     let servers = &view.choices.mcp_servers;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -38,13 +38,13 @@ fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
         ["remove", name] => {
             let meant = did_you_mean(name, servers.keys().map(String::as_str));
             Err(format!(
-                "there is no MCP server '{name}'{meant}; `%ipycodex mcp list` names those there are"
+                "there is no MCP server `{name}`{meant}; `%ipycodex mcp list` lists them"
             ))
         }
         ["add", name, rest @ ..] => {
             if !is_server_name(name) {
                 return Err(format!(
-                    "'{name}' cannot name an MCP server: use {SERVER_NAMES}"
+                    "`{name}` cannot name an MCP server: use {SERVER_NAMES}"
                 ));
             }
             let command = command(rest).map_err(|why| format!("{why}. {}", usage()))?;

@@ -33,7 +33,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 "show exactly what the next prompt would send",
                 |magic, rest, _| alone(magic, rest, MagicOrder::Show(ContextShown::Context)),
             )
-            .more("With the size of each part. Nothing is sent."),
+            .more("It also shows the size of each part. Nothing is sent."),
             plain(
                 "history",
                 "show the conversation so far",
@@ -46,9 +46,9 @@ const GROUPS: &[(&str, &[Magic])] = &[
             )
             .more(
                 "`hide 3-5 8` leaves In [3] to In [5] and In [8] out of what the next prompts send. They stay in the \
-                 record; `show 3-5 8` takes them back in.",
+                 record; `show 3-5 8` puts them back.",
             ),
-            entries::row("show", "N…", "take back in what `hide` left out"),
+            entries::row("show", "N…", "put back what `hide` left out"),
             plain(
                 "undo",
                 "take the last exchange back",
@@ -60,7 +60,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             ),
             plain(
                 "retry",
-                "take it back and send its prompt again",
+                "take back the last exchange and send it again",
                 |magic, rest, _| alone(magic, rest, MagicOrder::Retry),
             ),
             plain(
@@ -73,7 +73,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             Magic {
                 name: "output",
                 arguments: "[ID]",
-                help: "show in full an output the agent got shortened",
+                help: "show in full an output shortened for the agent",
                 more: "Without ID, the shortened outputs of this session are listed.",
                 run: |_, id, _| {
                     let id = unquoted(id).trim().to_owned();
@@ -109,7 +109,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             steps::BACK,
             steps::FORWARD,
             resume::REPLAY,
-            plain("interrupt", "interrupt what runs", |magic, rest, _| {
+            plain("interrupt", "interrupt the running cell or turn", |magic, rest, _| {
                 alone(magic, rest, MagicOrder::Interrupt)
             }),
             plain(
@@ -195,7 +195,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             Magic {
                 name: "help",
                 arguments: "[COMMAND|keys]",
-                help: "these commands, one of them, or all the keys",
+                help: "list the commands, explain one, or list all keys",
                 more: "",
                 run: |_, name, view| match help::page(name, GROUPS, view.keys) {
                     Some(page) => Ok(vec![MagicOrder::Help(page)]),

@@ -26,7 +26,7 @@ pub(super) const SET: Magic = Magic {
     name: "set",
     arguments: "NAME [VALUE]",
     help: "keep the value of a setting in `config.json`",
-    more: "It holds from now on, in this session, too. Without VALUE, what the file says is shown.",
+    more: "It applies from now on, in this session too. Without VALUE, it shows the value in the file.",
     run: set,
 };
 
@@ -207,7 +207,7 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
     let Some(row) = settable().find(|row| row.name == name) else {
         let meant = did_you_mean(name, known.iter().copied());
         return Err(format!(
-            "there is no setting '{name}'{meant}; there are {}",
+            "there is no setting `{name}`{meant}; the settings are {}",
             known.join(", ")
         ));
     };

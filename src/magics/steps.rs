@@ -7,8 +7,8 @@ pub(super) const BACK: Magic = Magic {
     name: "back",
     arguments: "[N|list]",
     help: "take the interpreter to before the last cell",
-    more: "`back 5` goes to before In [5] of this session, `back list` tells where it can go. What is stepped over \
-           leaves the conversation, not the record; files and other processes are not taken back.",
+    more: "`back 5` goes back to before In [5] of this session; `back list` shows how far back it can go. Cells that are stepped over \
+           leave the conversation but stay in the record; files and other processes are not restored.",
     run: back,
 };
 
@@ -17,7 +17,7 @@ pub(super) const FORWARD: Magic = Magic {
     name: "forward",
     arguments: "",
     help: "undo the last `back`",
-    more: "As long as nothing else has run.",
+    more: "This works as long as nothing else has run.",
     run: |magic, rest, _| alone(magic, rest, MagicOrder::Step(Steps::Forward)),
 };
 
@@ -29,7 +29,7 @@ fn back(_: &Magic, to: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
             Ok(number @ 1..) => Steps::Back(Some(number)),
             _ => {
                 return Err(format!(
-                    "Usage: %ipycodex back [N|list], N being the number of a cell, got '{number}'"
+                    "Usage: %ipycodex back [N|list], where N is the number of a cell, got '{number}'"
                 ));
             }
         },

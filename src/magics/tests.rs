@@ -218,7 +218,7 @@ fn what_is_kept_is_checked_first() {
         ("set", "Usage: %ipycodex set NAME VALUE (names: model, "),
         (
             "set thnik h",
-            "there is no setting 'thnik' (did you mean `think`?)",
+            "there is no setting `thnik` (did you mean `think`?)",
         ),
         ("set think q", "think must be one of h/l/m/x, got 'q'"),
         (

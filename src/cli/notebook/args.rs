@@ -19,15 +19,16 @@ pub(in crate::cli) struct Notebook {
 pub(in crate::cli) enum NotebookCommand {
     /// Print the cells as text, each under a mark: `# %% [code] cell:0`
     Show(Show),
-    /// Give a cell another text; its metadata, id and outputs stay
+    /// Replace the text of a cell; its metadata, id and outputs stay
     Edit(Edit),
-    /// Put a new cell in; makes the file when there is none
+    /// Insert a new cell; creates the file if there is none
     Insert(Insert),
-    /// Take a cell out; prints its text
+    /// Delete a cell and print its text
     Delete(Delete),
-    /// Put a cell elsewhere
+    /// Move a cell
     Move(Move),
-    /// Write edited text (standard input) back: cells change, move, go and come as the marks say
+    /// Write the edited text of `show` (from standard input) back: the marks say which cells are changed, moved,
+    /// removed or new
     Apply(Apply),
     /// Print what differs between two notebooks, in the text of `show`; exit code 1 when something does
     Diff(Diff),
@@ -38,13 +39,13 @@ pub(in crate::cli) enum NotebookCommand {
 pub(in crate::cli) struct Show {
     /// The notebook; `FILE:raw` prints the file as it is
     pub file: PathBuf,
-    /// These lines of the text only, from 1
+    /// Only these lines of the text, counted from 1
     #[arg(long, value_name = "A-B,C-D")]
     pub lines: Option<String>,
-    /// This cell only, from 0 (may be repeated)
+    /// Only this cell, counted from 0; may be repeated
     #[arg(long = "cell", value_name = "N")]
     pub cells: Vec<usize>,
-    /// What each cell showed below it, as text; pictures by their names
+    /// Show the outputs of each cell below it as text, pictures as their names
     #[arg(long)]
     pub outputs: bool,
     /// Write the pictures of outputs and attachments into this directory
@@ -69,7 +70,7 @@ pub(in crate::cli) struct Edit {
     /// Its text; `-` reads standard input
     #[arg(long, value_name = "TEXT|-", allow_hyphen_values = true)]
     pub content: Option<String>,
-    /// Drop what it showed and its number
+    /// Remove its outputs and execution count
     #[arg(long)]
     pub clear_outputs: bool,
     /// Print JSON: action, cellIndex, cellType, totalCells, cellSource
@@ -82,7 +83,7 @@ pub(in crate::cli) struct Edit {
 pub(in crate::cli) struct Insert {
     /// The notebook
     pub file: PathBuf,
-    /// The number it gets, from 0; without one it comes last
+    /// The number the new cell gets, from 0; without it, the cell goes last
     #[arg(long, value_name = "N")]
     pub cell: Option<usize>,
     /// What kind of cell

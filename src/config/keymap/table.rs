@@ -57,7 +57,7 @@ pub enum Shares {
 
 actions! {
     "Entering" {
-        Enter "enter" ["enter" "ctrl-j"] "run it, or begin a line"
+        Enter "enter" ["enter" "ctrl-j"] "run, or begin a new line"
         Newline "newline" ["alt-enter" "shift-enter"] "begin a new line"
         Submit "submit" ["ctrl-x enter" "ctrl-enter"] "run the text as it is"
         Cancel "cancel" ["ctrl-c"] "drop the text"
@@ -69,7 +69,7 @@ actions! {
         OpenEditor "open_editor" ["f2" "ctrl-x ctrl-e"] "edit in $VISUAL or $EDITOR"
     }
     "The agent" {
-        Suggest "suggest" ["alt-."] "let the model go on here"
+        Suggest "suggest" ["alt-."] "ask the model to continue"
         AcceptSuggestion "accept_suggestion" ["right" "ctrl-f" "end" "ctrl-e"] shares WhereItCan "take the grey text"
         AcceptWord "accept_word" ["alt-f" "alt-right" "ctrl-right"] shares WhereItCan "take a word of it"
         Blocks "blocks" ["alt-shift-w"] "insert the answer's Python"
@@ -82,11 +82,11 @@ actions! {
         Block7 "block_7" ["alt-&" "alt-shift-7"] "insert its block 7"
         Block8 "block_8" ["alt-*" "alt-shift-8"] "insert its block 8"
         Block9 "block_9" ["alt-(" "alt-shift-9"] "insert its block 9"
-        BlockNext "block_next" ["alt-shift-down"] "put its next block instead"
-        BlockPrevious "block_previous" ["alt-shift-up"] "put the block before"
+        BlockNext "block_next" ["alt-shift-down"] "use its next block instead"
+        BlockPrevious "block_previous" ["alt-shift-up"] "use its previous block"
         Recall "recall" ["alt-r"] "edit the last prompt again"
         Copy "copy" ["alt-c"] shares WhereNothingIsTyped "copy the last answer"
-        Unfold "unfold" ["ctrl-o"] "show in full what was cut"
+        Unfold "unfold" ["ctrl-o"] "show the shortened output"
         Answer "answer" ["alt-a"] "answer an MCP client"
     }
     "Completing" {
@@ -96,7 +96,7 @@ actions! {
     "Earlier inputs" {
         Up "up" ["up" "ctrl-p"] "line up, or earlier inputs"
         Down "down" ["down" "ctrl-n"] "line down, or later inputs"
-        PreviousEntry "previous_entry" ["alt-up"] "the input before"
+        PreviousEntry "previous_entry" ["alt-up"] "the previous input"
         NextEntry "next_entry" ["alt-down"] "the next input"
         SearchHistory "search_history" ["ctrl-r"] "search earlier inputs"
     }
@@ -127,11 +127,11 @@ actions! {
         KillLine "kill_line" ["ctrl-k"] "cut to the line's end"
         KillLineStart "kill_line_start" ["ctrl-u"] "cut to the line's start"
         KillText "kill_text" ["ctrl-x ctrl-k"] "cut all of the text"
-        KillBlankWord "kill_blank_word" ["ctrl-w"] "cut back to a blank"
+        KillBlankWord "kill_blank_word" ["ctrl-w"] "cut back to a space"
         KillWordLeft "kill_word_left" ["alt-backspace" "ctrl-backspace" "alt-ctrl-h"] "cut the word to the left"
         KillWordRight "kill_word_right" ["alt-d" "alt-delete" "ctrl-delete"] "cut the word to the right"
         Yank "yank" ["ctrl-y"] "insert what was cut last"
-        YankPop "yank_pop" ["alt-y"] "then: what was cut before"
+        YankPop "yank_pop" ["alt-y"] "replace it by an older cut"
         Undo "undo" ["ctrl-_" "ctrl-/" "ctrl-x ctrl-u"] "undo"
         Redo "redo" ["alt-_" "ctrl-x ctrl-r"] "redo"
         Transpose "transpose" ["ctrl-t"] "swap two characters"

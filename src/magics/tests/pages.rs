@@ -70,7 +70,7 @@ fn help_has_a_line_for_every_command() {
             "edit_mode",
             &[
                 "%ipycodex set edit_mode [emacs|vi]",
-                "from the next start on",
+                "it applies from the next start",
             ],
         ),
         (
