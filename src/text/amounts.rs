@@ -1,4 +1,4 @@
-//! Sizes and ages in a word or two.
+//! Sizes, ages and counts in a word or two.
 
 use std::time::Duration;
 
@@ -25,6 +25,12 @@ pub fn age_in_words(age: Duration) -> String {
     }
 }
 
+/// A count: `1 session`, `2 sessions`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +41,7 @@ mod tests {
         assert_eq!(sizes, ["0 B", "999 B", "2 kB", "2 MB", "1.2 GB"]);
         let ages = [59, 61, 7_300, 180_000].map(|age| age_in_words(Duration::from_secs(age)));
         assert_eq!(ages, ["59 s", "1 min", "2 h", "2 days"]);
+        let counts = [0, 1, 2].map(|count| counted(count, "cell"));
+        assert_eq!(counts, ["0 cells", "1 cell", "2 cells"]);
     }
 }

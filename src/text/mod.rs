@@ -20,7 +20,7 @@ mod width;
 mod wrap;
 
 pub use aligned::aligned;
-pub use amounts::{age_in_words, bytes_in_words};
+pub use amounts::{age_in_words, bytes_in_words, counted};
 pub use escape::{xml_attribute, xml_text};
 pub use hanging::{hanging, indented};
 pub use json::parse as parse_json;

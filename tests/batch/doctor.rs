@@ -96,7 +96,7 @@ fn an_interpreter_that_is_none_and_a_record_with_sessions() {
     let ran = home.run(&["doctor", "--agent", "demo", "--json"], "");
     let record = &findings(&ran)["record"].1;
     assert!(
-        record.contains("1 session, schema ") && record.ends_with(", whole"),
+        record.contains("1 session, schema ") && record.ends_with(", undamaged"),
         "{record}"
     );
     home.install_script("python3", "#!/bin/sh\nexit 3\n");
@@ -104,7 +104,7 @@ fn an_interpreter_that_is_none_and_a_record_with_sessions() {
     let named = named.to_str().unwrap();
     let ran = home.run(&["doctor", "--python", named, "--json"], "");
     assert_eq!(ran.code(), 1);
-    assert!(ran.stdout.contains("is not a Python that works"), "{ran:?}");
+    assert!(ran.stdout.contains("is not a working Python"), "{ran:?}");
 }
 
 #[test]
@@ -113,7 +113,10 @@ fn a_kernelspec_whose_program_is_gone_and_a_gateway_that_does_not_answer() {
     let ran = home.run(&["kernel", "install"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let found = findings(&home.run(&["doctor", "--json"], ""));
-    assert!(found["kernelspecs"].1.contains("ours in"), "{found:?}");
+    assert!(
+        found["kernelspecs"].1.contains("that of ipycodex in"),
+        "{found:?}"
+    );
     let spec = home
         .path()
         .join("data/jupyter/kernels/ipycodex/kernel.json");
@@ -140,7 +143,7 @@ fn what_tmux_keeps_back_is_found() {
     home.install_script("tmux", &format!("#!/bin/sh\n{options}\n"));
     let pty = Pty::spawn(&home, &["doctor", "--agent", "demo"], (120, 60));
     for words in [
-        "tmux waits 500 ms behind Esc",
+        "tmux waits 500 ms after Esc",
         "`tmux set -s set-clipboard on`",
         "`tmux set -g focus-events on`",
     ] {

@@ -147,7 +147,7 @@ fn whoever_comes_shares_one_gateway_and_keeps_what_is_theirs() {
         let found = lines.find(|line| line.contains("our gateway"));
         found.unwrap_or_else(|| panic!("{ran:?}"))
     };
-    let said = format!("kept by process {pid}, 0 kernels running");
+    let said = format!("runs in process {pid}, 0 kernels running");
     assert!(looks().contains(&said), "{}", looks());
     let ran = sharing.run("#nobody", "1");
     assert!(

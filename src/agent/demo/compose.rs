@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::context::{Context, named_tools, quoted_after};
 use super::threads::Tool;
+use crate::text::counted;
 
 /// What is performed for one prompt.
 #[derive(Debug, PartialEq)]
@@ -168,13 +169,6 @@ fn fenced(language: &str, code: &str) -> String {
         .unwrap_or_default();
     let fence = "`".repeat((longest + 1).max(3));
     format!("{fence}{language}\n{}\n{fence}\n", code.trim_end())
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    }
 }
 
 fn counted_is(count: usize, noun: &str) -> String {

@@ -2,10 +2,11 @@
 
 use std::process::Command;
 
-use super::finding::{Finding, PATIENCE, Patient, counted};
+use super::finding::{Finding, PATIENCE, Patient};
 use crate::config::AgentChoice;
 use crate::process::short_answer;
 use crate::skills::{Catalog, Roots};
+use crate::text::counted;
 
 pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
     let settings = patient.settings;
@@ -65,7 +66,7 @@ fn codex(words: &[String], patient: &Patient<'_>) -> Vec<Finding> {
     let Some(version) = version else {
         return vec![Finding::error(
             "agent",
-            format!("codex: {place} does not tell its version"),
+            format!("codex: {place} does not report its version"),
             "install it anew with `npm install -g @openai/codex`",
         )];
     };
@@ -95,8 +96,8 @@ fn skills(patient: &Patient<'_>) -> Finding {
         0 => Finding::ok("skills", found),
         odd => Finding::warning(
             "skills",
-            format!("{found}; {} about them", counted(odd, "remark")),
-            "`ipycodex skills` lists them with what is odd",
+            format!("{found}, {} on them", counted(odd, "remark")),
+            "`ipycodex skills` lists the skills and what is wrong with them",
         ),
     }
 }

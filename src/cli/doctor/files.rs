@@ -5,9 +5,10 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 
-use super::finding::{Finding, Patient, counted};
+use super::finding::{Finding, Patient};
 use crate::history::{Archive, RecordHealth};
 use crate::report::Report;
+use crate::text::counted;
 
 pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
     let paths = &patient.settings.paths;
@@ -29,8 +30,8 @@ fn settings(patient: &Patient<'_>) -> Vec<Finding> {
     let place = patient.shown(file);
     if patient.reports.is_empty() {
         let message = match file.exists() {
-            true => format!("{place} is understood"),
-            false => format!("there is no {place}: defaults are in force"),
+            true => format!("{place} is valid"),
+            false => format!("there is no {place}: the defaults apply"),
         };
         return vec![Finding::ok("settings", message)];
     }
@@ -66,12 +67,12 @@ fn directory(subject: &'static str, folder: &Path, patient: &Patient<'_>) -> Fin
         ),
         Ok(_) if writable => Finding::ok(subject, place),
         Err(error) if error.kind() == ErrorKind::NotFound && writable => {
-            Finding::ok(subject, format!("{place}, made when it is needed"))
+            Finding::ok(subject, format!("{place}, created when needed"))
         }
         _ => Finding::error(
             subject,
             format!("{place} cannot be written"),
-            format!("`ls -ld {place}` shows whose it is"),
+            format!("`ls -ld {place}` shows its owner and permissions"),
         ),
     }
 }
@@ -85,7 +86,7 @@ fn record(patient: &Patient<'_>) -> Finding {
     let looked = Archive::open(&paths.history, &paths.artifacts)
         .and_then(|archive| archive.map(|mut archive| archive.health()).transpose());
     match looked {
-        Ok(None) => Finding::ok("record", format!("{place}, nothing in it yet")),
+        Ok(None) => Finding::ok("record", format!("{place}, still empty")),
         Ok(Some(RecordHealth {
             bytes,
             sessions,
@@ -96,7 +97,7 @@ fn record(patient: &Patient<'_>) -> Finding {
             let sessions = counted(sessions, "session");
             Finding::ok(
                 "record",
-                format!("{place}: {size:.1} MB, {sessions}, schema {schema}, whole"),
+                format!("{place}: {size:.1} MB, {sessions}, schema {schema}, undamaged"),
             )
         }
         Ok(Some(health)) => Finding::error(

@@ -100,9 +100,3 @@ impl Patient<'_> {
         self.settings.provenance.shown(path)
     }
 }
-
-/// `1 session`, `2 sessions`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
-}

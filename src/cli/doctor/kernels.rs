@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::finding::{Finding, Patient, counted};
+use super::finding::{Finding, Patient};
 use crate::assemble::{gateways, python_of};
 use crate::config::RuntimeChoice;
 use crate::jupyter::{Gateway, data_folders, find};
 use crate::kernel::{self, KernelPlace};
 use crate::runtime::connect::{SharedGateway, can_share, shared_gateways};
+use crate::text::counted;
 
 /// What stands before what is said of those we share.
 const SHARED: &str = "our gateway";
@@ -53,11 +54,14 @@ fn installed(folders: &[PathBuf], patient: &Patient<'_>) -> Finding {
         ),
         (None, Some(first)) => Finding::ok(
             "kernelspecs",
-            format!("{all}, ours in {}", patient.shown(&first.folder)),
+            format!(
+                "{all}, that of ipycodex in {}",
+                patient.shown(&first.folder)
+            ),
         ),
         (None, None) => Finding::ok(
             "kernelspecs",
-            format!("{all}, none of ours; `ipycodex kernel install` adds it to Jupyter's list"),
+            format!("{all}, none for ipycodex; `ipycodex kernel install` adds one"),
         ),
     }
 }
@@ -82,7 +86,7 @@ fn gateway(patient: &Patient<'_>) -> Finding {
         _ => variable("IPYCODEX_GATEWAY_URL"),
     };
     let Some(address) = address else {
-        return Finding::ok("gateway", "none is named");
+        return Finding::ok("gateway", "no gateway is configured");
     };
     let url = address.split(['#', '?']).next().unwrap_or_default();
     let named = address.split('#').next().unwrap_or_default();
@@ -145,7 +149,9 @@ fn runs(one: &SharedGateway, patient: &Patient<'_>) -> Finding {
     if !one.gateway.answers() {
         return Finding::warning(
             SHARED,
-            format!("{url} of {python} does not answer; process {keeper} keeps it"),
+            format!(
+                "{url} (started with {python}) does not answer; it belongs to process {keeper}"
+            ),
             format!(
                 "the next shell with `--runtime gateway:auto` replaces it; `kill {keeper}` ends it"
             ),
@@ -157,6 +163,6 @@ fn runs(one: &SharedGateway, patient: &Patient<'_>) -> Finding {
     };
     Finding::ok(
         SHARED,
-        format!("{url} of {python}, kept by process {keeper}{kernels}"),
+        format!("{url} (started with {python}) runs in process {keeper}{kernels}"),
     )
 }

@@ -42,7 +42,7 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
             Finding::warning(
                 "interpreter",
                 why.as_str(),
-                "leave that environment, or make it anew",
+                "deactivate that environment, or create it again",
             )
         })
         .collect();
@@ -63,7 +63,7 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
     }
     findings.push(Finding::error(
         "interpreter",
-        "none was found that starts",
+        "no Python was found that starts",
         "install python3 (3.8 or newer), or name one with `--python PATH`",
     ));
     findings
@@ -83,7 +83,7 @@ fn ask(candidate: &Candidate) -> Result<Value, String> {
         .split(|byte| *byte == b'\n')
         .rfind(|line| !line.is_empty());
     line.and_then(|line| serde_json::from_slice(line).ok())
-        .ok_or_else(|| format!("is not a Python that works ({})", answer.status))
+        .ok_or_else(|| format!("is not a working Python ({})", answer.status))
 }
 
 fn told(facts: &Value, place: &str, origin: &str, patient: &Patient<'_>) -> Vec<Finding> {
@@ -127,8 +127,10 @@ fn managed(patient: &Patient<'_>) -> Finding {
     let managed = ManagedPython::below(&patient.settings.paths.data_dir);
     let place = patient.shown(managed.folder());
     match managed.state() {
-        ManagedState::Missing => Finding::ok("setup", "not used: there is no environment of ours"),
-        ManagedState::Ready => Finding::ok("setup", format!("{place} is there")),
+        ManagedState::Missing => {
+            Finding::ok("setup", "not used: `ipycodex setup` has not been run")
+        }
+        ManagedState::Ready => Finding::ok("setup", format!("{place} is ready")),
         ManagedState::Broken => Finding::warning(
             "setup",
             format!("{place} is incomplete, and is not used"),
@@ -150,7 +152,7 @@ fn confinement(landlock: i64) -> Finding {
         ),
         _ => Finding::warning(
             "confinement",
-            "the kernel of this machine has no Landlock: you are asked before the agent's own code runs",
+            "this Linux kernel has no Landlock: you are asked before the agent's own code runs",
             "Linux 5.13 or newer with `landlock` among its security modules can confine it",
         ),
     }

@@ -13,7 +13,7 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
     let environment = patient.environment;
     let screen = patient.screen;
     if !environment.stdout_is_terminal {
-        let message = "standard output is no terminal, so none was looked at";
+        let message = "standard output is not a terminal, so none was checked";
         return vec![Finding::ok("terminal", message)];
     }
     let name = environment.variable("TERM").unwrap_or("");
@@ -63,7 +63,7 @@ fn keys(patient: &Patient<'_>) -> Finding {
     match waits.filter(|waits| *waits > LATE) {
         Some(waits) => Finding::warning(
             "keys",
-            format!("tmux waits {waits} ms behind Esc: Esc and Alt keys come late"),
+            format!("tmux waits {waits} ms after Esc: Esc and Alt keys arrive late"),
             "`tmux set -s escape-time 10`, and the same line in ~/.tmux.conf",
         ),
         None if patient.environment.tells_keys_apart() => {
@@ -79,14 +79,14 @@ fn clipboard(patient: &Patient<'_>) -> Finding {
     match tmux_option(["-sv", "set-clipboard"], patient).as_deref() {
         Some("off") => Finding::warning(
             "clipboard",
-            "tmux hands nothing on to the clipboard: `%ipycodex copy` reaches tmux's buffer only",
+            "tmux does not pass text on to the clipboard: `%ipycodex copy` only reaches tmux's buffer",
             "`tmux set -s set-clipboard on`, and the same line in ~/.tmux.conf",
         ),
         Some(_) => Finding::ok("clipboard", "through tmux"),
         None if term.starts_with("linux") || term.starts_with("screen") => Finding::warning(
             "clipboard",
-            format!("`{term}` takes no text for the clipboard: `%ipycodex copy` does nothing"),
-            "work in tmux, or in a terminal with windows",
+            format!("`{term}` cannot set the clipboard: `%ipycodex copy` does nothing"),
+            "work in tmux, or in a terminal window of a desktop",
         ),
         None => Finding::ok(
             "clipboard",
@@ -102,12 +102,12 @@ fn notices(patient: &Patient<'_>) -> Finding {
         _ if after == 0 => Finding::ok("notices", "none: `notify_after` is 0"),
         Some("off") => Finding::warning(
             "notices",
-            "tmux does not say whether you are looking: you are not told when a long run ends",
+            "tmux does not report whether you are looking, so you get no notice when a long run ends",
             "`tmux set -g focus-events on`, and the same line in ~/.tmux.conf",
         ),
         _ => Finding::ok(
             "notices",
-            format!("for runs of more than {after} s that end unseen"),
+            format!("for runs of more than {after} s that end while you look elsewhere"),
         ),
     }
 }
