@@ -193,7 +193,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
                 "`{}` is locked by another program",
                 settings.paths.history.display()
             ))
-            .hint("close what holds it, then resume again"));
+            .hint("close that program, then resume again"));
         }
     }
     let recall = history.recall();

@@ -38,7 +38,7 @@ pub fn begin(wanted: &str, folder: &Path, began: Instant) -> Result<PathBuf, Rep
     for word in wanted.split(',').map(str::trim) {
         let target = [WIRE, STARTUP].into_iter().find(|target| *target == word);
         targets.push(target.ok_or_else(|| {
-            Report::usage(format!("`{VARIABLE}={wanted}` means nothing"))
+            Report::usage(format!("`{VARIABLE}={wanted}` is not understood"))
                 .hint("expected `wire`, `startup`, or both with a comma")
         })?);
     }

@@ -95,7 +95,7 @@ pub trait Agent: Send {
         // Whoever asked may have gone.
         let _ = tell.send(Err(AgentFailure {
             kind: FailureKind::Refused,
-            message: format!("there is no way to log in called '{method}'"),
+            message: format!("there is no login method `{method}`"),
             hints: Vec::new(),
         }));
         told
@@ -108,7 +108,7 @@ pub trait Agent: Send {
         // As above.
         let _ = tell.send(Err(AgentFailure {
             kind: FailureKind::Refused,
-            message: format!("'{option}' cannot be set to '{value}'"),
+            message: format!("`{option}` cannot be set to `{value}`"),
             hints: Vec::new(),
         }));
         told

@@ -30,7 +30,7 @@ pub(super) fn died(
         Ok((status, words)) => (status.to_string(), words),
         Err(error) => (error.to_string(), String::new()),
     };
-    let mut message = format!("`{name}` ended before the answer did ({how})");
+    let mut message = format!("`{name}` ended before its answer was complete ({how})");
     if let Some(last) = last_line(&words) {
         message.push_str(": ");
         message.push_str(&last);
@@ -62,7 +62,7 @@ pub(super) fn unanswered(name: &str, method: &str, patience: Duration) -> AgentF
         "`{name}` did not answer `{method}` within {} s",
         patience.as_secs_f32()
     );
-    failure(FailureKind::Silent, message, "ask again later")
+    failure(FailureKind::Silent, message, "try again later")
 }
 
 /// Foreign text on one line, cut to [`LONGEST`] characters, without control characters.

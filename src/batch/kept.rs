@@ -145,7 +145,8 @@ impl Kept {
     pub fn moved(&self) -> Option<String> {
         let (meant, file) = (self.meant.as_ref()?, self.file.as_ref()?);
         Some(format!(
-            "`{}` was changed by another program while the cells ran, and is as that left it; the run is in `{}`",
+            "`{}` was changed by another program while the cells ran, so it was left as it is; the outputs of this run \
+             are in `{}`",
             meant.display(),
             file.path().display()
         ))

@@ -115,7 +115,7 @@ impl Piped {
     fn no_text(&self) -> Report {
         let (at, line) = (self.taken.0, self.taken.1 + 1);
         Report::failure(format!(
-            "standard input is not valid UTF-8: byte {at}, line {line}; what was whole before it has been run"
+            "standard input is not valid UTF-8: byte {at}, line {line}; the complete cells before it were run"
         ))
         .hint("convert it, for example with `iconv -f latin1 -t utf-8`")
     }
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_named_with_its_place_after_what_came_before() {
-        let said = "standard input is not valid UTF-8: byte 11, line 2; what was whole before it has been run";
+        let said = "standard input is not valid UTF-8: byte 11, line 2; the complete cells before it were run";
         for end in [&b"a = 1\nb = '\xff'\n"[..], b"a = 1\nb = '\xc3"] {
             let expected = (vec!["a = 1\n".to_owned()], Some(said.to_owned()));
             assert_eq!(pieces(&[end]), expected);

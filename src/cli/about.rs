@@ -32,7 +32,7 @@ pub(super) fn manual(words: &[String], environment: &Environment) -> Result<i32,
             let report = Report::usage(format!("there is no command `{word}`"));
             match names.is_empty() {
                 true => report,
-                false => report.hint(format!("there are {}", names.join(", "))),
+                false => report.hint(format!("the commands are {}", names.join(", "))),
             }
         })?;
     }

@@ -25,7 +25,7 @@ pub(super) fn run(
     let shown = export.output.display().to_string();
     let Some(form) = FileForm::of(&export.output) else {
         return Err(
-            Report::usage(format!("cannot tell what format `{shown}` is to have"))
+            Report::usage(format!("cannot tell the format from the name `{shown}`"))
                 .hint("name a .ipynb, .md, .html or .py file"),
         );
     };

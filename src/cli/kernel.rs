@@ -29,10 +29,10 @@ pub(super) fn run(
     let common = &common;
     let Some(command) = &wanted.command else {
         let Some(file) = &wanted.file else {
-            return Err(
-                Report::usage("there is nothing to serve: no connection file is named")
-                    .hint("`ipycodex kernel install` makes Jupyter start the kernel by itself"),
-            );
+            return Err(Report::usage(
+                "there is nothing to serve: name a connection file with `-f FILE`",
+            )
+            .hint("`ipycodex kernel install` makes Jupyter start the kernel by itself"));
         };
         return match kind {
             KernelKind::Cells => serve(file, common, environment),
@@ -63,9 +63,7 @@ pub(super) fn run(
                     "Its agent is that of ACP_AGENT_COMMAND and ACP_AGENT_ARGS, else codex-acp.",
                 )?,
                 Some(python) => say(&format!("Its cells run in {}.", python.display()))?,
-                None => {
-                    say("There is no Python now: cells will look for one when the kernel starts.")?
-                }
+                None => say("No Python was found; the kernel looks for one again when it starts.")?,
             }
         }
         KernelCommands::Uninstall(target) => {
@@ -77,9 +75,8 @@ pub(super) fn run(
                         "no kernel of ipycodex is installed in `{}`",
                         place.0.join("kernels").join(kind.name()).display()
                     );
-                    return Err(
-                        Report::failure(what).hint("`ipycodex kernel list` tells where one is")
-                    );
+                    return Err(Report::failure(what)
+                        .hint("`ipycodex kernel list` shows where kernels are installed"));
                 }
             }
         }
@@ -92,7 +89,7 @@ pub(super) fn run(
                 say(&format!("{}  {}", one.folder.display(), one.argv.join(" ")))?;
             }
             if found.is_empty() {
-                say("None is installed; `ipycodex kernel install` does it.")?;
+                say("No ipycodex kernel is installed; `ipycodex kernel install` installs one.")?;
             }
         }
     }

@@ -56,11 +56,14 @@ fn chosen(
         let running: Vec<String> = shells.iter().map(described).collect();
         let found = shells.into_iter().find(|shell| shell.session == number);
         return found.map(Some).ok_or_else(|| {
-            let report = Report::failure(format!("session {session} is open in no running shell"))
+            let report = Report::failure(format!("no running shell has session {session} open"))
                 .hint(format!("open it in a terminal: `ipycodex -r {session}`"));
             match running.is_empty() {
                 true => report,
-                false => report.hint(format!("open are {}", running.join(", "))),
+                false => report.hint(format!(
+                    "sessions open in running shells: {}",
+                    running.join(", ")
+                )),
             }
         });
     }

@@ -56,11 +56,11 @@ pub(super) fn named(
     let name = match &arguments.resume {
         None => return Ok(None),
         Some(None) => {
-            return Err(
-                Report::usage("`-r` needs a session where none can be picked")
-                    .hint("name it: `-r ID` or `-r NAME`")
-                    .hint(LIST),
-            );
+            return Err(Report::usage(
+                "`-r` needs the number or name of a session here: there is no list to pick it from",
+            )
+            .hint("name the session: `-r ID` or `-r NAME`")
+            .hint(LIST));
         }
         Some(Some(name)) => name,
     };
@@ -90,7 +90,7 @@ pub(super) fn number(
         [newest, ..] => {
             let numbers: Vec<String> = named.iter().map(i64::to_string).collect();
             Err(Report::failure(format!(
-                "several sessions are named '{name}': {}",
+                "several sessions are named `{name}`: {}",
                 numbers.join(", ")
             ))
             .hint(format!("name it by its number: `ipycodex -r {newest}`")))

@@ -131,7 +131,7 @@ fn quoted(word: &OsStr) -> Result<String, Report> {
     let Some(text) = text else {
         let shown = word.to_string_lossy();
         return Err(Report::usage(format!(
-            "`{}` cannot be given to a script here",
+            "`{}` cannot be passed to a script with `-i`, or to a module with `-m`",
             shown.escape_debug()
         ))
         .because("it holds a line break, or is not UTF-8")

@@ -68,7 +68,7 @@ pub(super) fn run(
         let text = visible(&search.text);
         writer
             .screen
-            .notice(&format!("nothing recorded{place} contains '{text}'"))?;
+            .notice(&format!("nothing recorded{place} contains `{text}`"))?;
     }
     Ok(i32::from(writer.count == 0))
 }

@@ -125,7 +125,7 @@ fn make(
         }
     };
     command.arg(managed.folder());
-    let without_venv = "on Debian and Ubuntu, `apt install python3-venv` brings what is missing";
+    let without_venv = "on Debian and Ubuntu, `apt install python3-venv` installs what is missing";
     done(&mut command, environment).map_err(|report| report.hint(without_venv))?;
     install(managed, uv, environment)?;
     managed.finish().map_err(|error| not_written(place, &error))
@@ -154,7 +154,7 @@ fn install(
     };
     done(command.arg("--upgrade").args(PACKAGES), environment).map_err(|report| {
         report.hint(format!(
-            "what it said stands above; `ipycodex setup` tries again, {UNDO}"
+            "its output is above; run `ipycodex setup` to try again ({UNDO})"
         ))
     })
 }

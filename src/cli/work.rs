@@ -136,7 +136,7 @@ pub(super) fn work_of(what: &Run) -> Result<Work, Report> {
         return Err(Report::usage(format!(
             "`{name}` takes no parameters: they are for notebooks"
         ))
-        .hint("a script gets arguments: `ipycodex run FILE.py ARG…`"));
+        .hint("pass arguments to a script: `ipycodex run FILE.py ARG…`"));
     }
     let kept = what.output.is_some() || what.json;
     let work = if what.file == Path::new("-") {
@@ -214,7 +214,10 @@ fn notebook(what: &Run) -> Result<Work, Report> {
     let (mut work, untagged) = of_notebook(text.ok_or_else(missing)?, &name, what)?;
     work.stdin_is_free = true;
     if untagged {
-        let line = format!("`{name}` has no cell tagged `parameters`: they stand at its top");
+        let line = format!(
+            "`{name}` has no cell tagged `parameters`, so the parameters of `-p` go into a new first \
+                            cell"
+        );
         work.left_out.push(line);
     }
     Ok(work)

@@ -65,7 +65,7 @@ impl ConfigFile {
         }
         let broken = |what: String| {
             Report::failure(format!("`{}` {what}", self.path.display()))
-                .hint("mend the file or move it away; until then the defaults hold")
+                .hint("fix the file or move it away; until then the defaults apply")
         };
         match serde_json::from_str(&json) {
             Ok(Value::Object(values)) => self.values = values,
@@ -110,10 +110,10 @@ impl ConfigFile {
     pub fn save(&mut self, key: &str, value: Value) -> Result<(), Report> {
         if !self.whole {
             return Err(Report::failure(format!(
-                "`{}` is not written: it could not be read",
+                "`{}` was not changed: it could not be read",
                 self.path.display()
             ))
-            .hint("mend the file or move it away"));
+            .hint("fix the file or move it away"));
         }
         let body = without_mark(&self.text);
         let mark = &self.text[..self.text.len() - body.len()];
@@ -129,10 +129,11 @@ impl ConfigFile {
         expected.insert(key.to_owned(), value);
         if changed.values != expected {
             // A file we cannot change without touching more than that value.
-            return Err(
-                Report::failure(format!("`{}` is not written", self.path.display()))
-                    .hint(format!("set `{key}` in it by hand")),
-            );
+            return Err(Report::failure(format!(
+                "`{}` was not changed: its form does not allow changing this value alone",
+                self.path.display()
+            ))
+            .hint(format!("set `{key}` in it by hand")));
         }
         if let Some(directory) = self.path.parent() {
             private_dir(directory)?;

@@ -95,7 +95,7 @@ impl Keymap {
                     for chord in chords {
                         match keymap.owner(action, &chord) {
                             Some(owner) => {
-                                refuse(format!("a chord that is not that of `{}`", owner.name()));
+                                refuse(format!("a chord that `{}` does not use", owner.name()));
                             }
                             None => keymap.bindings.push(Binding {
                                 action,
@@ -112,7 +112,8 @@ impl Keymap {
                 action: taker.name().to_owned(),
                 value: setting.get(taker.name()).cloned().unwrap_or_default(),
                 allowed: format!(
-                    "other keys, or `{name}` moved: it has none left; \"{}\": \"\" says that it needs none",
+                    "another chord: this one leaves `{name}` without a key. Give `{name}` another chord, or set \
+                     \"{}\": \"\" if it needs none",
                     action.name()
                 ),
             });

@@ -227,7 +227,7 @@ impl Said<'_> {
                     self.file.path().display(),
                     unknown.join(", ")
                 ))
-                .hint(format!("known are {}", known.join(", "))),
+                .hint(format!("known settings: {}", known.join(", "))),
             );
         }
     }

@@ -23,7 +23,7 @@ use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, TurnOutcome};
 use crate::text::columns as columns_of;
 use crate::text::escape::visible;
-use crate::text::{Line, cut, indented};
+use crate::text::{Line, counted, cut, indented};
 
 /// A wait shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -424,8 +424,8 @@ impl AnswerView {
             let left_out = diff::body(change, DIFF_LINES, &self.appearance, &mut rows);
             if left_out > 0 {
                 shortened = true;
-                let more = format!("  … {left_out} more lines (Ctrl-O at the prompt shows them)");
-                rows.text(0, &more, Style::new().dimmed());
+                let more = counted(left_out, "more line") + " (Ctrl-O at the prompt shows all)";
+                rows.text(0, &format!("  … {more}"), Style::new().dimmed());
             }
             print(&self.screen, &rows.into_rows())?;
         }

@@ -315,7 +315,7 @@ impl Display {
                 self.settle_views()?;
                 say(
                     &self.screen,
-                    &Notice::note("not run: an input before it failed"),
+                    &Notice::note("not run: an earlier input failed"),
                 )
             }
             // Whoever called a tool by itself shows what came of it.

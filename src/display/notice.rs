@@ -9,7 +9,7 @@ use crate::screen::{Screen, ScreenError};
 use crate::session::Notice;
 use crate::text::NOTICED;
 use crate::text::escape::visible_lines;
-use crate::text::hanging;
+use crate::text::{counted, hanging};
 
 /// Columns before the second row of a hint.
 const HINT: usize = 8;
@@ -17,7 +17,10 @@ const HINT: usize = 8;
 /// Puts a text into the clipboard; what is said of that.
 pub fn copied(screen: &Screen, what: &str, text: &str) -> String {
     match screen.copy(text) {
-        Ok(()) => format!("copied {what}: {} characters", text.chars().count()),
+        Ok(()) => format!(
+            "copied {what}: {}",
+            counted(text.chars().count(), "character")
+        ),
         Err(why) => format!("{what} is not copied: {why}"),
     }
 }

@@ -7,7 +7,7 @@ use nu_ansi_term::{Color, Style};
 use super::colours::paint;
 use super::rows::Rows;
 use crate::text::escape::visible_lines;
-use crate::text::{Line, expand_tabs};
+use crate::text::{Line, counted, expand_tabs};
 
 /// Lines of what a cell asks that are shown.
 const ASKED: usize = 8;
@@ -56,7 +56,7 @@ pub(super) fn asked(number: u32, prompt: &str, width: usize) -> Vec<Line> {
         rows.runs((margin, Color::Green.normal()), &blank, &run);
     }
     if lines.len() > ASKED {
-        let more = format!("… {} more lines", lines.len() - ASKED);
+        let more = format!("… {}", counted(lines.len() - ASKED, "more line"));
         rows.text(label.len(), &more, Style::new().dimmed());
     }
     rows.into_rows()

@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::agent::{Activity, PlanStep, WorkStatus};
 use crate::session::AnswerEvent;
 use crate::text::escape::visible;
-use crate::text::{Line, cut};
+use crate::text::{Line, counted, cut};
 
 /// Lines of a running command that are shown.
 const COMMAND_LINES: usize = 8;
@@ -180,7 +180,7 @@ impl Work {
         let mut rows = Rows::new(columns);
         let left_out = |rows: &mut Rows, count: usize| {
             if count > 0 {
-                let text = format!("… {count} more steps");
+                let text = format!("… {}", counted(count, "more step"));
                 rows.text(0, &cut(&text, columns), Style::new().dimmed());
             }
         };

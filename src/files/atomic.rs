@@ -197,7 +197,7 @@ impl Target {
         let existing = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
             Err(Errno::NOENT) => None,
-            Err(error) => return Err(FileError::system("look at", shown, error)),
+            Err(error) => return Err(FileError::system("access", shown, error)),
         };
         Ok(Target {
             directory,
@@ -232,7 +232,7 @@ impl Target {
     /// The directory belongs to the user and nobody else can write there.
     fn only_ours(&self, reason: &str) -> Result<(), FileError> {
         let stat = fstat(&self.directory)
-            .map_err(|error| FileError::system("look at", &self.path, error))?;
+            .map_err(|error| FileError::system("access", &self.path, error))?;
         if stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o022 == 0 {
             Ok(())
         } else {

@@ -101,7 +101,7 @@ impl FoundFile {
         let stamp = match std::fs::metadata(path) {
             Ok(metadata) => Some(Stamp::of(&metadata)),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(FileError::system("look at", path, error)),
+            Err(error) => return Err(FileError::system("access", path, error)),
         };
         Ok(FoundFile {
             path: path.to_owned(),
@@ -151,7 +151,7 @@ impl FoundFile {
             if self.is_unchanged() {
                 Ok(())
             } else {
-                let why = "another program changed it in this moment; nothing was written";
+                let why = "another program changed it at the same moment; nothing was written";
                 Err(std::io::Error::other(why))
             }
         })?;

@@ -279,7 +279,7 @@ fn unreadable(path: &Path) -> Report {
 fn failed(path: &Path, error: &rusqlite::Error) -> Report {
     if fault::locked(error) {
         return Report::failure(format!("`{}` is locked by another program", path.display()))
-            .hint("close what holds it, then try again");
+            .hint("close that program, then try again");
     }
     if fault::damaged(error) {
         return file::refusal(path, error);
@@ -288,7 +288,7 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Report {
     if fault::passing(error) {
         // A log without its index, or a change cut off: only whoever may write can bring them in.
         return report.hint(format!(
-            "if it was not closed properly, `ipycodex --hist-file {}` brings it in order",
+            "if it was not closed properly, starting `ipycodex --hist-file {}` once repairs it",
             path.display()
         ));
     }

@@ -134,7 +134,7 @@ impl Store {
         }
         if self.identity.is_some() && file::identity(&self.opening.path) != self.identity {
             self.say(Report::failure(format!(
-                "`{}` was deleted or replaced: history goes on in a new session there",
+                "`{}` was deleted or replaced: recording continues there in a new session",
                 self.opening.path.display()
             )));
             self.abandon();
@@ -203,7 +203,7 @@ impl Store {
             })
         } else if self.begin.resume.is_some() {
             Err(Failed::Never(Report::failure(
-                "this run is kept out of the history",
+                "this run is not recorded (`--no-record`), so no session can be resumed",
             )))
         } else {
             Ok(file::memory())
@@ -295,7 +295,8 @@ impl Store {
                 processes.join(", ")
             ))
             .hint(
-                "both write to it, nothing is lost: in the record an input may get a later number than on the screen",
+                "both write to it and nothing is lost, but an input may get a higher number in the record than on the \
+                 screen",
             ),
         );
     }

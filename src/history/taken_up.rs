@@ -18,7 +18,8 @@ const LOOKED_AT: u32 = 100;
 /// Goes on in the session of this number or name, or in an empty one.
 pub(super) fn take_up(store: &mut Store, wanted: Option<&str>) -> Result<TakenUp, Report> {
     if !store.opening.record {
-        let why = "this run is kept out of the history: there is nothing to go on with";
+        let why =
+            "this run is not recorded (`--no-record`), so it cannot change to another session";
         return Err(Report::failure(why));
     }
     let settled = store.waiting.is_empty() && store.begun.is_empty() && !store.failing();

@@ -138,7 +138,7 @@ fn take(store: &mut Store, write: Write) {
 fn push(store: &mut Store, write: Write) {
     if store.waiting.push(write, !store.told) {
         store.say(Report::failure(
-            "too much waits for the history file: outputs of the oldest cells are let go",
+            "too much is waiting to be written to the history file: the outputs of the oldest cells are dropped",
         ));
     }
 }

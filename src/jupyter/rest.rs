@@ -54,7 +54,10 @@ pub enum GatewayFault {
         why: String,
     },
     /// It wants another token, or one at all.
-    #[error("the gateway at {url} refuses us (HTTP {status}{})", after_colon(said))]
+    #[error(
+        "the gateway at {url} refused access (HTTP {status}{})",
+        after_colon(said)
+    )]
     Refused {
         /// Where.
         url: String,
@@ -64,7 +67,7 @@ pub enum GatewayFault {
         said: String,
     },
     /// There is no such kernel, or nothing there that is a gateway.
-    #[error("the gateway at {url} knows nothing of `{what}` (HTTP 404)")]
+    #[error("the gateway at {url} does not know `{what}` (HTTP 404)")]
     Missing {
         /// Where.
         url: String,
@@ -72,7 +75,7 @@ pub enum GatewayFault {
         what: String,
     },
     /// It runs as many kernels as it may.
-    #[error("the gateway at {url} starts no more kernels: {said}")]
+    #[error("the gateway at {url} has reached its limit of kernels: {said}")]
     Full {
         /// Where.
         url: String,
@@ -121,13 +124,14 @@ impl GatewayFault {
                  who you are, too: set KERNEL_USERNAME"
             }
             GatewayFault::Unreachable { .. } => {
-                "start it, or mend the address: `--runtime gateway:http://HOST:PORT`"
+                "start the gateway, or correct its address: `--runtime gateway:http://HOST:PORT`"
             }
             GatewayFault::Untrusted { .. } => {
                 "set IPYCODEX_GATEWAY_CA to a file with its certificate, or that of the authority that signed it (PEM)"
             }
             GatewayFault::Missing { .. } | GatewayFault::Strange { .. } => {
-                "name its address as it is before `/api`, and one of its kernels behind a `#`"
+                "give its address without `/api`, followed by `#` and one of its kernels: \
+                 `gateway:http://HOST:PORT#NAME`"
             }
             GatewayFault::Full { .. } => {
                 "end a kernel there, or ask whoever runs it for more (`max_kernels`)"
@@ -268,7 +272,7 @@ impl Gateway {
         });
         id.map(str::to_owned).ok_or_else(|| GatewayFault::Strange {
             url: self.url.clone(),
-            why: "it names no `id` of the kernel it was to start".to_owned(),
+            why: "it did not return the `id` of the kernel it was asked to start".to_owned(),
         })
     }
 
@@ -280,7 +284,7 @@ impl Gateway {
         let told = self.json(self.call("GET", "/api/kernels", None, ANSWERS)?)?;
         let all = told.as_array().ok_or_else(|| GatewayFault::Strange {
             url: self.url.clone(),
-            why: "`/api/kernels` is no list".to_owned(),
+            why: "`/api/kernels` is not a list".to_owned(),
         })?;
         Ok(all.len())
     }

@@ -93,7 +93,7 @@ fn refusal(gateway: &Gateway, kernel: &str, answer: &Response<Option<Vec<u8>>>) 
         status => GatewayFault::Failed {
             url,
             status,
-            said: "it opens no websocket".to_owned(),
+            said: "it did not open a websocket".to_owned(),
         },
     }
 }

@@ -66,7 +66,7 @@ fn config(file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let system = rustls_native_certs::load_native_certs().certs;
     roots.add_parsable_certificates(system.into_iter().chain(own.iter().cloned()));
     if roots.is_empty() {
-        return Err("this system has no certificates of authorities that it trusts".to_owned());
+        return Err("this system has no trusted certificate authorities".to_owned());
     }
     let provider = Arc::new(default_provider());
     let wrong = |error: &dyn std::error::Error| error.to_string();

@@ -7,8 +7,8 @@ pub(super) const BACK: Magic = Magic {
     name: "back",
     arguments: "[N|list]",
     help: "take the interpreter to before the last cell",
-    more: "`back 5` goes back to before In [5] of this session; `back list` shows how far back it can go. Cells that are stepped over \
-           leave the conversation but stay in the record; files and other processes are not restored.",
+    more: "`back 5` goes back to before In [5] of this session; `back list` shows how far back it can go. Cells that \
+           are stepped over leave the conversation but stay in the record; files and other processes are not restored.",
     run: back,
 };
 

@@ -48,7 +48,7 @@ pub struct Theme {
 
 /// No code theme has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown code theme `{name}`, known are: {}", Theme::names().collect::<Vec<_>>().join(", "))]
+#[error("unknown code theme `{name}`; known themes: {}", Theme::names().collect::<Vec<_>>().join(", "))]
 pub struct UnknownTheme {
     /// What was asked for.
     pub name: String,

@@ -27,7 +27,7 @@ pub fn foreign(document: &Document, shown: &str, language: &str) -> Option<Repor
         return None;
     }
     let report = Report::failure(format!(
-        "`{shown}` is a notebook of {other}, not of {language}"
+        "`{shown}` is written in {other}, and cells here are {language}"
     ));
     Some(match document.kernel() {
         Some(kernel) => report.hint(format!(

@@ -10,7 +10,7 @@ pub(crate) enum Trouble {
     #[error("not a picture that can be drawn")]
     Unknown,
     /// More pixels than are decoded.
-    #[error("{width}×{height} pixels are too many to draw")]
+    #[error("{width}×{height} pixels is too large to draw")]
     Large {
         /// As its header says.
         width: u32,
@@ -21,6 +21,6 @@ pub(crate) enum Trouble {
     #[error("drawings with filters are not drawn")]
     Effects,
     /// More bytes than are looked at.
-    #[error("{0} MiB are too many to draw")]
+    #[error("{0} MiB is too much to draw")]
     Long(usize),
 }

@@ -120,30 +120,34 @@ impl RuntimeCapabilities {
             ),
             RuntimeRequest::Inspect { .. } => (self.inspection, RuntimeAnswer::Inspection(None)),
             RuntimeRequest::DescribeTools { .. } | RuntimeRequest::CallTool { .. } => {
-                (self.tools, self.unable("offers no functions as tools"))
+                (self.tools, self.unable("cannot offer functions as tools"))
             }
-            RuntimeRequest::Evaluate { .. } => {
-                (self.references, self.unable("evaluates no references"))
-            }
+            RuntimeRequest::Evaluate { .. } => (
+                self.references,
+                self.unable("cannot evaluate references (`$name`)"),
+            ),
             RuntimeRequest::Express { .. } => {
                 (self.expressions, self.unable("evaluates no expressions"))
             }
             RuntimeRequest::Missing { .. } | RuntimeRequest::SetVariables { .. } => {
-                (self.references, self.unable("shows no names"))
+                (self.references, self.unable("cannot list its variables"))
             }
-            RuntimeRequest::Comm(_) => (self.comms, self.unable("takes no messages of comms")),
+            RuntimeRequest::Comm(_) => (
+                self.comms,
+                self.unable("does not support widgets (comm messages)"),
+            ),
             RuntimeRequest::Snapshot { .. } | RuntimeRequest::Branch(_) => (
                 self.snapshot,
-                self.unable("runs no code that can change nothing"),
+                self.unable("cannot run code in a read-only copy"),
             ),
             RuntimeRequest::Checkpoints(_) => (
                 self.checkpoints,
-                self.unable("keeps no checkpoints, so there is no way back"),
+                self.unable("does not support checkpoints, so it cannot step back"),
             ),
             RuntimeRequest::Variables { .. } => {
-                (self.keeps_variables, self.unable("keeps no variables"))
+                (self.keeps_variables, self.unable("cannot keep variables"))
             }
-            RuntimeRequest::Try { .. } => (self.checkpoints, self.unable("makes no dry runs")),
+            RuntimeRequest::Try { .. } => (self.checkpoints, self.unable("cannot do dry runs")),
             RuntimeRequest::Execute(_)
             | RuntimeRequest::SetUp(_)
             | RuntimeRequest::IsComplete { .. }

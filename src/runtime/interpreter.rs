@@ -84,7 +84,7 @@ impl fmt::Display for Death {
             Death::Killed => f.write_str("killed on request"),
             Death::NotStarted(failure) => f.write_str(&failure.message),
             Death::Told(what) => f.write_str(what),
-            Death::Confused(what) => write!(f, "it broke the protocol: {what}"),
+            Death::Confused(what) => write!(f, "it sent something that was not understood: {what}"),
         }
     }
 }

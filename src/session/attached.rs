@@ -70,7 +70,7 @@ pub(super) fn read(named: Vec<NamedFile>, cwd: &Path, places: &NotebookPlaces) -
         };
         files += 1;
         if files > MOST {
-            let line = format!("`{shown}` is left out: at most {MOST} files go with a prompt");
+            let line = format!("`{shown}` is left out: a prompt can have at most {MOST} files");
             attached.notices.push(Notice::warning(line));
             continue;
         }
@@ -121,7 +121,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
         return Err("it is a directory; name a file in it".into());
     }
     if !facts.is_file() {
-        return Err("it is no regular file".into());
+        return Err("it is not a regular file".into());
     }
     if facts.len() > LARGEST_PICTURE {
         return Err(too_large(facts.len(), LARGEST_PICTURE));

@@ -21,6 +21,7 @@ use crate::session::commands::{Deed, tell};
 use crate::session::events::{Notice, notice};
 use crate::session::replay::{Purpose, Replay, ReplayStep, last_code};
 use crate::session::saving::read_text;
+use crate::text::counted;
 
 /// A file to be run in the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,9 +87,14 @@ fn steps_of(loaded: Loaded, loading: &Loading, last_code: u32) -> Vec<Deed> {
         ))));
     }
     if loaded.left_out > 0 {
+        let hold = if loaded.left_out == 1 {
+            "holds"
+        } else {
+            "hold"
+        };
+        let cells = counted(loaded.left_out, "cell");
         deeds.extend(tell(Notice::note(format!(
-            "{shown}: {} of its cells are prompts or commands and were left out",
-            loaded.left_out
+            "{shown}: left out {cells} that {hold} prompts or commands"
         ))));
     }
     let said = match loading.startup {
@@ -334,7 +340,7 @@ mod tests {
         check(
             "d.ipynb",
             Some(r),
-            "`d.ipynb` is a notebook of R, not of Python",
+            "`d.ipynb` is written in R, and cells here are Python",
         );
     }
 

@@ -308,12 +308,12 @@ impl Outputs {
         let shown: String = id.chars().take(60).collect();
         match self.listing() {
             None => format!(
-                "there is no shortened output `{shown}`: nothing was too long in this session, and stands whole where \
-                 it was shown{IN_CODE}"
+                "there is no shortened output `{shown}`: no output of this session was too long, so each one is \
+                 complete where it was shown{IN_CODE}"
             ),
             Some(ids) => format!(
-                "there is no shortened output `{shown}`; there are, newest first: {ids}. What is not among them stands \
-                 whole where it was shown{IN_CODE}"
+                "there is no shortened output `{shown}`. Shortened outputs, newest first: {ids}. Any other output is \
+                 complete where it was shown{IN_CODE}"
             ),
         }
     }

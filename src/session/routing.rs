@@ -72,7 +72,8 @@ impl Session {
                 let notice = Notice::warning(format!(
                     "the connection to the {language} interpreter was lost: {why}"
                 ));
-                let notice = notice.hint("what ran may run on, and its variables may be there");
+                let notice =
+                    notice.hint("the cell may still be running, and its variables may still exist");
                 self.out_or_background().send(notice);
                 self.tools_go_on();
                 self.on_floor(FloorEvent::DeathTold);

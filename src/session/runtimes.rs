@@ -290,7 +290,7 @@ impl RuntimeSlot {
         }
         let language = &self.able.language;
         let message =
-            format!("the {language} runtime cannot interrupt what runs: it goes on to its end");
+            format!("the {language} runtime cannot interrupt a running cell: it runs to its end");
         Some(Notice::warning(message))
     }
 

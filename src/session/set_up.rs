@@ -104,7 +104,7 @@ impl Session {
     /// The user stopped the question: what is the user's own counts all the same.
     pub(super) fn without_project(&mut self, out: RunSender) {
         out.send(Notice::note(
-            "start-up files of this project were not run: the question was stopped, and comes again next time",
+            "start-up files of this project were not run: you stopped the question; you will be asked again next time",
         ));
         self.set_up(None, out);
     }
@@ -153,7 +153,9 @@ impl Session {
         };
         if !self.setup.asks {
             let message = "variables of this session were kept, and not brought back: nobody can be asked here";
-            out.send(Notice::note(message).hint("`ipycodex -r` in a terminal asks"));
+            out.send(
+                Notice::note(message).hint("run `ipycodex -r` in a terminal: it will ask you"),
+            );
             return self.later(out, variables::missing(history));
         }
         let told = self.ask_for(RuntimeRequest::Variables {
@@ -193,7 +195,7 @@ fn not_run(folder: &str) -> Notice {
     let notice = Notice::note(format!(
         "start-up files of this project were not run: nobody can be asked here ({folder})"
     ));
-    notice.hint("start `ipycodex` in a terminal here once, which asks")
+    notice.hint("start `ipycodex` once in a terminal here: it will ask you")
 }
 
 /// A project's module takes the place of the user's of that name.

@@ -12,7 +12,7 @@ use crate::runtime::{KeptVariables, RuntimeAnswer};
 use crate::session::commands::{Deed, tell};
 use crate::session::events::Notice;
 use crate::text::escape::visible;
-use crate::text::{bytes_in_words, cut};
+use crate::text::{bytes_in_words, counted, cut};
 
 /// Names of what was left out that are said, each with its reason.
 const SAID: usize = 3;
@@ -89,7 +89,7 @@ pub(super) fn said_of_end(answer: &RuntimeAnswer, session: i64) -> Option<Notice
     let bytes = bytes_in_words(kept.rows.iter().map(|row| row.bytes).sum());
     let message = format!(
         "kept {} ({bytes}) for `ipycodex -r {session}`{}",
-        count(kept.rows.len()),
+        counted(kept.rows.len(), "variable"),
         left_out(kept)
     );
     Some(Notice::note(message))
@@ -102,7 +102,7 @@ fn said_of_return(brought: &KeptVariables) -> Notice {
     let colon = if names.is_empty() { "" } else { ": " };
     Notice::note(format!(
         "brought back {}{colon}{}{}",
-        count(brought.rows.len()),
+        counted(brought.rows.len(), "variable"),
         cut(&names, SHORT),
         left_out(brought)
     ))
@@ -122,13 +122,6 @@ fn left_out(kept: &KeptVariables) -> String {
         more => format!(" and {more} more"),
     };
     format!("; left out: {}{more}", said.collect::<Vec<_>>().join(", "))
-}
-
-fn count(variables: usize) -> String {
-    match variables {
-        1 => "1 variable".to_owned(),
-        count => format!("{count} variables"),
-    }
 }
 
 /// A failure without the name of the exception that told it.

@@ -12,6 +12,7 @@ use super::fingerprint::fingerprint;
 use super::manifest::{self, Manifest};
 use super::roots::Roots;
 use super::{Activation, Diagnostic, Origin, Skill, blocks, bundled, read, walk};
+use crate::text::counted;
 
 /// The skills of a session.
 #[derive(Debug, Clone, Default)]
@@ -200,7 +201,7 @@ impl Catalog {
                         path: skill.path.clone(),
                         skipped: false,
                         message: format!(
-                            "`{}` is also the name of `{path}`, which is nearer: only the path is unique",
+                            "a nearer skill, `{path}`, is also named `{}`: load this one by its path",
                             skill.name
                         ),
                     });
@@ -218,14 +219,15 @@ impl Catalog {
         let most = super::budget::MOST_CHARACTERS;
         if let Some(columns) = self.section.shortened {
             let message = format!(
-                "the list has more than {most} characters: descriptions are cut to {columns}"
+                "the list of skills is longer than {most} characters: descriptions are cut to {columns}"
             );
             self.tell("<skills>", false, message);
         }
         if self.section.left_out > 0 {
-            let count = self.section.left_out;
+            let skills = counted(self.section.left_out, "skill");
             let message = format!(
-                "the list has more than {most} characters: the farthest {count} skills are not on it"
+                "the list of skills is longer than {most} characters: left out the {skills} farthest from this \
+                 directory"
             );
             self.tell("<skills>", true, message);
         }
@@ -237,7 +239,7 @@ fn reopen(skill: &Skill, file: &Path) -> Result<Manifest, String> {
     let path = shown(&skill.path);
     if !file.exists() {
         return Err(format!(
-            "`{path}` is gone since the session began: it was removed, or its directory renamed"
+            "`{path}` no longer exists: it was removed, or its directory renamed, after the session began"
         ));
     }
     let changed =

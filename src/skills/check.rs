@@ -62,8 +62,12 @@ fn is_skill_file(name: &std::ffi::OsStr) -> bool {
 }
 
 fn frontmatter(bytes: &[u8]) -> Result<Frontmatter, String> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| format!("SKILL.md is not UTF-8 after {} bytes", error.valid_up_to()))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        format!(
+            "SKILL.md is not valid UTF-8 at byte {}",
+            error.valid_up_to()
+        )
+    })?;
     let text = text.replace("\r\n", "\n");
     let yaml = match fences(&text) {
         Fences::Closed { yaml, .. } => yaml,
@@ -97,7 +101,7 @@ fn faults(frontmatter: &Frontmatter, directory: &str) -> Vec<String> {
             faults.extend(name_faults(name));
             if !same_name(name, directory) {
                 faults.push(format!(
-                    "the name `{name}` is not the directory's, `{directory}`"
+                    "the name `{name}` differs from the directory's name, `{directory}`"
                 ));
             }
         }

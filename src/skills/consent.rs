@@ -79,7 +79,7 @@ impl Consent {
         };
         let told = unusable.as_ref().map(|why| {
             let file = file.display();
-            format!("`{file}` {why}; what it holds does not count, and it is left as it is")
+            format!("`{file}` {why}; the answers saved in it are ignored, and the file is left unchanged")
         });
         let consent = Consent {
             file: Some(file),
@@ -168,7 +168,7 @@ fn load(file: &Path) -> Result<Answers, String> {
         Err(error) => return Err(format!("cannot be read: {error}")),
     };
     if let Some(Err(error)) = file.parent().map(check_private_dir) {
-        return Err(format!("does not lie safely: {error}"));
+        return Err(format!("is not in a safe place: {error}"));
     }
     let user = rustix::process::geteuid().as_raw();
     let open_to_others = metadata.mode() & 0o022 != 0;

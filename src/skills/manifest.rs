@@ -33,7 +33,7 @@ pub(super) struct Manifest {
 /// One line: why it is no skill.
 pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| format!("is not UTF-8 after {} bytes", error.valid_up_to()))?;
+        .map_err(|error| format!("is not valid UTF-8 at byte {}", error.valid_up_to()))?;
     let mut warnings = Vec::new();
     let text = match text.strip_prefix('\u{feff}') {
         Some(text) => {
@@ -127,14 +127,16 @@ fn name(
     if let Some(why) = unusable {
         let missing = written.is_empty() && !directory.chars().any(char::is_control);
         if directory.is_empty() || !(missing || name_faults(directory).is_empty()) {
-            return Err(format!("{why}, and the directory's cannot stand for it"));
+            return Err(format!(
+                "{why}, and the directory's name cannot be used instead"
+            ));
         }
-        warnings.push(format!("{why}; the directory's stands for it"));
+        warnings.push(format!("{why}; the directory's name is used instead"));
         return Ok(directory.to_owned());
     }
     warnings.extend(name_faults(&written));
     if !same_name(&written, directory) {
-        warnings.push("the name is not the directory's".into());
+        warnings.push("the name differs from the directory's name".into());
     }
     Ok(written)
 }

@@ -262,7 +262,7 @@ fn the_list_is_frozen() {
     for (path, expected) in [
         (&added, "was made when the session began"),
         (&edited, "has changed since the session began"),
-        (&gone, "is gone since the session began"),
+        (&gone, "no longer exists: "),
         (&linked, "has changed since the session began"),
     ] {
         let why = catalog.activate(path.to_str().unwrap()).unwrap_err();

@@ -419,7 +419,7 @@ impl Editor {
         if wish == BlockWish::Unfold {
             let folded = self.folded.as_deref();
             self.background
-                .say(folded.unwrap_or("nothing was shortened"));
+                .say(folded.unwrap_or("there is no shortened output to show"));
             return None;
         }
         match self.blocks.grant(wish, (self.last)()) {

@@ -57,13 +57,14 @@ impl External {
             })?;
         if !status.success() {
             return Err(format!(
-                "`{command}` ended with {status}: nothing is changed"
+                "`{command}` ended with {status}: nothing was changed"
             ));
         }
         let bytes = std::fs::read(&file)
-            .map_err(|error| format!("`{command}` left no file ({error}): nothing is changed"))?;
-        let edited = String::from_utf8(bytes)
-            .map_err(|_| format!("`{command}` left no UTF-8: nothing is changed"))?;
+            .map_err(|error| format!("`{command}` left no file ({error}): nothing was changed"))?;
+        let edited = String::from_utf8(bytes).map_err(|_| {
+            format!("`{command}` saved text that is not UTF-8: nothing was changed")
+        })?;
         let edited = edited.strip_suffix('\n').unwrap_or(&edited);
         let edited = edited.strip_suffix('\r').unwrap_or(edited);
         Ok((edited != text).then(|| edited.to_owned()))
@@ -210,7 +211,7 @@ mod tests {
             "sh -c 'printf \"\\377\" >\"$0\"'",
             "a",
             Mode::Cells,
-            Err("left no UTF-8"),
+            Err("text that is not UTF-8: nothing was changed"),
         );
     }
 }

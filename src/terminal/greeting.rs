@@ -45,7 +45,7 @@ impl Greeting {
         let engine = match (&self.python, self.ipython) {
             _ if self.elsewhere.is_some() => format!("Cells run in {python}."),
             (None, _) => {
-                "Cells need Python, and none was found: run one to see what to do.".to_owned()
+                "Cells need Python, and none was found: run a cell to see what to do.".to_owned()
             }
             (_, true) => format!("Cells run in {python}, with IPython if it is installed there."),
             (_, false) => format!("Cells run in {python}, with the built-in engine."),
@@ -88,7 +88,7 @@ mod tests {
             (
                 None,
                 true,
-                "Cells need Python, and none was found: run one to see what to do.",
+                "Cells need Python, and none was found: run a cell to see what to do.",
             ),
         ] {
             assert_eq!(

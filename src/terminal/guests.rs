@@ -226,16 +226,14 @@ fn announced(who: &str, question: &Question) -> String {
             cells => format!("run {} cells here", cells.len()),
         },
         About::Agent(_) => "change a file".to_owned(),
-        About::Unprotected { .. } => {
-            "look at the session where nothing keeps it from changing files".to_owned()
-        }
+        About::Unprotected { .. } => "look at the session without write protection".to_owned(),
         About::ProjectSkill { skill, .. } => format!("read the skill {}", first_line(skill)),
         About::ProjectFiles { .. } => "run files of this project".to_owned(),
         About::StepBack { .. } => "step the interpreter back".to_owned(),
         About::Variables(_) => "bring variables back".to_owned(),
         About::SkillCode { skill, .. } => format!("run code of the skill {}", first_line(skill)),
     };
-    format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, shows it and answers)")
+    format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, to see it and answer)")
 }
 
 /// The first line of a foreign text, safe and short.

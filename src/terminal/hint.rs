@@ -28,6 +28,7 @@ use crate::input::Mode;
 use crate::session::{Draft, Suggesting, TakeSuggestion};
 use crate::terminal::action::Action;
 use crate::terminal::snapshot::{self, Shared};
+use crate::text::counted;
 
 /// Rows of a suggestion that are shown.
 const SHOWN: usize = 12;
@@ -153,7 +154,7 @@ impl State {
                 let indent = " ".repeat(self.indent);
                 let count = rest.split('\n').count();
                 let mut lines: Vec<&str> = rest.split('\n').take(SHOWN).collect();
-                let more = format!("… {} more lines", count.saturating_sub(SHOWN));
+                let more = format!("… {}", counted(count.saturating_sub(SHOWN), "more line"));
                 if count > SHOWN {
                     lines.push(&more);
                 }

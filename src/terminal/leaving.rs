@@ -41,8 +41,8 @@ fn warning(jobs: &[String]) -> Notice {
         names.push(format!("{} more", jobs.len() - NAMED));
     }
     let names = names.join(", ");
-    Notice::warning(format!("jobs of the shell would end: {names}"))
-        .hint("leave once more to end them; `jobs` in shell mode lists them")
+    Notice::warning(format!("these shell jobs would end: {names}"))
+        .hint("leave again to end them; `jobs` in shell mode lists them")
 }
 
 #[cfg(test)]
@@ -53,10 +53,10 @@ mod tests {
     fn some_jobs_are_named_and_the_others_counted() {
         let jobs: Vec<String> = (1..=5).map(|n| format!("sleep {n}")).collect();
         for (count, expected) in [
-            (1, "jobs of the shell would end: `sleep 1`"),
+            (1, "these shell jobs would end: `sleep 1`"),
             (
                 5,
-                "jobs of the shell would end: `sleep 1`, `sleep 2`, `sleep 3`, 2 more",
+                "these shell jobs would end: `sleep 1`, `sleep 2`, `sleep 3`, 2 more",
             ),
         ] {
             assert_eq!(warning(&jobs[..count]).message, expected);

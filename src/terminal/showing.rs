@@ -195,7 +195,8 @@ impl Showing {
         let on_signal = move |signal| {
             let said = match signal {
                 Signal::InterruptedTwice => {
-                    let text = "Ctrl-C once more kills the kernel (variables are lost); any other key keeps it";
+                    let text = "press Ctrl-C once more to kill the interpreter (its variables are lost), any other key \
+                                to keep it";
                     say(&screen, &Notice::warning(text))
                 }
                 Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),

@@ -319,7 +319,9 @@ impl Tree {
             }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor) else {
-                    return Err(Fault::Syntax("an alias stands inside what it names".into()));
+                    return Err(Fault::Syntax(
+                        "an alias refers to a value that contains it".into(),
+                    ));
                 };
                 let (nodes, bytes) = (node.nodes, node.bytes);
                 // Before it is copied: that is what a bomb of aliases is about.
@@ -379,10 +381,7 @@ impl Tree {
                     return Err(Fault::Syntax("a key is not text".into()));
                 };
                 if !frame.keys.insert(text.clone()) {
-                    return Err(Fault::Syntax(format!(
-                        "the key `{}` is there twice",
-                        short(&text)
-                    )));
+                    return Err(Fault::Syntax(format!("a second key `{}`", short(&text))));
                 }
                 frame.key = Some(text);
             }

@@ -110,7 +110,7 @@ fn servers_are_added_listed_handed_on_and_removed() {
         3,
         "%ipycodex mcp add web -e KEY=hush -e B=2 -- web-server --port '1 2'",
     );
-    shell.shows("MCP server 'web' is in");
+    shell.shows("MCP server `web` was added to");
     shell.cell(4, "%ipycodex mcp list");
     shell.shows("web  web-server --port '1 2'  (sets KEY, B)");
     let web = &settings(&shell)["mcp_servers"]["web"];
@@ -118,7 +118,7 @@ fn servers_are_added_listed_handed_on_and_removed() {
     assert_eq!(web["env"]["KEY"], "hush");
     shell.cell(5, ".servers");
     shell.cell(6, "%ipycodex mcp remove wep");
-    shell.shows("there is no MCP server 'wep' (did you mean `web`?)");
+    shell.shows("there is no MCP server `wep` (did you mean `web`?)");
     shell.cell(7, "%ipycodex mcp remove web");
     shell.cell(8, ".servers");
     let stored = shell.answers(2);
@@ -137,7 +137,7 @@ fn servers_are_added_listed_handed_on_and_removed() {
     );
     assert_eq!(settings(&shell)["mcp_servers"], serde_json::json!({}));
     shell.cell(9, "%ipycodex mcp add 'a b' -- x");
-    shell.shows("'a b' cannot name an MCP server");
+    shell.shows("`a b` cannot name an MCP server");
     shell.cell(10, "%ipycodex mcp add ab -e K -- x");
     shell.shows("`-e` takes a variable as NAME=VALUE");
     shell.leave();

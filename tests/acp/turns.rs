@@ -243,7 +243,7 @@ fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
         .choose("effort", "high")
         .blocking_recv()
         .unwrap();
-    assert!(refused.unwrap_err().message.contains("'effort'"));
+    assert!(refused.unwrap_err().message.contains("`effort`"));
     let told = bench.run(request("mode", folder.path()));
     assert_eq!(told.text(), "plan");
     let Ok(Facts::Sessions(kept)) = bench.look_up(Lookup::Sessions) else {
@@ -264,7 +264,7 @@ fn a_limit_ends_an_answer_and_is_said() {
     let told = told("limit");
     assert_eq!(
         told.progress,
-        ["the answer was cut at the model's limit of tokens"]
+        ["the answer was cut off at the model's token limit"]
     );
     assert!(matches!(told.end, Some(Ok((false, Some(_))))));
 }
@@ -325,7 +325,7 @@ fn a_session_that_cannot_be_had_is_not_replaced_where_it_is_all_that_is_wanted()
     let told = bench.run(wanted);
     let failure = told.failure();
     assert_eq!(failure.kind, FailureKind::Refused);
-    assert!(failure.message.contains("'old'"), "{}", failure.message);
+    assert!(failure.message.contains("`old`"), "{}", failure.message);
 }
 
 #[test]

@@ -99,7 +99,11 @@ fn ask_says_what_is_wrong() {
             1,
             ["Session 99 not found", "hint:"],
         ),
-        (&["ask", "x", "--think", "q"], 2, ["--think q", "h"]),
+        (
+            &["ask", "x", "--think", "q"],
+            2,
+            ["`q` is not a value for `--think`", "h"],
+        ),
         (&["ask", "x", "--nonsense"], 2, ["--nonsense", "Usage"]),
     ] {
         let ran = demo(&home, arguments, "");
@@ -178,8 +182,8 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_said() {
     );
     assert_eq!(
         ran.stderr,
-        "did not allow the agent (command), nobody can be asked here: touch a ^[]0;t^G (in /some/where); \
-         with `approvals` set to `never` the sandbox decides\n"
+        "the agent was not given permission (command), because nobody can be asked here: touch a ^[]0;t^G (in \
+         /some/where); with `approvals` set to `never` the sandbox decides\n"
     );
     let given = std::fs::read_to_string(home.work().join("answers.jsonl")).unwrap();
     assert_eq!(given, "{\"decision\": \"decline\"}\n");

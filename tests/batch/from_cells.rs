@@ -149,7 +149,7 @@ print(said(schema={'enum': [{1}]}))
             "{'a': 'x'}",
             "Error: the answer does not fit the schema, at the second try either: answer: expected at least 100 \
              characters, got 4",
-            "ValueError: schema: expected a type of JSON (object, array, string, number, integer, boolean, null), got \
+            "ValueError: schema: expected a JSON type (object, array, string, number, integer, boolean, null), got \
              'int'",
             "TypeError: ask(): schema: expected a JSON schema (a dict) or a type such as list[str], got 3",
             "TypeError: ask(): schema: not JSON: Object of type set is not JSON serializable",
@@ -193,8 +193,8 @@ _ = os.wait()
 # %%
 _ = atexit.register(lambda: print(said(ipycodex.ask, 'bye')))
 ";
-    let nobody = "cannot be called here: the agent waits for this function, and answers nobody before it returns";
-    let none = "works in a cell that runs: none does, or this is a function that the agent calls";
+    let nobody = "cannot be called here: the agent is waiting for this function to return";
+    let none = "works only while a cell is running, and not in a function that the agent calls";
     for ipython in [false, true] {
         let ran = demo(ipython, cells);
         let lines = ran.stdout.lines();
@@ -212,7 +212,8 @@ _ = atexit.register(lambda: print(said(ipycodex.ask, 'bye')))
                 &format!("Error: ask() {nobody}"),
                 &format!("Error: ask() {nobody}"),
                 &format!("Error: ask() {none}"),
-                "Error: ask() cannot be called in a forked process: it is the cell's own process that has a session",
+                "Error: ask() cannot be called in a forked process: only the cell's own process is connected to the \
+                 session",
                 &format!("Error: ask() {none}"),
             ],
             "{ran:?}"

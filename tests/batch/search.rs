@@ -82,7 +82,7 @@ fn nothing_found_is_exit_code_1_and_nothing_looked_for_is_2() {
     assert_eq!((none.code(), none.stdout.as_str()), (1, ""));
     assert!(
         none.stderr
-            .contains("nothing recorded in this directory contains 'nothing of that kind'")
+            .contains("nothing recorded in this directory contains `nothing of that kind`")
     );
     assert_eq!(home.run(&["search", " "], "").code(), 2);
     let fresh = Home::new();

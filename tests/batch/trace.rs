@@ -59,7 +59,8 @@ fn what_it_cannot_trace_is_said() {
     let ran = home.run(&["-c", "1"], "");
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(
-        ran.stderr.contains("`IPYCODEX_TRACE=wires` means nothing"),
+        ran.stderr
+            .contains("`IPYCODEX_TRACE=wires` is not understood"),
         "{ran:?}"
     );
     assert!(ran.stderr.contains("`wire`, `startup`"), "{ran:?}");

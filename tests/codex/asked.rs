@@ -50,7 +50,7 @@ fn what_does_not_say_what_it_wants_is_refused_and_said() {
     assert!(
         told.progress
             .iter()
-            .all(|it| it.starts_with("refused what the agent asked (`"))
+            .all(|it| it.starts_with("a request of the agent (`"))
     );
 }
 
@@ -239,12 +239,12 @@ fn a_look_up_that_fails_says_why() {
         (
             "exit at model/list",
             Lookup::Models,
-            "Died: `codex` ended before the answer did (exit status: 0)",
+            "Died: `codex` ended before its answer was complete (exit status: 0)",
         ),
         (
             "exit before hello",
             Lookup::Limits,
-            "Died: `codex` ended before the answer did (exit status: 3): cannot find my home",
+            "Died: `codex` ended before its answer was complete (exit status: 3): cannot find my home",
         ),
         (
             "silent model/list",

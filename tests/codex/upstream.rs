@@ -130,7 +130,7 @@ fn nobody_logged_in_is_said_at_once() {
             told.failure().hints,
             [
                 "log in with `codex login`",
-                "or try without Codex: `--agent demo`"
+                "or try without Codex: `--agent demo`, in the shell `%ipycodex agent demo`"
             ]
         );
         assert_eq!(told.sent, 0);

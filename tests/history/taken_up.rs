@@ -133,7 +133,7 @@ fn without_a_file_there_is_nothing_to_take_up() {
         once: false,
     };
     let (history, reports) = open(opening, begin);
-    assert!(refused(&history, "1").contains("kept out of the history"));
+    assert!(refused(&history, "1").contains("is not recorded"));
     end(history, reports);
 }
 

@@ -94,7 +94,7 @@ fn a_file_of_a_dead_kernel_is_named() {
     let (failure_of_dead, ending) = failure(Bench::with(told, folder));
     let said = &failure_of_dead.message;
     assert!(
-        said.starts_with("no kernel listens where `") && said.contains("Connection refused"),
+        said.starts_with("no kernel listens at ") && said.contains("Connection refused"),
         "{said}"
     );
     assert!(

@@ -196,7 +196,7 @@ fn a_token_that_is_wrong_names_the_variable_to_set() {
     };
     let refused = failure(&mut bench(gateway(&served.address, "wrong"), None));
     assert!(
-        refused.message.contains("refuses us (HTTP 40"),
+        refused.message.contains("refused access (HTTP 40"),
         "{refused:?}"
     );
     assert!(
@@ -244,7 +244,7 @@ fn gateways_that_lie_close_and_fail_are_told_apart() {
         ),
         (
             "HTTP/1.1 403 No\r\nContent-Length: 25\r\nConnection: close\r\n\r\n{\"message\": \"not a user\"}",
-            "refuses us (HTTP 403: not a user)",
+            "refused access (HTTP 403: not a user)",
         ),
         (
             "HTTP/1.1 503 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nno\x1b",
@@ -328,7 +328,7 @@ fn tools_references_and_looks_work_behind_a_gateway_and_other_languages_say_that
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.stdout.contains("hello there\n"), "{ran:?}");
     assert!(!ran.stdout.contains("pyrun"), "{ran:?}");
-    let said = "the Bash runtime evaluates no references";
+    let said = "the Bash runtime cannot evaluate references (`$name`)";
     assert!(ran.stderr.contains(said), "{ran:?}");
 }
 
@@ -362,7 +362,10 @@ fn a_gateway_that_runs_as_many_kernels_as_it_may_says_so() {
     let url = format!("gateway:http://{}#bash", served.address);
     let ran = home.run(&["--runtime", &url, "-c", "echo there"], "");
     assert_eq!(ran.code(), 1, "{ran:?}");
-    for said in ["starts no more kernels: Resource Limit", "`max_kernels`"] {
+    for said in [
+        "has reached its limit of kernels: Resource Limit",
+        "`max_kernels`",
+    ] {
         assert!(ran.stderr.contains(said), "{said}: {ran:?}");
     }
     drop(one);

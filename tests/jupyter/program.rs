@@ -42,7 +42,7 @@ fn the_module_of_the_shell_does_what_a_kernel_can_and_says_why_not() {
     let said = "shown before\none\n\nagain shown before\n'7'\n42\n\
                 ask() does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself\n\
                 tool() does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself\n\
-                status() does not work in a Jupyter kernel: print() is\n";
+                status() does not work in a Jupyter kernel; use print() instead\n";
     assert!(ran.stdout.contains(said), "{ran:?}");
 }
 
@@ -65,7 +65,7 @@ fn what_another_language_lacks_is_said_and_the_rest_works() {
     assert!(!ran.stdout.contains("pyrun"), "{ran:?}");
     assert!(
         ran.stderr
-            .contains("the Bash runtime evaluates no references"),
+            .contains("the Bash runtime cannot evaluate references (`$name`)"),
         "{ran:?}"
     );
     let ran = bash(&["-c", "echo out; exit 3"], "");
@@ -154,7 +154,7 @@ fn a_notebook_of_another_language_is_offered_its_kernel_and_runs_there() {
     for arguments in ways {
         let ran = home.run(&arguments, "");
         assert_eq!((ran.code(), ran.stdout.as_str()), (1, ""), "{ran:?}");
-        let said = "`shell.ipynb` is a notebook of bash, not of Python";
+        let said = "`shell.ipynb` is written in bash, and cells here are Python";
         assert!(ran.stderr.contains(said), "{ran:?}");
         assert!(ran.stderr.contains("`--runtime jupyter:bash`"), "{ran:?}");
         let ran = home.run(&[&bash, &*arguments].concat(), "");
@@ -164,7 +164,7 @@ fn a_notebook_of_another_language_is_offered_its_kernel_and_runs_there() {
     let python = text.replace("bash", "python").replace("Bash", "Python");
     std::fs::write(home.work().join("p.ipynb"), python).unwrap();
     let ran = home.run(&[&bash[..], &["-l", "p.ipynb"]].concat(), "");
-    let said = "`p.ipynb` is a notebook of python, not of Bash";
+    let said = "`p.ipynb` is written in python, and cells here are Bash";
     assert!(ran.code() == 1 && ran.stderr.contains(said), "{ran:?}");
 }
 

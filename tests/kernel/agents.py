@@ -352,7 +352,7 @@ def bare():
         assert told.text() == "Added MCP server 'web'. Run %agent session restart to apply.\n", told.messages
         assert k.run("session").text() == session and k.run("servers").text() == "[]\n"
         told = k.run("%session load s1")
-        assert told.reply["status"] == "error" and "'s1'" in told.reply["evalue"], told.reply
+        assert told.reply["status"] == "error" and "`s1`" in told.reply["evalue"], told.reply
         assert "lists no conversations" in k.run("%session list").reply["evalue"]
         assert k.run("session").text() == session
         assert k.run("%session restart").reply["status"] == "ok"

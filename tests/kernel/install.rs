@@ -11,7 +11,10 @@ fn a_kernel_is_installed_listed_and_taken_away() {
         home.run(&all, "")
     };
     let listed = run(&["list"]);
-    assert!(listed.stdout.contains("None is installed"), "{listed:?}");
+    assert!(
+        listed.stdout.contains("No ipycodex kernel is installed"),
+        "{listed:?}"
+    );
     let installed = run(&["install", "--user"]);
     assert_eq!(installed.code(), 0, "{installed:?}");
     let folder = home.path().join("data/jupyter/kernels/ipycodex");

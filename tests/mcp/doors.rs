@@ -116,14 +116,17 @@ fn a_session_that_is_not_open_is_named_with_those_that_are() {
     let (code, said) = Client::start(&home, &["--session", "7"]).leave();
     assert_eq!(code, 1);
     assert!(
-        said.contains("session 7 is open in no running shell"),
+        said.contains("no running shell has session 7 open"),
         "{said}"
     );
     assert!(said.contains("ipycodex -r 7"), "{said}");
     let shell = Shell::of(home);
     await_true("a door", || socket(&shell.home, shell.pty.pid()).exists());
     let (code, said) = Client::start(&shell.home, &["--session", "7"]).leave();
-    assert!(code == 1 && said.contains("open are 1 in `"), "{said}");
+    assert!(
+        code == 1 && said.contains("sessions open in running shells: 1 in `"),
+        "{said}"
+    );
     let (code, said) = Client::start(&shell.home, &["--session", "nobody"]).leave();
     assert!(
         code == 1 && said.contains("Session nobody not found"),

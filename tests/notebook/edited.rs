@@ -202,7 +202,7 @@ fn single_cells_are_changed() {
         json!({"action": "edit", "cellIndex": 0, "cellType": "code", "totalCells": 2, "cellSource": "y"})
     );
     assert!(
-        ran.stderr.contains("`--clear-outputs` drops them"),
+        ran.stderr.contains("`--clear-outputs` removes them"),
         "{ran:?}"
     );
     assert_eq!(
@@ -248,7 +248,10 @@ fn notebooks_are_compared() {
     std::fs::write(home.work().join("b.ipynb"), NOTEBOOK.replace("red", "blue")).unwrap();
     let ran = asked(&home, &["diff", "a.ipynb", "b.ipynb"], "");
     assert!(
-        ran.code() == 0 && ran.stderr.contains("outputs, metadata or the form"),
+        ran.code() == 0
+            && ran
+                .stderr
+                .contains("they differ in outputs, metadata or formatting"),
         "{ran:?}"
     );
     assert_eq!(
@@ -329,7 +332,7 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         &["show", "a.ipynb", "--lines", "7-"],
         "",
         1,
-        "line 7 is behind the end: the text has 5 lines",
+        "line 7 is past the end: the text has 5 lines",
     );
     check(
         &["show", "a.ipynb", "--lines", "x"],

@@ -18,7 +18,7 @@ fn a_session_is_exported_in_every_form() {
                 .contains("Exported 3 code cells and 1 prompt to a.py.\n"),
             "{ran:?}"
         );
-        assert!(ran.stderr.contains("not 'a.txt'"), "{ran:?}");
+        assert!(ran.stderr.contains("not `a.txt`"), "{ran:?}");
         let read = |name: &str| std::fs::read_to_string(home.work().join(name)).unwrap();
         let markdown = read("a.md");
         for part in [
@@ -91,7 +91,7 @@ fn what_cannot_be_exported_is_said() {
         (
             ["export", "1", "-o", "a.doc"],
             2,
-            "error: cannot tell what format `a.doc` is to have\n",
+            "error: cannot tell the format from the name `a.doc`\n",
         ),
         (
             ["export", "1", "-o", "mine.md"],

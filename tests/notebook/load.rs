@@ -117,7 +117,7 @@ fn a_strangers_notebook_is_code_and_notes() {
         );
         assert!(
             ran.stderr
-                .contains("1 of its cells are prompts or commands and were left out"),
+                .contains("left out 1 cell that holds prompts or commands"),
             "{ran:?}"
         );
         assert!(
@@ -191,7 +191,7 @@ fn what_cannot_be_loaded_is_said() {
         (
             vec!["r.ipynb"],
             1,
-            "`r.ipynb` is a notebook of R, not of Python\n",
+            "`r.ipynb` is written in R, and cells here are Python\n",
         ),
     ] {
         let ran = piped(&home, &arguments, "print('never')\n");

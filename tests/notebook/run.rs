@@ -191,7 +191,9 @@ fn what_another_program_writes_there_meanwhile_stays_and_the_run_goes_on_beside_
     assert!(
         ran.stderr
             .contains("`out.ipynb` was changed by another program while the cells ran")
-            && ran.stderr.contains("the run is in `out-3.ipynb`"),
+            && ran
+                .stderr
+                .contains("the outputs of this run are in `out-3.ipynb`"),
         "{ran:?}"
     );
     for (name, text) in [("out.ipynb", "theirs"), ("out-2.ipynb", "older")] {
@@ -311,7 +313,7 @@ fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
     check(&["run", "-p", "a", "1", "a.py"], "takes no parameters");
     check(
         &["run", "--timeout", "0", "a.py"],
-        "a number of seconds over 0",
+        "a number of seconds greater than 0",
     );
     write(&home, "a.ipynb", &[]);
     check(

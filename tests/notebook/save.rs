@@ -17,7 +17,7 @@ fn a_session_is_saved_with_all_it_showed() {
         assert_eq!(ran.code(), 1, "1/0 failed: {ran:?}");
         let saved = "Saved 6 code cells and 1 prompt to out.ipynb.\n";
         assert!(ran.stdout.contains(saved), "{ran:?}");
-        assert!(ran.stderr.contains("these did: 8\n"), "{ran:?}");
+        assert!(ran.stderr.contains("these cells failed: 8\n"), "{ran:?}");
         let path = home.work().join("out.ipynb");
         is_valid(&home, &path);
         let notebook = notebook(&path);

@@ -212,7 +212,7 @@ fn changed_files_are_shown_as_diffs_and_long_ones_unfold() {
         .shows("✎ update /p/a^[[2J.py +60 -0\n  @@ -0,0 +1,60 @@\n  +line 0\n");
     asker
         .shell
-        .shows("  +line 18\n  … 41 more lines (Ctrl-O at the prompt shows them)\n");
+        .shows("  +line 18\n  … 41 more lines (Ctrl-O at the prompt shows all)\n");
     asker
         .shell
         .shows("✎ update /p/b.py +1 -1\n  @@ -1 +1 @@\n  -a\n  +b\n");
@@ -231,7 +231,7 @@ fn a_look_that_nothing_protects_is_asked_for() {
     asker.prompt(1);
     asker.choices();
     asker.shell.shows(
-        "? The agent asks to run code that nothing keeps from changing files\n  why: \
+        "? The agent asks to run code without write protection\n  why: \
                        IPYCODEX_NO_LANDLOCK is set",
     );
     asker.shell.shows("  1 len(");
@@ -279,7 +279,7 @@ fn skills_of_a_project_and_their_code_are_asked_for() {
     asker.shell.at(3);
     asker
         .shell
-        .shows("✓ allowed always: code of the skill plots");
+        .shows("✓ always allowed: code of the skill plots");
     asker.shell.cell(3, "mark");
     asker.shell.shows("Out[3]: 'from a skill'");
     let raw = asker.shell.pty.raw();
@@ -302,9 +302,9 @@ fn a_dry_run_of_a_reset_runs_without_the_names_of_before() {
     asker.prompt(2);
     asker.choices();
     asker.shell.pty.send("d");
-    asker
-        .shell
-        .shows("\nFalse\n! cell 1 starts a new interpreter: names of before are gone here");
+    asker.shell.shows(
+        "\nFalse\n! cell 1 starts a new interpreter: in this dry run the earlier names are gone",
+    );
     asker.shell.shows("\n- kept: int\n");
     asker.choices();
     asker.shell.pty.send("n");
@@ -327,7 +327,7 @@ fn a_dry_run_tells_what_cells_would_do_and_asks_again() {
     asker.shell.pty.send("d");
     asker.shell.shows("\nin it\n");
     asker.shell.shows("\n+ rows: list of 2\ntried to write ");
-    asker.shell.shows("nothing has happened here");
+    asker.shell.shows("your session is unchanged");
     asker.choices();
     asker.shell.pty.send("n");
     asker.shell.at(2);

@@ -69,7 +69,7 @@ fn files_of_the_users_own_come_first_and_again_after_a_restart() {
         shell.shows("hello from home");
         shell.shows("AttributeError: 'list' object has no attribute 'nothing'");
         shell.shows("20-bad.py failed; the shell goes on");
-        shell.shows("30-leaves.py left: the rest of it was not run, and the shell goes on");
+        shell.shows("30-leaves.py called exit(): the rest of it was not run; the shell continues");
         shell.at(2);
         shell.pty.send_line("first");
         shell.shows("Out[2]: ['startup.py', 10, 20, 30, 'notebook']");
@@ -269,7 +269,7 @@ fn files_of_a_project_ask_once_for_what_they_hold() {
         shell.shows("1 order.append('project')");
         shell.shows("yes, always");
         shell.pty.send("a");
-        shell.shows("\u{2713} allowed always");
+        shell.shows("\u{2713} always allowed");
         shell.shows("AttributeError: 'list' object has no attribute 'nothing'");
         shell.shows("z.py failed; the shell goes on");
         shell.at(1);
@@ -325,7 +325,7 @@ fn an_input_that_comes_first_waits_for_the_answer() {
     let shell = Shell::start(shell.home, &DEMO, WIDE);
     shell.shows("yes, this once");
     shell.pty.send(CTRL_C);
-    shell.shows("start-up files of this project were not run: the question was stopped");
+    shell.shows("start-up files of this project were not run: you stopped the question");
     shell.at(1);
     shell.pty.send_line("order");
     shell.shows("Out[1]: ['own']");

@@ -98,7 +98,7 @@ fn ctrl_c_stops_the_turn_and_raises_in_the_cell() {
             });
         }
         shell.shows("KeyboardInterrupt");
-        shell.shows(" waited for an answer when ");
+        shell.shows(" was still waiting for an answer when ");
         shell.lacks("Exception in thread");
         shell.at(8);
         shell

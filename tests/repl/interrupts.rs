@@ -76,7 +76,7 @@ fn the_third_ctrl_c_kills_an_interpreter_that_swallows_them() {
     shell.pty.send(CTRL_C);
     shell
         .pty
-        .wait_for("once more kills the kernel (variables are lost)");
+        .wait_for("once more to kill the interpreter (its variables are lost)");
     shell.pty.send(CTRL_C);
     shell.at(3);
     shell.shows("the interpreter ended (killed");
@@ -101,7 +101,7 @@ fn however_slowly_they_come_the_third_kills_and_another_key_keeps() {
     shell.at(1);
     shell.pty.send_line("exec(open('swallows.py').read())");
     shell.pty.wait_for("stuck");
-    let warning = "once more kills the kernel";
+    let warning = "once more to kill the interpreter";
     let press = |n: u32| {
         shell.pty.send(CTRL_C);
         shell.pty.wait_for_anywhere(&format!("swallowed {n}"));

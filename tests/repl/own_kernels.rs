@@ -57,7 +57,7 @@ fn where_no_file_can_be_opened_kernels_at_rest_end_and_it_is_tried_again() {
     leave_files(asker.shell.pty.pid(), 8);
     asker.prompt(3);
     asker.shell.at(4);
-    let said = "there was no room for another kernel of the agent: 2 at rest ended for it";
+    let said = "there was no room for another agent kernel: 2 idle kernels were ended to make room";
     asker.shell.shows(said);
     let given = asker.given(3);
     let told = |call: usize| given[call]["contentItems"][0]["text"].as_str().unwrap();

@@ -118,7 +118,7 @@ fn a_session_is_named_and_resumed_by_its_name() {
     shell.pty.send(&format!("{CTRL_R}my work"));
     shell.pty.wait_for("Name: my work");
     shell.pty.send("\r");
-    shell.pty.wait_for("session 2 is named 'my work'");
+    shell.pty.wait_for("session 2 is named `my work`");
     shell.pty.wait_for("[my work] needle = 2");
     shell.pty.send(CTRL_C);
     shell.at(1);
@@ -140,7 +140,7 @@ fn a_deletion_is_confirmed_and_complete() {
     shell.pty.send(CTRL_X);
     shell
         .pty
-        .wait_for("Delete session 2 with all it holds? (y/N)");
+        .wait_for("Delete session 2 and everything in it? (y/N)");
     shell.pty.send("n");
     shell.pty.wait_for("session 2 is kept");
     assert_eq!(sessions(&shell.home), [1, 2, 3, 4]);
@@ -241,11 +241,15 @@ fn what_cannot_be_resumed_is_said() {
     for (arguments, code, said) in [
         (&["-r", "99"][..], 1, "Session 99 not found"),
         (&["-r", "nobody"], 1, "Session nobody not found"),
-        (&["-r"], 2, "`-r` needs a session where none can be picked"),
+        (
+            &["-r"],
+            2,
+            "`-r` needs the number or name of a session here: there is no list to pick it from",
+        ),
         (
             &["-r", "--agent", "demo", "-c", "1"],
             2,
-            "`-r` needs a session",
+            "`-r` needs the number or name of a session",
         ),
     ] {
         let ran = home.run(arguments, "");

@@ -208,7 +208,7 @@ fn a_form_is_filled_in_field_by_field() {
         .shell
         .shows("  [1/2] Database: Which one?\n  1. sqlite: one file\n  2. postgres: a server\n");
     pty.send("3");
-    pty.wait_for("Enter takes it");
+    pty.wait_for("Enter accepts");
     pty.send("my漢x\x7f db\x1b[D\x1b[D\x1b[D-");
     pty.wait_for("> my漢- db");
     pty.send("\r");
@@ -238,13 +238,13 @@ fn an_mcp_server_can_ask() {
     let asker = Asker::new(json!([[elicitation("Where to?")]]));
     let pty = &asker.shell.pty;
     asker.prompt(1);
-    pty.wait_for("Enter takes it");
+    pty.wait_for("Enter accepts");
     asker
         .shell
         .shows("? The MCP server maps asks you\n  Where to?\n");
     pty.send("Köln\r");
     pty.wait_for("[2/2]");
-    pty.wait_for("empty skips");
+    pty.wait_for("empty line skips");
     pty.send("3\r");
     asker.shell.at(2);
     let given = asker.given(1).remove(0);

@@ -28,7 +28,7 @@ fn rest() {
 fn question(shell: &Shell, number: u32, command: &str) {
     shell.at(number);
     shell.pty.send_line(command);
-    shell.pty.wait_for("▸ n no, it stays");
+    shell.pty.wait_for("▸ n no, leave it");
 }
 
 #[test]
@@ -43,13 +43,13 @@ fn the_interpreter_steps_back_with_the_exchange_when_the_user_agrees() {
         let shell = talk(&arguments);
         question(&shell, 5, "%ipycodex undo");
         shell.shows(
-            "? The exchange [2] has run a cell in your session\n    In[3] a.append(2)\n    In[4] a.append(3)  (ran \
+            "? The exchange [2] has run a cell in your session\n    In [3] a.append(2)\n    In [4] a.append(3)  (ran \
              after them)\n",
         );
         shell.shows("Step the interpreter back to before this, too?");
         shell.pty.send("y");
         shell.at(6);
-        shell.shows("✓ steps back: the interpreter, before In[3]");
+        shell.shows("✓ stepping back: the interpreter, before In [3]");
         shell.shows("Back before In[3] a.append(2); stepped over In[3] and In[4]");
         shell.shows("Taken out of the conversation: [2] run `a.append(2)`");
         shell.cell(6, "a");

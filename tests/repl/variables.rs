@@ -89,7 +89,7 @@ fn variables_are_kept_at_the_end_and_brought_back_when_the_user_agrees() {
         shell.pty.send("y");
         shell.at(5);
         shell.shows(
-            "brought back 0 variables; left out: data (there is a variable of that name), text (",
+            "brought back 0 variables; left out: data (a variable of that name already exists), text (",
         );
         assert_eq!(shell.leave(), 0);
         // A no loses nothing: what is not there at the end stays kept.

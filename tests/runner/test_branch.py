@@ -93,7 +93,7 @@ class Branches(Engine):
         host.run("n = 1")
         for code in ("n = 5; print('last'); import os; os._exit(3)", "import os, signal; os.kill(os.getpid(), 9)"):
             told = self.tried(host, code)
-            self.assertIn("the copy has ended with all that was in it", told["error"]["evalue"])
+            self.assertIn("and everything in it is lost", told["error"]["evalue"])
             self.assertEqual(self.value(host, "n"), "1")
 
     def test_it_is_no_child_and_ends_with_the_interpreter(self):

@@ -361,7 +361,7 @@ fcntl.lockf(f, fcntl.LOCK_EX)
 """
 OBSTACLES = [
     (THREAD, "thread `mine`"),
-    ("import subprocess; p = subprocess.Popen(['sleep', '60'])", "it has started (sleep)"),
+    ("import subprocess; p = subprocess.Popen(['sleep', '60'])", "(sleep), which it started, is still running"),
     ("import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()", "a socket is listening"),
     (LOCK, "a lock on a file"),
 ]

@@ -87,7 +87,7 @@ class HomeCase(Files, unittest.TestCase):
         self.assertIn("%s:2" % bad, trace)
         self.assertNotIn("_ipycodex_runner", trace)
         failed = " failed; the shell goes on"
-        left = " left (3): the rest of it was not run, and the shell goes on"
+        left = " called exit(3): the rest of it was not run; the shell continues"
         expected = [bad + failed, broken + failed, leaving + left, asking + failed, gone + failed]
         self.assertEqual(self.said(cell), expected)
         names = "x, y, z[0], '__file__' in globals(), __import__('sys').argv"
@@ -166,7 +166,7 @@ class IPythonHomeCase(HomeCase):
         self.assertIn("ipython_config.py:2", "\n".join(cell.of("error")[0]["traceback"]))
         self.assertEqual(host.run("get_ipython().xmode").value, "'Context'")
         host = self.host()
-        text = "there is no IPython profile `other` in %s; there are: sci" % os.environ["IPYTHONDIR"]
+        text = "there is no IPython profile `other` in %s; the profiles there are sci" % os.environ["IPYTHONDIR"]
         self.assertEqual(self.said(self.set_up(host, profile="other")), [text])
         host = self.host()
         self.assertEqual(self.said(self.set_up(host, profile=None)), [])
@@ -178,7 +178,7 @@ class IPythonHomeCase(HomeCase):
         host = self.host()
         cell = self.set_up(host, profile="default")
         self.assertEqual((host.run("a").value, len(cell.output) > 10_000_000), ("1", True))
-        self.assertIn("ipython_config.py left: the rest of it was not run", self.said(cell)[0])
+        self.assertIn("ipython_config.py called exit(): the rest of it was not run", self.said(cell)[0])
         self.write("ipython/profile_default/ipython_config.py", "import time\nprint('asleep')\ntime.sleep(60)\n")
         host = self.host()
         host.send(type="set_up", profile="default")

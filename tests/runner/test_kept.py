@@ -50,7 +50,7 @@ class Kept(Engine):
         left = dict(kept["left"])
         self.assertEqual(sorted(left), ["large", "nested", "opened", "own"])
         self.assertEqual(left["own"], left["nested"])
-        self.assertIn("it needs `Own`, which is defined in the session", left["own"])
+        self.assertIn("it needs `Own`, which was defined in a cell and cannot be kept", left["own"])
         self.assertIn("100 MB", left["large"])
         self.assertEqual(os.stat(self.file).st_mode & 0o777, 0o600)
         self.assertEqual(os.listdir(self.folder), ["variables"])
@@ -61,7 +61,7 @@ class Kept(Engine):
         self.assertLess(listed["age"], 60)
         brought = self.variables(other, "bring")
         self.assertEqual([row["name"] for row in brought["rows"]], ["number", "day", "last"])
-        self.assertEqual(brought["left"], [["text", "there is a variable of that name"]])
+        self.assertEqual(brought["left"], [["text", "a variable of that name already exists"]])
         self.assertEqual(other.run("(number, text, day.year, last)").value, "(42, 'mine', 2020, {'a': [1, 2]})")
 
     def test_what_hangs_costs_its_time_and_nobody_else(self):

@@ -76,9 +76,9 @@ class ModuleCase(harness.Engine, unittest.TestCase):
         for code, error, said in [
             ("i.output(2)", "LookupError", "no output `cell-2`"),
             ("i.output(1, query='.a[1]')", "LookupError", "no `[1]` in `.a`"),
-            ("i.output(1, query='.a..b')", "ValueError", "cannot be read from '..b' on"),
+            ("i.output(1, query='.a..b')", "ValueError", "not understood from '..b' on"),
             ("i.output('tool-3-1', query='.a')", "ValueError", "is not JSON"),
-            ("i.output(1, query='.a', limit=1)", "ValueError", "do not go with JSON"),
+            ("i.output(1, query='.a', limit=1)", "ValueError", "cannot be combined with JSON"),
         ]:
             frame = host.run(code).of("error")[0]
             self.assertEqual(frame["ename"], error, code)

@@ -39,7 +39,7 @@ class Trials(Engine):
         ):
             self.assertIn(line, lines)
         self.assertFalse(any(" same:" in line or " b:" in line for line in lines), lines)
-        self.assertIn("nothing has happened here", lines[-1])
+        self.assertIn("your session is unchanged", lines[-1])
         self.assertEqual(host.run("a, gone, s, 'c' in dir()").value, "([1, 2], 1, {}, False)")
         self.assertFalse(os.path.exists(path))
 
@@ -57,7 +57,7 @@ class Trials(Engine):
         told = self.tried(host, "c = a", {"code": "b = 3\nprint(a)", "reset": True}, "never = 1")
         lines = told["printed"].split("\n")
         for line in (
-            "! cell 2 starts a new interpreter: names of before are gone here, imported modules stay",
+            "! cell 2 starts a new interpreter: in this dry run the earlier names are gone, but imported modules stay",
             "- a: int",
             "~ b: int → int",
             "- os: module",

@@ -112,7 +112,7 @@ fn interpreters_that_are_none_are_told_apart() {
         ),
         (
             Some("#!/bin/sh\nwhile :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done\n"),
-            "without end",
+            "keeps printing",
         ),
         (Some("#!/nonexistent/python\n"), "cannot be started"),
         (

@@ -133,7 +133,7 @@ pub(super) fn cases() -> Vec<Case> {
         skipped(
             "not-utf-8",
             b"---\nname: not-utf-8\ndescription: W\xffrds\n---\n".to_vec(),
-            "is not UTF-8",
+            "is not valid UTF-8 at byte",
         ),
         loaded(
             "colon",
@@ -187,7 +187,7 @@ pub(super) fn cases() -> Vec<Case> {
         skipped(
             "twice",
             fenced("name: twice\ndescription: a\ndescription: b"),
-            "there twice",
+            "a second key",
         ),
         plain(
             "No_Name",
@@ -212,7 +212,7 @@ pub(super) fn cases() -> Vec<Case> {
         skipped(
             "Long_Name",
             fenced(&format!("name: {long_name}\ndescription: Words")),
-            "cannot stand for it",
+            "cannot be used instead",
         ),
         loaded(
             "capitals",
@@ -235,7 +235,7 @@ pub(super) fn cases() -> Vec<Case> {
             fenced("name: other\ndescription: Words"),
             "other",
             "Words",
-            "is not the directory's",
+            "differs from the directory's name",
             false,
         ),
         plain("two--hyphens", &words("two--hyphens"), "two hyphens", false),

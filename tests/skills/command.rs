@@ -61,7 +61,7 @@ fn the_list_names_scope_state_and_path() {
         "{broken:?}"
     );
     assert!(find("its first line is not").contains("config/agents/skills/broken^[[31m"));
-    assert!(find("which is nearer").contains("home/.agents/skills/one/SKILL.md:"));
+    assert!(find("a nearer skill, ").contains("home/.agents/skills/one/SKILL.md:"));
 }
 
 #[test]

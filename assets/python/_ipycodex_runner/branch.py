@@ -113,7 +113,7 @@ class Branch:
     def over(self, how, printed):
         """It has ended, or does now."""
         self.end()
-        why = "the copy has ended with all that was in it: %s. The next cell gets a new one" % how
+        why = "the copy ended (%s), and everything in it is lost. The next cell gets a new one" % how
         return {
             "printed": snapshot.plain(printed.text()),
             "error": {"ename": "ChildProcessError", "evalue": why, "traceback": []},

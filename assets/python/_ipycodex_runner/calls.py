@@ -148,7 +148,7 @@ def told_in_a_line(error, why):
             if line is None:
                 return known(arguments)
             name = getattr(arguments.thread, "name", "a thread")
-            print("%s waited for an answer when %s" % (name, line), file=sys.stderr)
+            print("%s was still waiting for an answer when %s" % (name, line), file=sys.stderr)
 
         hook.of_ipycodex = True
         threading.excepthook = hook
@@ -174,14 +174,16 @@ def cell_of(host, what):
     if getattr(host, "frames", None) is None:
         raise Error("%s does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself" % what)
     if host.frames.forked():
-        raise Error("%s cannot be called in a forked process: it is the cell's own process that has a session" % what)
+        raise Error(
+            "%s cannot be called in a forked process: only the cell's own process is connected to the session" % what
+        )
     late = sys.modules.get(__package__ + ".late")
     if get_ident() in serving or (late is not None and late.cell.get() in served):
         raise Error(
-            "%s cannot be called here: the agent waits for this function, and answers nobody before it returns" % what
+            "%s cannot be called here: the agent is waiting for this function to return" % what
         )
     if host.cell is None:
-        raise Error("%s works in a cell that runs: none does, or this is a function that the agent calls" % what)
+        raise Error("%s works only while a cell is running, and not in a function that the agent calls" % what)
     return host.cell
 
 
@@ -281,5 +283,5 @@ def tool(name, arguments):
 def status(text):
     host = sys.modules[__package__].host
     if getattr(host, "frames", None) is None:
-        raise Error("status() does not work in a Jupyter kernel: print() is")
+        raise Error("status() does not work in a Jupyter kernel; use print() instead")
     host.send({"type": "status", "text": " ".join(str(text).split())[:200]})

@@ -36,7 +36,7 @@ def threads(host):
             if not thread.name.startswith("IPythonHistory"):
                 return "the thread `%s` is running" % thread.name
     if host.requests.is_asked():
-        return "a thread waits for input, or for an answer of the session"
+        return "a thread is waiting for input or for an answer from the session"
     host.requests.stop_thread()  # it was there for threads that asked
     for _look in range(50):  # ms: a thread is counted a moment after its start, and a moment after its end
         running = _thread._count() - uncounted
@@ -50,7 +50,7 @@ def threads(host):
         with open("/proc/self/maps", "rb") as file:
             maps = file.read()
         if not any(name in maps for name in FORK_SAFE):
-            return "%d thread(s) of native code are running" % native
+            return "%d native thread(s) are running" % native
     return None
 
 
@@ -64,7 +64,7 @@ def children():
             continue
         state, name = state_of(child)
         if state not in ("Z", "X"):
-            return "the process %d it has started (%s) is running" % (child, name)
+            return "process %d (%s), which it started, is still running" % (child, name)
     return None
 
 
@@ -92,11 +92,11 @@ def windows():
     """GUI toolkits talk to a display server that knows one process."""
     tkinter = sys.modules.get("tkinter")
     if tkinter is not None and getattr(tkinter, "_default_root", None) is not None:
-        return "a window of Tk is open"
+        return "a Tk window is open"
     for name in ("PyQt5", "PyQt6", "PySide2", "PySide6"):
         widgets = sys.modules.get(name + ".QtWidgets")
         if widgets is not None and widgets.QApplication.instance() is not None:
-            return "an application of Qt is running"
+            return "a Qt application is running"
     for name in ("gi.repository.Gtk", "wx"):
         if name in sys.modules:
             return "a graphical toolkit (%s) is loaded" % name.rpartition(".")[2]
@@ -110,7 +110,7 @@ def events():
     import asyncio
 
     if not isinstance(loop.own, asyncio.SelectorEventLoop):
-        return "its event loop is none of asyncio's own (%s)" % type(loop.own).__module__
+        return "its event loop is not one of asyncio's own (%s)" % type(loop.own).__module__
     return None
 
 

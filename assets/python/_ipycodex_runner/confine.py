@@ -64,9 +64,9 @@ def probe():
         libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(444, None, ctypes.c_size_t(0), 1)
     if version < 1:
-        return 0, "the kernel offers no Landlock (%s)" % os.strerror(ctypes.get_errno())
+        return 0, "the Linux kernel does not offer Landlock (%s)" % os.strerror(ctypes.get_errno())
     if libc.prctl(21, 0, 0, 0, 0) < 0:
-        return 0, "the kernel offers no seccomp (%s)" % os.strerror(ctypes.get_errno())
+        return 0, "the Linux kernel does not offer seccomp (%s)" % os.strerror(ctypes.get_errno())
     return version, None
 
 
@@ -93,7 +93,7 @@ def keep_to(folders):
     is refused on kernels whose Landlock knows nothing of truncation: a filter cannot tell where a file is."""
     version, why = probe()
     if why is None and folders and version < 3:
-        why = "the kernel's Landlock is of version %d, and cannot keep files from being truncated" % version
+        why = "the Linux kernel has Landlock version %d, which cannot keep files from being truncated" % version
     if why is None:
         try:
             confine(version, folders)

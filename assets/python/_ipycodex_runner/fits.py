@@ -21,7 +21,7 @@ def check(schema):
     kinds = schema.get("type", [])
     for kind in kinds if type(kinds) is list else [kinds]:
         if kind not in TYPES:
-            raise ValueError("schema: expected a type of JSON (%s), got %r" % (", ".join(TYPES), kind))
+            raise ValueError("schema: expected a JSON type (%s), got %r" % (", ".join(TYPES), kind))
     properties = schema.get("properties", {})
     if type(properties) is not dict:
         raise ValueError("schema: properties: expected an object, got %r" % (properties,))

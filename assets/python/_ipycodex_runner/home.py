@@ -117,8 +117,8 @@ class Home:
 
     def failed(self, name, error):
         if isinstance(error, SystemExit):
-            code = "" if error.code in (None, 0) else " (%s)" % (error.code,)
-            self.say("%s left%s: the rest of it was not run, and the shell goes on" % (shown(name), code))
+            code = "" if error.code in (None, 0) else error.code
+            self.say("%s called exit(%s): the rest of it was not run; the shell continues" % (shown(name), code))
             return
         tb = error.__traceback__
         while tb is not None and tb.tb_frame.f_code.co_filename != name:

@@ -136,7 +136,7 @@ def _output(name, format, query, offset, limit):
     if format != "json" and query is None:
         return _lines(text, offset, limit)
     if (offset, limit) != (1, None):
-        raise ValueError("offset and limit count lines of text: they do not go with JSON")
+        raise ValueError("offset and limit count lines of text: they cannot be combined with JSON")
     try:
         value = _json.loads(text)
     except ValueError as error:
@@ -190,7 +190,7 @@ def _picked(value, query):
         if query == ".":
             break
         if match is None:
-            raise ValueError("query: cannot be read from %r on; a query is like `.key[0]`" % query[position:])
+            raise ValueError("query: not understood from %r on; expected something like `.key[0]`" % query[position:])
         name, index, quoted = match.groups()
         step = int(index) if index else name or _unquoted(quoted)
         try:

@@ -83,7 +83,7 @@ class Profile:
         elif self.request["profile"] != "default":
             paths = glob.glob(os.path.join(glob.escape(self.ipython_dir), "profile_*"))
             there = ", ".join(sorted(os.path.basename(path)[8:] for path in paths))
-            others = "there are: " + there if there else "there is none at all"
+            others = "the profiles there are " + there if there else "it holds no profiles"
             text = "there is no IPython profile `%s` in %s; %s"
             self.home.say(text % (self.request["profile"], self.ipython_dir, others))
 
@@ -186,7 +186,7 @@ class Profile:
                     return
         except (OSError, TypeError, ValueError):
             pass
-        self.home.say(text + " (`%ipycodex` lists the settings of the editor; said once)")
+        self.home.say(text + " (`%ipycodex` lists those of this shell; this is shown only once)")
         try:
             with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 file.write(text)

@@ -49,7 +49,8 @@ class Pickler(pickle.Pickler):
 
     def reducer_override(self, value):
         if isinstance(value, CODE[:2]) and getattr(value, "__module__", None) == "__main__":
-            raise pickle.PicklingError("it needs `%s`, which is defined in the session" % value.__qualname__)
+            why = "it needs `%s`, which was defined in a cell and cannot be kept"
+            raise pickle.PicklingError(why % value.__qualname__)
         return NotImplemented
 
 
@@ -144,7 +145,7 @@ def bring(path, engine):
         for old in found:
             name = old["name"]
             if name in engine.ns:
-                left.append([name, "there is a variable of that name"])
+                left.append([name, "a variable of that name already exists"])
                 continue
             try:
                 file.seek(old["at"])

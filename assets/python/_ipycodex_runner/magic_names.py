@@ -124,7 +124,7 @@ def line_reset(shell, line, names):
     flags, rest = options(line, "fs")
     unknown = [part for part in rest if part.lower() not in PARTS]
     if unknown:
-        raise UsageError("Don't know how to reset %s: %s are known" % (unknown[0], ", ".join(PARTS)))
+        raise UsageError("Don't know how to reset %s; expected one of %s" % (unknown[0], ", ".join(PARTS)))
     engine = shell.engine
     if "f" not in flags:
         if not confirmed("Once deleted, variables cannot be recovered. Proceed", "use %reset -f"):
@@ -287,7 +287,7 @@ def line_pdef(shell, line, names):
     try:
         print("%s%s" % (line.strip().rpartition(".")[2], inspect.signature(object_of(shell, line))))
     except (TypeError, ValueError):
-        print("%s has no signature that can be found out" % line.strip())
+        print("no signature found for %s" % line.strip())
 
 
 line_pdoc, line_psource, line_pfile = part(doc), part(source), part(file)
@@ -342,7 +342,7 @@ def line_precision(shell, line, names):
     try:
         chosen % 3.14 if chosen else ""
     except (TypeError, ValueError):
-        raise UsageError("%s: not a number of digits or a format" % text) from None
+        raise UsageError("%s is neither a number of digits nor a format" % text) from None
     shell.engine.float_format = chosen or None
     return chosen or "%r"
 
@@ -366,7 +366,7 @@ def line_config(shell, line, names):
     """IPython's settings. What figures look like is accepted and has no effect, for the sake of notebooks."""
     if not line.strip():
         print(
-            "Nothing is configured here with %config. These have magics: %precision, %xmode, %pdb, %autoreload, "
+            "%config needs IPython. These settings have magics of their own: %precision, %xmode, %pdb, %autoreload, "
             "%matplotlib."
         )
     elif line.startswith("InlineBackend."):

@@ -333,7 +333,7 @@ def line_pdb(shell, line, names):
     known = {"on": True, "1": True, "off": False, "0": False, "": not getattr(shell.engine, "post_mortem", False)}
     wanted = known.get(line.strip().lower())
     if wanted is None:
-        raise UsageError("%pdb takes on, off or nothing, which turns it the other way round")
+        raise UsageError("%pdb takes `on`, `off`, or no argument, which toggles it")
     shell.engine.post_mortem = wanted
     print("Automatic pdb calling has been turned", "ON" if wanted else "OFF")
 

@@ -142,7 +142,7 @@ def confirmed(question, otherwise):
     try:
         return input(question + " (y/[n])? ").strip().lower() in ("y", "yes")
     except EOFError:
-        raise UsageError("nobody here to confirm; %s" % otherwise) from None
+        raise UsageError("nobody is here to confirm; %s" % otherwise) from None
 
 
 def status(shell, op, **fields):

@@ -37,7 +37,7 @@ def connect(where):
     try:
         import sqlite3
     except ImportError:
-        raise Unrecorded("this Python has no sqlite3, which earlier inputs are read with") from None
+        raise Unrecorded("earlier inputs cannot be read: this Python was built without the `sqlite3` module") from None
     from urllib.parse import quote
 
     try:

@@ -186,7 +186,7 @@ def words(value):
 def told(trial):
     """What stands below a dry run, as lines of text."""
     lines = [
-        "! cell %d starts a new interpreter: names of before are gone here, imported modules stay%s"
+        "! cell %d starts a new interpreter: in this dry run the earlier names are gone, but imported modules stay%s"
         % (number, "; start-up files have run" if trial.get("begun") else "")
         for number in trial.get("resets", ())
     ]
@@ -198,8 +198,8 @@ def told(trial):
         started = name.startswith("process: ")
         lines.append(("tried to start " + name[9:]) if started else "tried to write " + name)
     if "names" in trial and not trial["names"]:
-        lines.append("no name would change")
-    lines.append("dry run: %.0f ms in a copy; nothing has happened here" % trial.get("ms", 0))
+        lines.append("no names would change")
+    lines.append("dry run: %.0f ms in a copy; your session is unchanged" % trial.get("ms", 0))
     return "\n".join(lines)
 
 

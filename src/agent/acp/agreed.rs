@@ -31,7 +31,7 @@ impl Agreed {
     /// The version it speaks instead, in words.
     pub(super) fn read(answer: &Value, program: &Program) -> Result<Agreed, String> {
         match &answer["protocolVersion"] {
-            Value::Null => return Err("no version at all".into()),
+            Value::Null => return Err("an unknown version".into()),
             version if version.as_u64() == Some(VERSION) => {}
             version => return Err(format!("version {version}")),
         }
@@ -171,8 +171,8 @@ mod tests {
         for (answer, expected) in [
             (json!({"protocolVersion": 2}), "version 2"),
             (json!({"protocolVersion": "1"}), "version \"1\""),
-            (json!({}), "no version at all"),
-            (json!([]), "no version at all"),
+            (json!({}), "an unknown version"),
+            (json!([]), "an unknown version"),
         ] {
             assert_eq!(Agreed::read(&answer, &program()), Err(expected.to_owned()));
         }

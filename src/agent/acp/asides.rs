@@ -106,7 +106,7 @@ impl Asides {
                     .and_then(|session| ready.options.setter(session, option, value))
                     .map(|(method, params)| (Purpose::Choose(number), method, params))
                     .ok_or_else(|| {
-                        format!("'{option}' can be set once a prompt has been answered")
+                        format!("`{option}` can be set after the first prompt has been answered")
                     }),
             };
             match request {

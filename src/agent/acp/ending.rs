@@ -40,8 +40,8 @@ pub(super) fn answered(
     events.extend(usage.map(|usage| AgentEvent::Usage { turn, usage }));
     let reason = answer["stopReason"].as_str().unwrap_or_default();
     let said = match reason {
-        "max_tokens" => Some("the answer was cut at the model's limit of tokens"),
-        "max_turn_requests" => Some("the agent stopped at its limit of requests for a turn"),
+        "max_tokens" => Some("the answer was cut off at the model's token limit"),
+        "max_turn_requests" => Some("the agent stopped at its request limit for one turn"),
         "refusal" => Some("the agent declined to answer"),
         _ => None,
     };

@@ -71,7 +71,7 @@ impl Sessions {
                 Step::ask(Purpose::Load(turn), params(&id))
             }
             Some(id) if opens => Step::Fail(failure::unable(format!(
-                "the agent cannot go on with the session '{id}'"
+                "the agent cannot continue the session `{id}`"
             ))),
             _ => Step::ask(Purpose::New(turn), fresh(current)),
         }
@@ -142,7 +142,7 @@ impl Sessions {
             Ok(_) => Vec::new(),
             Err(error) => {
                 let why = joined_and_cut(&error.message);
-                let message = format!("the agent keeps to its model: {why}");
+                let message = format!("the agent did not change its model: {why}");
                 vec![AgentEvent::Progress { turn, message }]
             }
         }

@@ -46,7 +46,7 @@ pub(super) fn asked(
         Ok(wanted) => wanted,
         Err(error) => {
             let message = format!(
-                "refused what the agent asked (`{}`): {}",
+                "a request of the agent (`{}`) was refused: {}",
                 joined_and_cut(method),
                 joined_and_cut(&error.message)
             );
@@ -169,7 +169,7 @@ pub(super) fn explained(
     let why = joined_and_cut(&outcome.err()?.message);
     Some(AgentEvent::Progress {
         turn: current.turn,
-        message: format!("the agent was told no, but not why: {why}"),
+        message: format!("the agent was told no, but your reason could not be sent: {why}"),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::agent::trouble::joined_and_cut;
 use crate::agent::{AgentFailure, FailureKind};
 use crate::rpc::{RpcError, SpawnFailure};
 
-const DEMO: &str = "or try without Codex: `--agent demo`";
+const DEMO: &str = "or try without Codex: `--agent demo`, in the shell `%ipycodex agent demo`";
 
 fn failure(kind: FailureKind, message: String, hints: &[&str]) -> AgentFailure {
     AgentFailure {
@@ -65,7 +65,7 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
         return failure(
             FailureKind::Refused,
             format!(
-                "the prompt with its context has {} characters, {name} takes at most {}",
+                "the prompt with its context has {} characters; {name} accepts at most {}",
                 count("actual_chars"),
                 count("max_chars")
             ),

@@ -104,7 +104,7 @@ fn command(
         return Ok((subject, AnswerForm::Command { lasting: listed }));
     }
     let Some(command) = params.command.filter(|command| !command.is_empty()) else {
-        return Err(invalid("an approval of a command without the command"));
+        return Err(invalid("an approval request without its command"));
     };
     if params.kind == "writeStdin" {
         let subject = Subject::Input {
@@ -158,7 +158,9 @@ fn edit(
         reasons.push(format!("(it also wants: write {root})"));
     }
     if changes.is_empty() {
-        return Err(invalid("an approval of changes that were not told"));
+        return Err(invalid(
+            "an approval request that does not list the changes",
+        ));
     }
     let reason = (!reasons.is_empty()).then(|| reasons.join(" "));
     Ok((Subject::Edit { changes, reason }, AnswerForm::Edit))
@@ -169,7 +171,7 @@ fn permissions(
 ) -> Result<(Subject, AnswerForm), RpcError> {
     let wanted = wanted(typed(params.permissions.clone())?);
     if wanted.is_empty() {
-        return Err(invalid("a request for permissions that names none"));
+        return Err(invalid("a permission request that names no permissions"));
     }
     let subject = Subject::Permissions {
         wanted,
@@ -271,7 +273,7 @@ fn elicitation(
         return Ok((subject, AnswerForm::Tool { lasting }));
     }
     if !["form", "openai/form", "openaiForm"].contains(&params.mode.as_str()) {
-        return Err(invalid("a kind of question that is not known here"));
+        return Err(invalid("an unknown kind of question"));
     }
     let Some(form) = Form::read(&params.requested_schema) else {
         return Err(invalid("a form that cannot be filled in"));

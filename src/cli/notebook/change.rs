@@ -23,7 +23,9 @@ pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
     };
     let outcome = done(&mut opened, &action, edit.json, screen)?;
     if outcome.stale {
-        screen.notice("its outputs are those of the text it had; `--clear-outputs` drops them")?;
+        screen.notice(
+            "its outputs are still those of the old text; `--clear-outputs` removes them",
+        )?;
     }
     Ok(0)
 }

@@ -165,7 +165,7 @@ fn extract(document: &Document, part: &Part, folder: &Path, screen: &Screen) -> 
                 Ok(there) if there == picture.bytes => {}
                 Ok(_) => {
                     return Err(Report::failure(format!(
-                        "`{}` already exists and is another picture",
+                        "`{}` already exists and holds a different picture",
                         path.display()
                     ))
                     .hint("name another directory, or remove it"));
@@ -200,10 +200,12 @@ pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, 
     if differences.is_empty() {
         if old.document.text() != new.document.text() {
             let more = match diff.outputs {
-                true => "metadata or the form of the files",
-                false => "outputs, metadata or the form of the files",
+                true => "metadata or formatting",
+                false => "outputs, metadata or formatting",
             };
-            screen.notice(&format!("the text of the cells is the same; {more} differ"))?;
+            screen.notice(&format!(
+                "the text of the cells is the same; they differ in {more}"
+            ))?;
         }
         return Ok(0);
     }

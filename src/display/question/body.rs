@@ -17,7 +17,7 @@ use crate::runtime::KeptVariables;
 use crate::session::{About, ProposedCell, Question, QuestionChoice};
 use crate::text::NOTICED;
 use crate::text::escape::visible;
-use crate::text::{Line, age_in_words, aligned, bytes_in_words, cut};
+use crate::text::{Line, age_in_words, aligned, bytes_in_words, counted, cut};
 
 /// The rows above the choices.
 pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -> Vec<Line> {
@@ -47,13 +47,13 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
                 rows.text(2, path, Style::new().dimmed());
                 numbered(text.trim_end(), appearance, &mut rows);
             }
-            let note = "(asked again when anything in the folder is another)";
+            let note = "(you are asked again when anything in this folder changes)";
             rows.text(2, note, Style::new().dimmed());
         }
         About::StepBack { over, .. } => {
             for cell in over {
                 let after = if cell.own { "" } else { "  (ran after them)" };
-                let text = format!("In[{}] {}{after}", cell.line, cell.code);
+                let text = format!("In [{}] {}{after}", cell.line, cell.code);
                 rows.text(4, &text, Style::new());
             }
         }
@@ -82,7 +82,7 @@ fn head(who: &str, about: &About) -> String {
     let asks = |what: &str| format!("{who} asks {what}");
     match about {
         About::Agent(Subject::Command { .. }) => asks("to run a command"),
-        About::Agent(Subject::Input { .. }) => asks("to type into a program that runs"),
+        About::Agent(Subject::Input { .. }) => asks("to type into a running program"),
         About::Agent(Subject::Edit { changes, .. }) => match changes.len() {
             1 => asks("to change a file"),
             count => asks(&format!("to change {count} files")),
@@ -95,7 +95,7 @@ fn head(who: &str, about: &About) -> String {
             1 => asks("to run a cell in your session"),
             count => asks(&format!("to run {count} cells in your session")),
         },
-        About::Unprotected { .. } => asks("to run code that nothing keeps from changing files"),
+        About::Unprotected { .. } => asks("to run code without write protection"),
         About::ProjectSkill { .. } => asks("to read a skill that comes with this project"),
         About::ProjectFiles { files, .. } => match files.len() {
             1 => "This project has a start-up file that runs in your session".into(),
@@ -127,7 +127,7 @@ pub(super) fn ask(about: &About) -> &'static str {
         }
         About::Cells(_) => "Run this in your session?",
         About::Unprotected { .. } => "Run this without protection?",
-        About::ProjectSkill { .. } => "Read skills of this project?",
+        About::ProjectSkill { .. } => "Let the agent read the skills of this project?",
         About::ProjectFiles { .. } => "Run this code at the start?",
         About::StepBack { .. } => "Step the interpreter back to before this, too?",
         About::Variables(_) => "Bring them back?",
@@ -158,7 +158,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             ('a', "yes, always")
         }
         QuestionChoice::Remember => ('y', "yes, always"),
-        QuestionChoice::No if matches!(about, About::StepBack { .. }) => ('n', "no, it stays"),
+        QuestionChoice::No if matches!(about, About::StepBack { .. }) => ('n', "no, leave it"),
         QuestionChoice::No => ('n', "no"),
         QuestionChoice::NoBecause => ('w', "no, say why"),
         QuestionChoice::Stop => ('x', "no, and stop"),
@@ -186,16 +186,16 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Once if matches!(about, About::ProjectSkill { .. }) => {
             "✓ allowed for this session"
         }
-        QuestionChoice::Once if matches!(about, About::StepBack { .. }) => "✓ steps back",
-        QuestionChoice::Once if matches!(about, About::Variables(_)) => "✓ brings back",
+        QuestionChoice::Once if matches!(about, About::StepBack { .. }) => "✓ stepping back",
+        QuestionChoice::Once if matches!(about, About::Variables(_)) => "✓ bringing them back",
         QuestionChoice::Once => "✓ allowed once",
         QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             "✓ allowed, whatever it types there"
         }
         QuestionChoice::Session => "✓ allowed for this session",
         QuestionChoice::Try => "… tried in a copy",
-        QuestionChoice::Remember => "✓ allowed always",
-        QuestionChoice::No if matches!(about, About::StepBack { .. }) => "✗ stays",
+        QuestionChoice::Remember => "✓ always allowed",
+        QuestionChoice::No if matches!(about, About::StepBack { .. }) => "✗ left as it is",
         QuestionChoice::No if matches!(about, About::Variables(_)) => "✗ not now",
         QuestionChoice::No | QuestionChoice::NoBecause => "✗ not allowed",
         QuestionChoice::Stop => "✗ not allowed, stopped",
@@ -226,13 +226,10 @@ pub(super) fn brief(about: &About) -> String {
         About::ProjectSkill { project, .. } => format!("skills of {project}"),
         About::ProjectFiles { folder, .. } => format!("start-up files in {folder}"),
         About::StepBack { over, .. } => match over.first() {
-            Some(first) => format!("the interpreter, before In[{}]", first.line),
+            Some(first) => format!("the interpreter, before In [{}]", first.line),
             None => "the interpreter".to_owned(),
         },
-        About::Variables(kept) => match kept.rows.len() {
-            1 => "1 variable".to_owned(),
-            count => format!("{count} variables"),
-        },
+        About::Variables(kept) => counted(kept.rows.len(), "variable"),
         About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
     };
     visible(&text).into_owned()
@@ -244,7 +241,7 @@ const LISTED: usize = 20;
 const NAME: usize = 30;
 
 /// Said of a command that comes with a reason.
-const OUTSIDE: &str = "it may run outside";
+const OUTSIDE: &str = "this command may run outside of it";
 
 fn agent(subject: &Subject, appearance: &Appearance, rows: &mut Rows) {
     match subject {
@@ -412,13 +409,13 @@ mod tests {
             command("rm \x1b]52;c;eA==\x07\u{202e}\r-rf"),
             60,
             "? The agent asks to run a command\n    rm ^[]52;c;eA==^G\\u{202e}^M-rf\n  in: /w\n  why: **bold** \
-             `why`\n  sandbox: it may run outside\n",
+             `why`\n  sandbox: this command may run outside of it\n",
         );
         check(
             command("echo one two three"),
             20,
             "? The agent asks to \nrun a command\n    echo one two \n    three\n  in: /w\n  why: **bold** \n       \
-             `why`\n  sandbox: it may \nrun outside\n",
+             `why`\n  sandbox: this \ncommand may run \noutside of it\n",
         );
         check(
             About::Cells(vec![

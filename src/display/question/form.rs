@@ -118,9 +118,11 @@ impl Form {
         };
         let mut back = 0;
         let keys = match (self.typing, field.several) {
-            (true, _) if field.optional => "Enter takes it, empty skips, Esc declines",
-            (true, _) => "Enter takes it, Esc declines",
-            (false, true) => "Space marks, Enter takes them, Esc declines",
+            (true, _) if field.optional => {
+                "Enter accepts, Enter on an empty line skips, Esc declines"
+            }
+            (true, _) => "Enter accepts, Esc declines",
+            (false, true) => "Space selects, Enter accepts, Esc declines",
             (false, false) if field.optional => "a number or arrows, Enter skips, Esc declines",
             (false, false) => "a number or arrows and Enter, Esc declines",
         };
@@ -229,7 +231,7 @@ impl Form {
             values.push(text);
         }
         if values.is_empty() && !optional {
-            self.hint = "an answer is needed, Esc declines";
+            self.hint = "an answer is needed; Esc declines";
             return FrameStep::Changed;
         }
         self.give(values)
@@ -297,7 +299,7 @@ impl Form {
             (_, Some(at)) => self.pick(at),
             (_, None) if optional => self.give(Vec::new()),
             _ => {
-                self.hint = "choose one first, Esc declines";
+                self.hint = "choose one first; Esc declines";
                 FrameStep::Changed
             }
         }

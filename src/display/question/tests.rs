@@ -247,7 +247,7 @@ fn the_line_that_stays_says_what_was_asked_and_answered() {
     check(command(), "n", "✗ not allowed: touch a");
     check(command(), "x", "✗ not allowed, stopped: touch a");
     check(cells(), "wno \x1b[A\r", "✗ not allowed (no): a = 1");
-    check(skill(), "y", "✓ allowed always: code of the skill s");
+    check(skill(), "y", "✓ always allowed: code of the skill s");
     check(form(vec![field("a")]), "\x1b", "✗ declined: a?");
 }
 

@@ -351,7 +351,9 @@ async fn log_in(desk: &mut Desk, method: Option<String>) -> Said {
     };
     if let Some(program) = &known.program {
         let line = program.line();
-        return refused(format!("'{wanted}' asks in a terminal. Run there: {line}"));
+        return refused(format!(
+            "'{wanted}' needs a terminal. Run this in one: {line}"
+        ));
     }
     let done = agent.log_in(&wanted);
     wait(desk, done).await?;

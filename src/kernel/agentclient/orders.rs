@@ -66,10 +66,10 @@ const ROWS: [Row; 22] = [
     row("session info", "", "Show session information", SESSION),
     row("session new", "[CWD]", "Create new session", SESSION),
     row("session restart", "", "Restart session", SESSION),
-    row("session list", "", "List the sessions the agent keeps of this directory", SESSION),
-    row("session load", "ID", "Go on with one of them", SESSION),
-    row("session option", "[NAME VALUE]", "Show, or set, the agent's modes and other options", SESSION),
-    row("session login", "[METHOD]", "Show, or use, the ways to log in to the agent", SESSION),
+    row("session list", "", "List the sessions the agent keeps for this directory", SESSION),
+    row("session load", "ID", "Load one of these sessions", SESSION),
+    row("session option", "[NAME VALUE]", "Show or set the agent's modes and other options", SESSION),
+    row("session login", "[METHOD]", "Show or use the ways to log in to the agent", SESSION),
     row("permissions", "", "Show permission mode", PERMISSION),
     row("permissions", "auto|manual|deny", "Set permission mode: manual asks you", PERMISSION),
     row("permissions history", "", "View permission history", PERMISSION),
@@ -241,7 +241,7 @@ fn server(text: &str) -> Result<McpServer, String> {
     }
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.chars().all(good) || name.starts_with('-') {
-        let why = "its letters, digits, '-' and '_' name its tools";
+        let why = "use letters, digits, '-' and '_', not beginning with '-'";
         return Err(format!(
             "'{name}' cannot be the name of an MCP server: {why}\n{}",
             wrong()

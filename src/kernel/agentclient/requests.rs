@@ -216,7 +216,7 @@ fn is_complete(code: &str) -> Value {
 
 /// There is no language here to evaluate anything in.
 fn unevaluated(wish: &Wish) -> Value {
-    let why = "an agent evaluates no expressions";
+    let why = "an agent cannot evaluate expressions";
     let failed = json!({"status": "error", "ename": "NotImplementedError", "evalue": why, "traceback": [why]});
     let all = wish
         .expressions

@@ -36,8 +36,7 @@ pub enum TextError {
     /// Something stands before the first mark.
     #[error(
         "line 1 is not a cell mark: expected `# %% [code]`, `# %% [markdown]` or `# %% [raw]`, \
-         with ` cell:N` behind it \
-         or without"
+         optionally followed by ` cell:N`"
     )]
     NoMark,
     /// The marks have Windows line ends.
@@ -54,7 +53,7 @@ pub enum TextError {
     )]
     Range(String),
     /// The text is shorter.
-    #[error("line {0} is behind the end: the text has {1} lines")]
+    #[error("line {0} is past the end: the text has {1} lines")]
     Behind(usize, usize),
 }
 

@@ -4,7 +4,7 @@
 //! numbers end at one place, others begin at one; where there is no room the widest columns are cut (`…`), then columns
 //! in the middle are left out behind one `…`, as pandas does. Absent on purpose: frames.
 
-use crate::text::{columns, cut_with, joined_words};
+use crate::text::{columns, counted, cut_with, joined_words};
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -124,7 +124,7 @@ impl Grid {
         };
         let mut lines: Vec<String> = self.rows.iter().map(line).collect();
         if left_out > 0 {
-            lines.push(format!("… {left_out} more rows"));
+            lines.push(format!("… {}", counted(left_out, "more row")));
         }
         lines
     }

@@ -134,7 +134,7 @@ fn what_is_too_large_is_not_decoded() {
     };
     assert_eq!(size(&bomb), Err(large));
     assert_eq!(pixels(&bomb), Err(large));
-    assert_eq!(large.to_string(), "60000×60000 pixels are too many to draw");
+    assert_eq!(large.to_string(), "60000×60000 pixels is too large to draw");
     let long = [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![0; MOST_BYTES]].concat();
     assert_eq!(pixels(&long), Err(Trouble::Long(64)));
     let mut wide = gif();

@@ -9,7 +9,7 @@ pub(super) fn silent(kernel: &dyn Kernel) -> StartFailure {
     let hint = match last_words(kernel) {
         Some(words) => words,
         None if kernel.attached() => {
-            "it may be busy, or hang: try again, or start one with `--runtime jupyter:NAME`".into()
+            "it may be busy or have hung: try again, or start a new kernel with `--runtime jupyter:NAME`".into()
         }
         None => alone(),
     };

@@ -91,7 +91,7 @@ impl LocalKernel {
             failed(
                 format!("the kernel `{name}` cannot be started: `{program}`: {error}"),
                 &format!(
-                    "its program stands in {}; install the kernel again, or mend `argv` there",
+                    "its program is named in {}; install the kernel again, or correct `argv` there",
                     spec.folder.join("kernel.json").display()
                 ),
             )
@@ -113,7 +113,7 @@ impl LocalKernel {
         let shown = path.display();
         answers(&info).map_err(|error| {
             failed(format!(
-                "no kernel listens where `{shown}` says, at {}: {error}",
+                "no kernel listens at {}, the address in `{shown}`: {error}",
                 info.shell_url()
             ))
         })?;

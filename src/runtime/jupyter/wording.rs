@@ -173,7 +173,7 @@ pub(super) fn expressing(expressions: &[String]) -> Value {
 /// What came of them; their names are their places.
 pub(super) fn expressed(reply: &Map<String, Value>) -> RuntimeAnswer {
     let Some(told) = reply.get("user_expressions").and_then(Value::as_object) else {
-        return RuntimeAnswer::Failed("the kernel told of no expressions".to_owned());
+        return RuntimeAnswer::Failed("the kernel returned no expressions".to_owned());
     };
     let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
     let one = |value: &Value| match value["status"].as_str() {

@@ -228,7 +228,7 @@ impl Underway {
                     error: cell_error(error),
                 },
                 None => RuntimeEvent::Notice(format!(
-                    "the Python runner reports {}: {}",
+                    "the Python interpreter reports {}: {}",
                     error.ename, error.evalue
                 )),
             },
@@ -263,7 +263,7 @@ impl Underway {
                 let Some(id) = id.0 else {
                     let error = raised(&answer)?;
                     return Some(RuntimeEvent::Notice(format!(
-                        "the Python runner reports {}: {}",
+                        "the Python interpreter reports {}: {}",
                         error.ename, error.evalue
                     )));
                 };

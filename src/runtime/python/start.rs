@@ -121,7 +121,7 @@ impl Starter<'_> {
 
     fn stage(&self) -> Result<PathBuf, StartFailure> {
         let staged = stage(&self.plan.cache_dir).map_err(|error| StartFailure {
-            message: format!("the Python runner cannot be written anywhere: {error}"),
+            message: format!("the files that run cells could not be written anywhere: {error}"),
             hint: format!("make {} writable", self.plan.cache_dir.display()),
         })?;
         if let Some(notice) = staged.fallback.filter(|_| !self.restarted) {
@@ -204,7 +204,7 @@ impl Starter<'_> {
             }
             let elapsed = began.elapsed();
             if elapsed >= BUDGET {
-                return Trial::Failed(format!("did not get ready in {} s", BUDGET.as_secs()));
+                return Trial::Failed(format!("was not ready within {} s", BUDGET.as_secs()));
             }
             if elapsed >= SLOW && !told {
                 told = true;
@@ -247,7 +247,7 @@ impl Starter<'_> {
     fn bury(&self, mut interpreter: Interpreter, mut early: Vec<Early>) -> Trial {
         if let Some(what) = interpreter.confusion.take() {
             return Trial::Failed(format!(
-                "is not a Python that can run the runner; it sent: {what}"
+                "is not a Python that can run cells; it answered: {what}"
             ));
         }
         let group = interpreter.group();
@@ -329,7 +329,7 @@ fn take_early(
         if size > EARLY_OUTPUT {
             let start = early.first().map(|early| excerpt(&early.bytes));
             return Some(Err(format!(
-                "is not a Python that can run the runner; it prints without end: {}",
+                "is not a Python that can run cells; it keeps printing: {}",
                 start.unwrap_or_default()
             )));
         }

@@ -417,7 +417,7 @@ impl Running {
         }
         *told = true;
         let name = self.program.dialect.name();
-        let text = format!("{name} still reads its settings; Ctrl-C ends it");
+        let text = format!("{name} is still reading its start-up files; Ctrl-C stops it");
         events.send(RuntimeEvent::Notice(text));
         None
     }

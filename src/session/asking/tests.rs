@@ -149,7 +149,7 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
     let said = play(&mut OpenQuestions::default(), vec![wanted]);
     assert_eq!(said.len(), 2);
     assert!(
-        said[0].starts_with("did not allow the agent (command)"),
+        said[0].starts_with("the agent was not given permission (command)"),
         "{said:?}"
     );
     assert_eq!(said[1], "A No");

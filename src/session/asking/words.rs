@@ -8,8 +8,8 @@ use crate::text::cut;
 pub(super) fn unasked(about: &About) -> String {
     let (kind, subject) = told(about);
     let verdict = match about {
-        About::Agent(Subject::Form { .. }) => "left a question of the agent open",
-        _ => "did not allow the agent",
+        About::Agent(Subject::Form { .. }) => "a question of the agent was left open",
+        _ => "the agent was not given permission",
     };
     let remedy = match about {
         About::Agent(
@@ -22,7 +22,7 @@ pub(super) fn unasked(about: &About) -> String {
     };
     let subject = subject.replace('\n', " ");
     let subject = cut(&subject, 200);
-    format!("{verdict} ({kind}), nobody can be asked here: {subject}{remedy}")
+    format!("{verdict} ({kind}), because nobody can be asked here: {subject}{remedy}")
 }
 
 /// A question as the record has it: its kind, and what it was about.
@@ -72,7 +72,7 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
         About::StepBack { over, .. } => {
             let cells = over
                 .iter()
-                .map(|cell| format!("In[{}] {}", cell.line, cell.code));
+                .map(|cell| format!("In [{}] {}", cell.line, cell.code));
             ("step back", cells.collect::<Vec<_>>().join("\n"))
         }
         About::Variables(kept) => {

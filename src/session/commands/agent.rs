@@ -56,9 +56,9 @@ pub(super) fn list_models(agent: &mut dyn Agent, current: String) -> Later {
     let models = models(agent);
     Box::pin(async move {
         match models.await {
-            Ok(models) if models.is_empty() => tell(Notice::note(
-                "the agent does not tell which models there are",
-            )),
+            Ok(models) if models.is_empty() => {
+                tell(Notice::note("the agent does not list its models"))
+            }
             Ok(models) => tell(ToldEvent::Text(model_list(&models, &current))),
             Err(failure) => tell(unknown("models", &failure)),
         }
@@ -74,8 +74,8 @@ pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> Later {
             return Vec::new();
         }
         let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-        let notice = Notice::warning(format!("the agent does not list a model '{name}'"));
-        tell(notice.hint(format!("it lists {}", names.join(", "))))
+        let notice = Notice::warning(format!("the agent does not list a model `{name}`"));
+        tell(notice.hint(format!("its models: {}", names.join(", "))))
     })
 }
 
@@ -129,7 +129,7 @@ pub(super) fn choose_option(
         let agent = agent.capabilities().name;
         let message = format!("the agent `{agent}` offers no modes or options");
         let notice = Notice::note(message)
-            .hint("an agent tells its options when it starts: send a prompt first");
+            .hint("an agent reports its options when it starts: send a prompt first");
         return Err(tell(notice));
     }
     if name.is_empty() {
@@ -138,8 +138,8 @@ pub(super) fn choose_option(
     let Some(option) = offers.selections().find(|it| it.of.id == name) else {
         let names: Vec<&str> = offers.selections().map(|it| it.of.id.as_str()).collect();
         let meant = did_you_mean(&name, names.iter().copied());
-        let message = format!("the agent has no option '{name}'{meant}");
-        let notice = Notice::warning(message).hint(format!("it has {}", names.join(", ")));
+        let message = format!("the agent has no option `{name}`{meant}");
+        let notice = Notice::warning(message).hint(format!("its options: {}", names.join(", ")));
         return Err(tell(notice));
     };
     if value.is_empty() {
@@ -189,7 +189,7 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> Later {
                 Err(_) => warn("the agent ended before it had logged in"),
             },
             (Some(wanted), None) => {
-                let message = format!("there is no way to log in called '{wanted}'");
+                let message = format!("there is no login method `{wanted}`");
                 tell(Notice::warning(message).hint(ways_in(&able)))
             }
             (None, None) => tell(ToldEvent::Text(ways_in(&able))),
@@ -234,7 +234,7 @@ fn ways_in(able: &AgentCapabilities) -> String {
 
 /// The one line that stands for what could not be told.
 fn unknown(what: &str, failure: &AgentFailure) -> Notice {
-    Notice::note(format!("the {what} are not known: {}", failure.message))
+    Notice::note(format!("the {what} could not be read: {}", failure.message))
 }
 
 /// A line for each model: chosen one marked, efforts, default effort marked, description.
@@ -319,7 +319,7 @@ fn limit_line(limit: &Limit, now: i64) -> String {
             (0, hours) => format!("{hours} h {minutes} min"),
             (days, hours) => format!("{days} d {hours} h"),
         };
-        line.push_str(&format!(", begins anew in {left}"));
+        line.push_str(&format!(", resets in {left}"));
     }
     line
 }

@@ -214,7 +214,7 @@ impl Session {
                 self.later(out, async move {
                     let session = history.session().await.map_or(0, |start| start.number);
                     tell(ToldEvent::Text(format!(
-                        "Session {session} is named '{name}'."
+                        "Session {session} is named `{name}`."
                     )))
                 });
             }
@@ -314,7 +314,7 @@ impl Session {
                 }
                 Deed::PutIntoForce { name, value } => {
                     match settings::in_force(&self.choices, name, &value) {
-                        None => out.send(Notice::note("from the next start on")),
+                        None => out.send(Notice::note("it applies from the next start")),
                         Some(choices) if name == "agent" => {
                             self.use_agent(choices.agent, out);
                         }

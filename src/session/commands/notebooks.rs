@@ -60,7 +60,7 @@ pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<Later, Notice>
             }
             Ok(Ok(FoundCell::Other(source))) => {
                 let mut deeds = tell(ToldEvent::Verbatim(source));
-                let note = "that cell is not code; new cells go behind it";
+                let note = "that cell is not code; new cells go after it";
                 deeds.extend(tell(Notice::note(note)));
                 deeds
             }
@@ -120,7 +120,7 @@ pub(super) fn export(
     Box::pin(async move {
         let Some(form) = FileForm::of(&path) else {
             return warn(format!(
-                "export writes .ipynb, .md, .html and .py, not '{file}'"
+                "export writes .ipynb, .md, .html and .py, not `{file}`"
             ));
         };
         let target = SaveTarget {
@@ -179,7 +179,7 @@ fn failing(session: &SavedSession) -> Option<Notice> {
     let lines: Vec<String> = failed.iter().take(NAMED).map(u32::to_string).collect();
     let more = if failed.len() > NAMED { ", …" } else { "" };
     let message = format!(
-        "a replay stops at the first cell that fails; these did: {}{more}",
+        "a replay stops at the first cell that fails, and these cells failed: {}{more}",
         lines.join(", ")
     );
     let hint = format!(

@@ -60,10 +60,10 @@ pub(super) async fn change_server(
         Ok(value) => {
             let done = match added {
                 true => format!(
-                    "MCP server '{name}' is in `{}`; the next prompt has it",
+                    "MCP server `{name}` was added to `{}`; the agent has it from the next prompt",
                     file.display()
                 ),
-                false => format!("MCP server '{name}' is gone from `{}`", file.display()),
+                false => format!("MCP server `{name}` was removed from `{}`", file.display()),
             };
             let mut deeds = tell(ToldEvent::Text(done));
             deeds.push(Deed::PutIntoForce {

@@ -146,7 +146,7 @@ fn no_way(there: &Checkpoints, sessions: &Sessions, taken: &TakenBack) -> Option
         Some(none) => &none.why,
         None => "it is no longer kept",
     };
-    Some(format!("there is no checkpoint before In[{first}]: {why}"))
+    Some(format!("there is no checkpoint before In [{first}]: {why}"))
 }
 
 /// What comes of a step back that the user wanted.

@@ -27,6 +27,7 @@ use crate::session::task::Session;
 use crate::session::ticket::CalledBy;
 use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::{Offer, RUN_CELLS, RUNS_CELLS, ToolEvent};
+use crate::text::counted;
 
 /// The system prompt of a question beside the turn.
 const INSTRUCTIONS: &str = "\
@@ -83,9 +84,10 @@ impl Session {
         let Some((wish, ends)) = self.kernels.squeeze(number) else {
             return false;
         };
+        let were = if ends.len() == 1 { "was" } else { "were" };
         let said = format!(
-            "there was no room for another kernel of the agent: {} at rest ended for it",
-            ends.len()
+            "there was no room for another agent kernel: {} {were} ended to make room",
+            counted(ends.len(), "idle kernel")
         );
         self.out_or_background().send(Notice::note(said));
         let ends = ends.into_iter().chain([number]);

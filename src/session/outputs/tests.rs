@@ -106,14 +106,14 @@ fn what_cannot_be_read_is_said() {
     );
     check(
         json!({"id": "../../etc/passwd"}),
-        "Error: there is no shortened output `../../etc/passwd`; there are, newest first: cell-12 (34,893 bytes). What \
-         is not among them stands whole where it was shown (in code, `ipycodex.output(\"cell-12\")` gives what any \
-         cell showed)",
+        "Error: there is no shortened output `../../etc/passwd`. Shortened outputs, newest first: cell-12 (34,893 \
+         bytes). Any other output is complete where it was shown (in code, `ipycodex.output(\"cell-12\")` gives what \
+         any cell showed)",
     );
     assert_eq!(
         read(&Outputs::default(), json!({"id": "cell-1"})),
-        "Error: there is no shortened output `cell-1`: nothing was too long in this session, and stands whole where it \
-         was shown (in code, `ipycodex.output(\"cell-12\")` gives what any cell showed)"
+        "Error: there is no shortened output `cell-1`: no output of this session was too long, so each one is complete \
+         where it was shown (in code, `ipycodex.output(\"cell-12\")` gives what any cell showed)"
     );
 }
 

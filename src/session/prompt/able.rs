@@ -33,12 +33,13 @@ pub(super) fn lacking(
     if able.tools.is_none() && !functions.is_empty() {
         let names = functions.iter().map(|tool| format!("`{}`", tool.name));
         let names = names.collect::<Vec<_>>().join(", ");
-        let line = format!("the agent `{name}` takes no tools: it is not offered {names}");
+        let line =
+            format!("the agent `{name}` does not support tools, so it is not offered {names}");
         lines.push(("tools", line));
     }
     if !able.mcp_servers && !choices.mcp_servers.is_empty() {
         let line = format!(
-            "the agent `{name}` takes no MCP servers: `%ipycodex mcp` lists those it lacks"
+            "the agent `{name}` does not support MCP servers, so it gets none of those that `%ipycodex mcp` lists"
         );
         lines.push(("mcp servers", line));
     }
@@ -52,13 +53,13 @@ pub(super) fn lacking(
         lines.push(("shell", line));
     }
     if around.no_interpreter {
-        let line = "there is no interpreter: the agent has no Python, only what is its own";
+        let line = "there is no interpreter: the agent cannot use Python here, only its own tools";
         lines.push(("interpreter", line.to_owned()));
     }
     let attached = prompt.attached.iter();
     let pictures = attached.filter(|part| matches!(part, InputPart::Image(_)));
     if !able.images && pictures.count() + dialog.next_pictures(&prompt.expansion).len() > 0 {
-        let line = format!("the agent `{name}` sees no pictures: they are left out");
+        let line = format!("the agent `{name}` cannot see pictures: they are left out");
         lines.push(("images", line));
     }
     lines
@@ -68,7 +69,10 @@ pub(super) fn lacking(
 pub(super) fn no_schema(able: &AgentCapabilities) -> AgentFailure {
     AgentFailure {
         kind: FailureKind::Refused,
-        message: format!("the agent `{}` cannot be held to a schema", able.name),
+        message: format!(
+            "the agent `{}` does not support answers that fit a JSON schema",
+            able.name
+        ),
         hints: Vec::new(),
     }
 }

@@ -184,18 +184,19 @@ fn context(
 /// Whether the agent's thread is gone on with, and why not.
 fn fate(request: &TurnRequest, known: Option<&RecordedThread>, wanted: &str) -> String {
     if request.settings.threads == crate::agent::Threads::Ephemeral {
-        return "a new one for each prompt, the earlier exchanges sent with it".to_owned();
+        return "new for each prompt, sent with the earlier exchanges".to_owned();
     }
     if let Some(thread) = &request.thread {
-        return format!("gone on with ({thread})");
+        return format!("continued ({thread})");
     }
     match known {
         Some(known) => format!(
-            "a new one is seeded: not the same any more: {}",
+            "new, rebuilt from the record; these have changed: {}",
             ThreadDigest::differences(&known.digest, wanted).join(", ")
         ),
-        None if request.history.is_empty() => "a new one: nothing has been said yet".to_owned(),
-        None => "a new one is seeded: the agent has none that holds the conversation".to_owned(),
+        None if request.history.is_empty() => "new; nothing has been said yet".to_owned(),
+        None => "new, rebuilt from the record; the agent has no thread with this conversation"
+            .to_owned(),
     }
 }
 

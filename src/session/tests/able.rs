@@ -34,8 +34,8 @@ fn a_whole_session_with_an_agent_that_only_talks() {
             "[3]",
             &no_effect("search"),
             &no_effect("sandbox"),
-            "the agent `plain` takes no tools: it is not offered `f`",
-            "the agent `plain` sees no pictures: they are left out",
+            "the agent `plain` does not support tools, so it is not offered `f`",
+            "the agent `plain` cannot see pictures: they are left out",
             "> one",
             "Complete",
         ]
@@ -80,10 +80,7 @@ fn a_setting_that_means_nothing_is_set_and_said() {
     assert_eq!(said("%ipycodex model x").last(), Some(&no_effect("model")));
     assert_eq!(
         said("%ipycodex model"),
-        [
-            "model is x",
-            "the agent does not tell which models there are"
-        ]
+        ["model is x", "the agent does not list its models"]
     );
     assert!(
         said("%ipycodex images off")
@@ -107,7 +104,7 @@ fn what_cannot_be_done_without_it_is_refused() {
         [
             "[1]",
             "refill .list",
-            "Failed the agent `plain` cannot be held to a schema"
+            "Failed the agent `plain` does not support answers that fit a JSON schema"
         ]
     );
     assert!(stage.agent.requests().is_empty());
@@ -198,7 +195,7 @@ fn ways_to_log_in_are_told_and_taken() {
     );
     assert_eq!(
         said("%ipycodex login kye"),
-        ["there is no way to log in called 'kye'"]
+        ["there is no login method `kye`"]
     );
     assert_eq!(said("%ipycodex login key"), ["Logged in."]);
     assert_eq!(stage.agent.logins(), ["key"]);

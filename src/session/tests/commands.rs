@@ -30,8 +30,12 @@ pub(super) fn said(stage: &Stage, text: &str) -> String {
 fn context_tells_what_is_sent() {
     let stage = stage(vec![says("one"), says("two"), says("three")]);
     let first = said(&stage, "%ipycodex context");
-    assert!(first.contains("\nearlier exchanges: none\nthread: a new one: nothing has been said yet\ncontext: none\n"),
-        "{first}");
+    assert!(
+        first.contains(
+            "\nearlier exchanges: none\nthread: new; nothing has been said yet\ncontext: none\n"
+        ),
+        "{first}"
+    );
     for text in [
         "a = '<é>'",
         ".first",
@@ -44,18 +48,18 @@ fn context_tells_what_is_sent() {
         stage.run(text);
     }
     for (change, fate) in [
-        ("%ipycodex think h", "gone on with (T)"),
+        ("%ipycodex think h", "continued (T)"),
         (
             "%ipycodex model m",
-            "a new one is seeded: not the same any more: model",
+            "new, rebuilt from the record; these have changed: model",
         ),
         (
             "%ipycodex hide 3",
-            "a new one is seeded: not the same any more: model, conversation",
+            "new, rebuilt from the record; these have changed: model, conversation",
         ),
         (
             "%ipycodex run_cells off",
-            "a new one is seeded: not the same any more: model, tools, conversation",
+            "new, rebuilt from the record; these have changed: model, tools, conversation",
         ),
     ] {
         stage.run(change);
@@ -140,14 +144,14 @@ fn a_thread_that_is_lost_is_said() {
     let text = said(&stage, "%ipycodex context");
     assert!(
         text.contains(
-            "\nthread: a new one is seeded: the agent has none that holds the conversation\n"
+            "\nthread: new, rebuilt from the record; the agent has no thread with this conversation\n"
         ),
         "{text}"
     );
     stage.run("%ipycodex threads ephemeral");
     let text = said(&stage, "%ipycodex context");
     assert!(
-        text.contains("\nthread: a new one for each prompt, the earlier exchanges sent with it\n"),
+        text.contains("\nthread: new for each prompt, sent with the earlier exchanges\n"),
         "{text}"
     );
 }
@@ -245,7 +249,7 @@ fn models_are_listed_and_one_that_is_not_is_set_with_a_warning() {
     assert!(said(&stage, "%ipycodex model").contains("\n* small  low"));
     assert_eq!(
         said(&stage, "%ipycodex model huge"),
-        kept("model", "huge") + "\nthe agent does not list a model 'huge'"
+        kept("model", "huge") + "\nthe agent does not list a model `huge`"
     );
     assert_eq!(
         said(&stage, "%ipycodex completion_model small"),
@@ -272,12 +276,13 @@ fn an_agent_that_is_missing_costs_one_line() {
     let stage = with_agent(script);
     assert_eq!(
         said(&stage, "%ipycodex model"),
-        "model is not set\nthe models are not known: `codex` was not found"
+        "model is not set\nthe models could not be read: `codex` was not found"
     );
     assert!(said(&stage, "%ipycodex model any").starts_with("model is any\n"));
     assert_eq!(
         said(&stage, "%ipycodex usage"),
-        "No tokens have been counted in this session.\nthe limits of the account are not known: `codex` was not found"
+        "No tokens have been counted in this session.\nthe limits of the account could not be read: `codex` was not \
+         found"
     );
 }
 
@@ -299,7 +304,7 @@ fn a_command_is_done_before_the_next_input() {
     );
     assert_eq!(said[1], ["[3]", "> two", "Complete"]);
     assert!(stage.agent.requests()[1].history.is_empty());
-    assert_eq!(said[2][1], "Session 1 is named 'it'.");
+    assert_eq!(said[2][1], "Session 1 is named `it`.");
     assert!(said[3][1].ends_with("  [it] b"), "{said:?}");
 }
 

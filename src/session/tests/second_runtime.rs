@@ -67,14 +67,14 @@ fn references_are_sent_unread_and_that_is_said_once() {
         stage.run(".look at $`x`, $`mean(x)` and !`ls`"),
         [
             "[1]",
-            "what the prompt refers to could not be evaluated: the R runtime evaluates no references",
+            "what the prompt refers to could not be evaluated: the R runtime cannot evaluate references (`$name`)",
             "> one",
             "Complete"
         ]
     );
     let sent = stage.sent(0);
     for expected in [
-        "<variable name=\"x\" type=\"Error\">Error: the R runtime evaluates no references</variable>",
+        "<variable name=\"x\" type=\"Error\">Error: the R runtime cannot evaluate references (`$name`)</variable>",
         "<variable name=\"mean(x)\" type=\"Error\">",
     ] {
         assert!(sent.contains(expected), "{sent}");
@@ -93,7 +93,7 @@ fn a_prompt_that_names_a_function_is_refused_and_the_agent_is_offered_what_there
         stage.run(".use &`f`"),
         [
             "[1]",
-            "the R runtime offers no functions as tools",
+            "the R runtime cannot offer functions as tools",
             "refill .use &`f`"
         ]
     );
@@ -184,7 +184,7 @@ fn what_cannot_be_interrupted_or_restarted_says_so_and_goes_on() {
     };
     assert_eq!(
         told(),
-        "the R runtime cannot interrupt what runs: it goes on to its end"
+        "the R runtime cannot interrupt a running cell: it runs to its end"
     );
     assert_eq!(told(), "the R runtime cannot be restarted from here");
     stage.session.reply_input(0, InputReply::Eof);

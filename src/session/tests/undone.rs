@@ -179,7 +179,7 @@ fn where_there_is_no_way_back_or_nobody_to_ask_that_is_said() {
     };
     assert_eq!(
         told(&[5], |_| {}),
-        "the interpreter keeps what In[3] and In[4] did: there is no checkpoint before In[3]: it is no longer kept"
+        "the interpreter keeps what In[3] and In[4] did: there is no checkpoint before In [3]: it is no longer kept"
     );
     assert_eq!(
         told(&[3], |parts| parts.asks = false),

@@ -254,7 +254,7 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
     );
     assert_eq!(
         said("%ipycodex option mod plan"),
-        "the agent has no option 'mod' (did you mean `mode`?)"
+        "the agent has no option `mod` (did you mean `mode`?)"
     );
     assert!(said("%ipycodex agent").ends_with("kept:  S1  Sums"));
     let around = stage.session.surroundings();

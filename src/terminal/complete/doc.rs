@@ -245,7 +245,7 @@ fn name_at(text: &str, cursor: usize) -> &str {
 fn nothing(name: &str) -> Shown {
     let head = match name.split_once('.') {
         Some((module, _)) => format!("No documentation for `{name}`: is `{module}` imported?"),
-        None if name.is_empty() => "No documentation: no name stands at the cursor.".into(),
+        None if name.is_empty() => "No documentation: there is no name at the cursor.".into(),
         None => format!("No documentation for `{name}`: has the cell that defines it been run?"),
     };
     Shown {

@@ -57,7 +57,7 @@ pub(super) fn frame(picker: &Picker, size: TerminalSize) -> PanelFrame {
         let none = if picker.has_more() {
             "  …"
         } else {
-            "  no session fits"
+            "  no matching session"
         };
         lines.push(Line::of(Look::Dim, none));
     }
@@ -101,7 +101,7 @@ fn filter_line(picker: &Picker) -> (Line, usize) {
     let (label, entry) = match picker.asking() {
         PickerAsking::Choice => ("> ", picker.entry()),
         PickerAsking::Delete(id) => {
-            let question = format!("Delete session {id} with all it holds? (y/N) ");
+            let question = format!("Delete session {id} and everything in it? (y/N) ");
             let column = columns(&question);
             return (Line::of(Look::Strong, question), column);
         }

@@ -310,7 +310,7 @@ impl Picker {
         }
         self.said = Some(match name {
             "" => format!("session {id} has no name now"),
-            name => format!("session {id} is named '{name}'"),
+            name => format!("session {id} is named `{name}`"),
         });
     }
 

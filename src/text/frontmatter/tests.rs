@@ -84,10 +84,10 @@ fn faults_are_one_line_with_a_place() {
         assert!(why.contains(expected) && !why.contains('\n'), "{why}");
     };
     check("a: b: c", "line 2");
-    check("a: 1\nb: 2\na: 3", "the key `a` is there twice in line 4");
+    check("a: 1\nb: 2\na: 3", "a second key `a` in line 4");
     check("a: 1\n---\nb: 2", "a second YAML document begins in line 3");
     check("? [a]\n: b", "a key is not text");
-    check("a: &x [*x]", "an alias stands inside what it names");
+    check("a: &x [*x]", "an alias refers to a value that contains it");
     check("a: *nobody", "line 2");
 }
 

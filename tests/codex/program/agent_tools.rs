@@ -45,7 +45,7 @@ fn the_environment_is_before_the_file_and_no_interpreter_means_no_python() {
     program.home.set("IPYCODEX_TOOLS", "python");
     let ran = program.piped(".one\n1\n.two\n%ipycodex agent_tools\n");
     assert!(ran.stdout.contains("python"), "{ran:?}");
-    let said = "there is no interpreter: the agent has no Python";
+    let said = "there is no interpreter: the agent cannot use Python here";
     assert_eq!(ran.stderr.matches(said).count(), 1, "{ran:?}");
     let offered: Vec<_> = program.endpoint.requests().iter().map(tools).collect();
     assert_eq!(offered.last(), Some(&(false, false)), "{offered:?}");

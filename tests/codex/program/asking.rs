@@ -111,11 +111,11 @@ fn the_user_is_asked_before_a_skill_of_the_project_is_read_and_runs_code() {
     std::fs::write(theirs.join("SKILL.md"), text).unwrap();
     let pty = program.repl();
     pty.send_line(".go");
-    pty.wait_for("Read skills of this project?");
+    pty.wait_for("Let the agent read the skills of this project?");
     pty.send("n");
     pty.wait_for("In [2]:");
     pty.send_line(".go");
-    pty.wait_for("Read skills of this project?");
+    pty.wait_for("Let the agent read the skills of this project?");
     pty.send("y");
     pty.wait_for("Run this code?");
     assert!(pty.screen_text().contains("loaded = 42"));
@@ -193,7 +193,10 @@ fn a_yes_for_the_session_outlives_the_thread_and_covers_input() {
     pty.wait_for("Run this command?");
     pty.wait_for("▸ n no");
     let screen = pty.screen_text();
-    assert!(screen.contains("sandbox: it may run outside"), "{screen}");
+    assert!(
+        screen.contains("sandbox: this command may run outside of it"),
+        "{screen}"
+    );
     pty.send("s");
     pty.wait_for("In [2]:");
     pty.send_line("%ipycodex reset");

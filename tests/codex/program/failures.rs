@@ -44,7 +44,7 @@ fn nobody_logged_in_is_said_and_nothing_is_stored() {
     assert_eq!(
         ran.stderr,
         "error: Codex is not logged in\n  hint: log in with `codex login`\n  hint: or try without Codex: `--agent \
-         demo`\n"
+         demo`, in the shell `%ipycodex agent demo`\n"
     );
     let endpoint = Endpoint::script(Vec::new());
     let program = Program { home, endpoint };

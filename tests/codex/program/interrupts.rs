@@ -153,7 +153,7 @@ fn a_killed_agent_costs_one_line() {
         .collect();
     assert_eq!(lines.len(), 1, "{screen}");
     assert!(
-        lines[0].contains("`codex` ended before the answer did (signal: 9"),
+        lines[0].contains("`codex` ended before its answer was complete (signal: 9"),
         "{screen}"
     );
     // The prompt is in the editor: Enter sends it again, to a new process.

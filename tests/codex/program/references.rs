@@ -169,7 +169,7 @@ fn what_was_cut_is_read_by_its_id_also_after_a_resume() {
         );
         assert!(
             output(3).contains(
-                "Error: there is no shortened output `cell-9`; there are, newest first: cell-1 ("
+                "Error: there is no shortened output `cell-9`. Shortened outputs, newest first: cell-1 ("
             ),
             "{model}: {}",
             output(3)

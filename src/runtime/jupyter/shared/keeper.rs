@@ -52,7 +52,7 @@ pub fn keep_gateway(
     let room = Room::at(folder);
     let started = match room.be_kept() {
         Ok(Some(lock)) => start(&room, python, &variables).map(|started| (lock, started)),
-        Ok(None) => Err("the process that kept the last one does not end".to_owned()),
+        Ok(None) => Err("the process of the previous gateway has not ended".to_owned()),
         Err(why) => Err(why),
     };
     let (_lock, (mut child, gateway)) = match started {

@@ -78,7 +78,7 @@ pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailur
     let Some(python) = &plan.python else {
         return Err(StartFailure {
             message: "no Python was found that could run a gateway".to_owned(),
-            hint: "name one with `--python PATH`, or a gateway that runs with IPYCODEX_GATEWAY_URL"
+            hint: "name a Python with `--python PATH`, or set IPYCODEX_GATEWAY_URL to a running gateway"
                 .to_owned(),
         });
     };
@@ -142,7 +142,7 @@ pub fn can_share(
         let said = String::from_utf8_lossy(&answer.stderr);
         let said = said.lines().last().unwrap_or_default();
         return Err(failed(format!(
-            "`{shown}` cannot say what it has: {}",
+            "`{shown}` could not be asked for its packages: {}",
             crate::text::escape::visible(said)
         )));
     }
@@ -207,7 +207,7 @@ fn start_keeper(plan: &SharedPlan, python: &Path, room: &Room) -> Result<(), Sta
             Ok(())
         }
         _ => Err(failed(
-            "the process that was to keep it ended without saying why".to_owned(),
+            "the process that should have run it ended without saying why".to_owned(),
         )),
     }
 }

@@ -240,7 +240,7 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
                 && !language.to_ascii_lowercase().contains(&live_name)
             {
                 return Err(Report::failure(format!(
-                    "`{name}` is a notebook of {language}, and cells here are {live}"
+                    "`{name}` is written in {language}, and cells here are {live}"
                 )));
             }
             let source = cell.source();

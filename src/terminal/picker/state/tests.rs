@@ -159,7 +159,7 @@ fn a_name_is_edited_and_shown() {
     let mut picker = picker();
     typed(&mut picker, "<Down><C-r><C-u>sunshine<Enter>");
     picker.on_renamed(8, "sunshine", Ok(()));
-    assert_eq!(picker.said(), Some("session 8 is named 'sunshine'"));
+    assert_eq!(picker.said(), Some("session 8 is named `sunshine`"));
     assert_eq!(typed(&mut picker, "sunshine<Enter>"), PickerWish::Resume(8));
     picker.on_renamed(8, "12", Err(Report::failure("no").because("why")));
     assert_eq!(picker.said(), Some("not renamed: no: why"));
