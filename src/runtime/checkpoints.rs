@@ -13,7 +13,7 @@ pub enum CheckpointWish {
     List,
     /// To where it was before a cell. Answer: [`Answer::Stepped`](super::RuntimeAnswer::Stepped).
     Back {
-        /// Its In number; `None`: the last one, whose ever it is.
+        /// Its In number; `None`: the last one of all sessions.
         to: Option<u32>,
         /// The session whose numbers are meant, as in [`Execute::session`](super::Execute::session).
         session: u32,

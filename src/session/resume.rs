@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
 
-use crate::config::Choices;
+use crate::config::{AgentChoice, Choices};
 use crate::dialog::Dialog;
 use crate::history::{Earlier, History, RecordedCell, RecordedThread, SessionStart};
 use crate::magics::Again;
@@ -68,9 +68,12 @@ pub fn other_agent(earlier: &Earlier, choices: &Choices) -> Option<Notice> {
     let (own, now) = (visible(&earlier.provider), choices.agent.to_string());
     let differs = earlier.prompts > 0 && !own.is_empty() && own != now;
     differs.then(|| {
-        Notice::note(format!(
-            "the agent of this session was {own}, it is {now} now: `%ipycodex agent {own}` goes on with it"
-        ))
+        let mut told = format!("the agent of this session was {own}, it is {now} now");
+        // The record may be another program's.
+        if own.parse::<AgentChoice>().is_ok() {
+            told += &format!(": `%ipycodex agent {own}` goes on with it");
+        }
+        Notice::note(told)
     })
 }
 
@@ -355,6 +358,34 @@ mod tests {
             stepped_over: source.starts_with("over"),
         };
         cells.iter().map(cell).collect()
+    }
+
+    #[test]
+    fn an_agent_that_can_be_chosen_is_offered() {
+        let choices = Choices {
+            agent: AgentChoice::Codex,
+            ..Choices::default()
+        };
+        let check = |provider: &str, expected: Option<&str>| {
+            let earlier = Earlier {
+                provider: provider.into(),
+                prompts: 1,
+                ..Earlier::default()
+            };
+            let told = other_agent(&earlier, &choices).map(|notice| notice.message);
+            assert_eq!(told.as_deref(), expected);
+        };
+        check("codex", None);
+        check(
+            "demo",
+            Some(
+                "the agent of this session was demo, it is codex now: `%ipycodex agent demo` goes on with it",
+            ),
+        );
+        check(
+            "Some Program",
+            Some("the agent of this session was Some Program, it is codex now"),
+        );
     }
 
     #[test]
