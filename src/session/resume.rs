@@ -241,7 +241,7 @@ fn nothing(lines: &[RangeInclusive<u32>], chosen: &Chosen) -> String {
     }
     match lines {
         [] => "nothing to run again: every cell of this session ran in this interpreter".to_owned(),
-        _ => "there is no cell with such a number".to_owned(),
+        _ => "there is no cell with that number".to_owned(),
     }
 }
 
@@ -303,7 +303,8 @@ fn offer(names: &[String], chosen: &Chosen) -> Notice {
     }
     let out = match chosen.left_out.len() {
         0 => String::new(),
-        left => format!(" ({left} that failed left out)"),
+        1 => " (1 that failed is left out)".to_owned(),
+        left => format!(" ({left} that failed are left out)"),
     };
     Notice::note(format!("not in this interpreter: {line}"))
         .hint(format!(
@@ -431,7 +432,7 @@ mod tests {
         assert_eq!(
             few.hints,
             [
-                "`%ipycodex replay` runs the 1 cell again (2 that failed left out)",
+                "`%ipycodex replay` runs the 1 cell again (2 that failed are left out)",
                 "`%ipycodex replay show` lists them"
             ]
         );

@@ -77,7 +77,7 @@ impl Sessions {
     pub(super) fn name(&self, step: &CellStep) -> String {
         let whose = self.elsewhere(step);
         let whose = whose.map(|session| format!(" of session {session}"));
-        format!("In[{}]{}", step.number, whose.unwrap_or_default())
+        format!("In [{}]{}", step.number, whose.unwrap_or_default())
     }
 
     /// The number of the session that has run this cell, unless that is the one at hand.
@@ -147,7 +147,7 @@ impl TakenBack {
 
 /// In numbers as a text has them.
 pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
-    let names: Vec<String> = lines.map(|line| format!("In[{line}]")).collect();
+    let names: Vec<String> = lines.map(|line| format!("In [{line}]")).collect();
     match names.as_slice() {
         [first, _, .., last] => format!("{first} to {last}"),
         names => names.join(" and "),

@@ -148,7 +148,7 @@ def questions():
         time.sleep(1)
         told = k.run("%ipycodex undo", ["y"])
         assert "Step the interpreter back" in told.asked[0]["prompt"], told.asked
-        assert "Back before In[" in str(told.messages), told.messages
+        assert "Back before In [" in str(told.messages), told.messages
         assert k.run("a").of("execute_result")[0]["data"]["text/plain"] == "[1, 2]"
         # A wait for an answer ends with an interrupt.
         request = k.send("input('never')")

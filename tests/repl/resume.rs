@@ -55,7 +55,7 @@ fn the_conversation_is_shown_and_the_cells_run_again() {
             shell.shows(text);
         }
         shell.shows("not in this interpreter: os, base, later");
-        shell.shows("`%ipycodex replay` runs the 3 cells again (1 that failed left out)");
+        shell.shows("`%ipycodex replay` runs the 3 cells again (1 that failed is left out)");
         shell.cell(6, "%ipycodex replay show");
         shell.shows("In [5]: later = base * 2\n1 cell that did not end well is left out: [3]");
         shell.cell(7, "%ipycodex replay");

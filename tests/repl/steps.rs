@@ -71,13 +71,13 @@ fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
         steps(&shell);
         // Its own place is kept once nothing is asked for a moment, and stays.
         cell(&shell, 4, "%ipycodex back 2");
-        shell.shows("Back before In[2] a.append(2); open('made.txt', 'w').close(); stepped over In[2] and In[3]");
+        shell.shows("Back before In [2] a.append(2); open('made.txt', 'w').close(); stepped over In [2] and In [3]");
         shell.shows("not taken back: what was written to ");
         shell.shows("made.txt");
         shell.cell(5, "%ipycodex history");
         shell.shows("In [2] (hidden): a.append(2)");
         shell.cell(6, "%ipycodex forward");
-        shell.shows("Forward again, after In[2] and In[3]");
+        shell.shows("Forward again, after In [2] and In [3]");
         cell(&shell, 7, "a, 7");
         shell.shows("Out[7]: ([1, 2, 3], 7)");
         shell.cell(8, "%ipycodex back 2");
@@ -98,7 +98,7 @@ fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
         shell.shows("KeyboardInterrupt");
         // The way back from what came after it is there, too.
         shell.cell(12, "%ipycodex back 9");
-        shell.shows("Back before In[9]");
+        shell.shows("Back before In [9]");
         let record = shell.record();
         let hidden: i64 = record
             .query_row("select count(*) from history", [], |row| row.get(0))
@@ -115,11 +115,11 @@ fn what_was_stepped_back_over_is_neither_saved_nor_run_again() {
     let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
     steps(&shell);
     cell(&shell, 4, "%ipycodex back 2");
-    shell.shows("stepped over In[2] and In[3]");
+    shell.shows("stepped over In [2] and In [3]");
     shell.cell(5, "%ipycodex forward");
-    shell.shows("Forward again, after In[2] and In[3]");
+    shell.shows("Forward again, after In [2] and In [3]");
     shell.cell(6, "%ipycodex back 3");
-    shell.shows("Back before In[3]");
+    shell.shows("Back before In [3]");
     shell.cell(7, "b = len(a)");
     shell.cell(8, "%ipycodex save kept.ipynb");
     shell.shows("kept.ipynb");
@@ -157,19 +157,19 @@ fn a_number_to_step_back_to_is_one_of_this_session() {
     shell.pty.send_line("%ipycodex new");
     cell(&shell, 1, "b = 1");
     shell.cell(2, "%ipycodex back list");
-    shell.shows("\nIn[3] of session 1 ");
-    shell.shows("\nIn[1]  ");
+    shell.shows("\nIn [3] of session 1 ");
+    shell.shows("\nIn [1]  ");
     shell.cell(3, "%ipycodex back 2");
     shell.shows(
-        "in this interpreter, only another session has run In[2]: `%ipycodex resume` goes to it, \
+        "in this interpreter, only another session has run In [2]: `%ipycodex resume` goes to it, \
          and then `%ipycodex back 2` works",
     );
     shell.at(4);
     shell.pty.send_line("%ipycodex resume 1");
     shell.cell(5, "%ipycodex back 1");
-    shell.shows("Back before In[1] a = [1]; stepped over In[1] of session 2 and In[1] to In[3], which are out");
+    shell.shows("Back before In [1] a = [1]; stepped over In [1] of session 2 and In [1] to In [3], which are out");
     shell.cell(6, "%ipycodex forward");
-    shell.shows("Forward again, after In[1] of session 2 and In[1] to In[3]");
+    shell.shows("Forward again, after In [1] of session 2 and In [1] to In [3]");
     shell.at(7);
     assert_eq!(shell.leave(), 0);
 }
@@ -183,7 +183,7 @@ fn a_step_counts_in_the_sessions_that_the_cells_ran_in() {
     shell.at(2);
     shell.pty.send_line("%ipycodex resume 1");
     shell.cell(5, "%ipycodex back 2");
-    shell.shows("stepped over In[1] of session 2 and In[2] and In[3], which are out");
+    shell.shows("stepped over In [1] of session 2 and In [2] and In [3], which are out");
     let out = |expected: &[(u32, u32)]| {
         let record = shell.record();
         let out =
@@ -198,16 +198,16 @@ fn a_step_counts_in_the_sessions_that_the_cells_ran_in() {
     };
     out(&[(1, 2), (1, 3), (2, 1)]);
     shell.cell(6, "%ipycodex forward");
-    shell.shows("Forward again, after In[1] of session 2 and In[2] and In[3]");
+    shell.shows("Forward again, after In [1] of session 2 and In [2] and In [3]");
     out(&[]);
     shell.at(7);
     // The same from the other one: what this one saves is what the interpreter has.
     shell.pty.send_line("%ipycodex resume 2");
     shell.at(3);
     shell.cell(3, "%ipycodex back");
-    shell.shows("Back before In[1] b = 1; stepped over In[1], which is out");
+    shell.shows("Back before In [1] b = 1; stepped over In [1], which is out");
     shell.cell(4, "%ipycodex back");
-    shell.shows("Back before In[3] of session 1 a.append(3); stepped over In[3] of session 1 (");
+    shell.shows("Back before In [3] of session 1 a.append(3); stepped over In [3] of session 1 (");
     shell.at(5);
     shell.pty.send_line("%ipycodex resume 1");
     shell.cell(8, "%ipycodex save kept.ipynb");
@@ -219,9 +219,9 @@ fn a_step_counts_in_the_sessions_that_the_cells_ran_in() {
         "{kept}"
     );
     shell.cell(9, "%ipycodex forward");
-    shell.shows("Forward again, after In[3]");
+    shell.shows("Forward again, after In [3]");
     shell.cell(10, "%ipycodex forward");
-    shell.shows("Forward again, after In[1] of session 2");
+    shell.shows("Forward again, after In [1] of session 2");
     out(&[]);
     assert_eq!(shell.leave(), 0);
 }
@@ -293,10 +293,10 @@ fn none_are_kept_where_none_are_wanted_and_what_cannot_be_is_said() {
     shell.cell(7, "a = 3");
     shell.cell(8, "%ipycodex back 7");
     shell.shows(
-        "there is no checkpoint before In[7]: the thread `t` is running; there is one before In[5] and In[6]",
+        "there is no checkpoint before In [7]: the thread `t` is running; there is one before In [5] and In [6]",
     );
     shell.cell(9, "%ipycodex back x");
     shell.shows("Usage: %ipycodex back [N|list]");
     shell.cell(10, "%ipycodex back 99");
-    shell.shows("In[99] has not run in this interpreter");
+    shell.shows("In [99] has not run in this interpreter");
 }

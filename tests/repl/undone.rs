@@ -50,7 +50,7 @@ fn the_interpreter_steps_back_with_the_exchange_when_the_user_agrees() {
         shell.pty.send("y");
         shell.at(6);
         shell.shows("✓ stepping back: the interpreter, before In [3]");
-        shell.shows("Back before In[3] a.append(2); stepped over In[3] and In[4]");
+        shell.shows("Back before In [3] a.append(2); stepped over In [3] and In [4]");
         shell.shows("Taken out of the conversation: [2] run `a.append(2)`");
         shell.cell(6, "a");
         shell.shows("Out[6]: [1]");
@@ -76,7 +76,7 @@ fn a_prompt_sent_again_finds_the_interpreter_as_it_was() {
     question(&shell, 12, "%ipycodex undo");
     shell.pty.send("n");
     shell.at(13);
-    shell.shows("the interpreter keeps what In[11] did");
+    shell.shows("the interpreter keeps what In [11] did");
     shell.cell(13, "a");
     shell.shows("Out[13]: [1, 2, 4]");
 }

@@ -104,8 +104,8 @@ class Steps(Engine):
             self.settle(host)
         self.assertIn("only 3 are kept", self.step(host, "back", number=1)["failed"])
         refused = self.step(host, "back", number=2, session=1)["failed"]
-        self.assertIn("only another session has run In[2]", refused)
-        self.assertIn("In[9] has not run", self.step(host, "back", number=9, session=1)["failed"])
+        self.assertIn("only another session has run In [2]", refused)
+        self.assertIn("In [9] has not run", self.step(host, "back", number=9, session=1)["failed"])
         over = self.step(host, "back", number=2)["stepped"]["over"]
         self.assertEqual([(step["number"], step["session"]) for step in over], [(2, 0), (1, 1), (3, 0)])
         self.step(host, "forward")
@@ -151,7 +151,7 @@ class Steps(Engine):
                 self.cell(host, "a = 2")
                 refused = self.step(host, "back")["failed"]
                 self.assertIn(why, refused)
-                self.assertIn("there is one before In[1] and In[2]", refused)
+                self.assertIn("there is one before In [1] and In [2]", refused)
                 self.step(host, "back", number=2)
                 self.assertEqual(self.value(host, "a"), "1")
                 host.run("p.kill() if 'p' in dir() else None", storeHistory=False)
@@ -186,7 +186,7 @@ class Steps(Engine):
         for process in self.waiting(host):
             os.kill(process, signal.SIGKILL)
             self.until(lambda: not is_alive(process))
-        self.assertIn("ended from outside", self.step(host, "back")["failed"])
+        self.assertIn("killed by something else", self.step(host, "back")["failed"])
         self.assertEqual(self.value(host, "a"), "2")
 
     def test_copies_end_with_the_interpreter_however_it_ends(self):

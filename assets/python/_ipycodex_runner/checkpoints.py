@@ -17,7 +17,7 @@ from . import carry, copies, warm, written
 QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
 ELSEWHERE = (
-    "in this interpreter, only another session has run In[%d]: "
+    "in this interpreter, only another session has run In [%d]: "
     "`%%ipycodex resume` goes to it, and then `%%ipycodex back %d` works"
 )
 
@@ -168,7 +168,7 @@ class Checkpoints:
         left = carry.available()
         while self.copies and left is not None and total > (left + total) // 4:
             total -= self.held.get(self.copies[0].process, 0)
-            self.why[self.copies[0].steps] = "it was given up for its memory"
+            self.why[self.copies[0].steps] = "it was dropped to free memory"
             self.end(self.copies[0])
 
     def bound(self):
@@ -185,7 +185,7 @@ class Checkpoints:
         for copy in [copy for copy in self.copies if not copy.is_there()]:
             copy.forget()
             self.copies.remove(copy)
-            self.why[copy.steps] = "its process was ended from outside"
+            self.why[copy.steps] = "its process was killed by something else"
 
     def newest(self):
         return self.copies and self.copies[-1].steps == len(self.log)
@@ -202,7 +202,7 @@ class Checkpoints:
                 memory = self.held.get(copy.process, 0)
                 rows.append(dict(step.told(), age=round(time() - copy.since, 1), memory=memory, took=copy.took))
         missing = [
-            dict(step.told(), why=self.why.get(index, "the next cell came at once"))
+            dict(step.told(), why=self.why.get(index, "that cell started before one could be made"))
             for index, step in enumerate(self.log[-self.most :] if self.most else [], max(len(self.log) - self.most, 0))
             if index not in there
         ]
@@ -223,7 +223,7 @@ class Checkpoints:
         if not self.log:
             return {"failed": "no cell has run in this interpreter"}
         if not numbered:
-            return {"failed": "In[%d] has not run in this interpreter" % number}
+            return {"failed": "In [%d] has not run in this interpreter" % number}
         if not steps:
             return {"failed": ELSEWHERE % (number, number)}
         self.drop_gone()
@@ -245,14 +245,14 @@ class Checkpoints:
 
     def nothing_at(self, target, session):
         step = self.log[target]
-        why = self.why.get(target, "the next cell came at once")
+        why = self.why.get(target, "that cell started before one could be made")
         near = [self.log[copy.steps] for copy in self.copies if copy.steps < len(self.log)]
         near = [step.number for step in near if step.session == session]
         near.sort(key=lambda number: (abs(number - step.number), number))
-        rest = "; none is kept at this time" if not near else "; there is one before In[%s]" % "] and In[".join(
-            str(number) for number in sorted(near[:2])
-        )
-        return "there is no checkpoint before In[%d]: %s%s" % (step.number, why, rest)
+        rest = "; there are no checkpoints at the moment"
+        if near:
+            rest = "; there is one before In [%s]" % "] and In [".join(str(number) for number in sorted(near[:2]))
+        return "there is no checkpoint before In [%d]: %s%s" % (step.number, why, rest)
 
     def forward(self, request):
         if self.link is None or not copies.is_linked(self.link):

@@ -1,8 +1,8 @@
 //! A notebook read from its file in pieces, without what its cells showed: of a large file that is nearly all.
 //!
 //! In: the bytes of a file. Out: the notebook, each list of outputs empty. Invariants: what is left out is checked as
-//! the rest is; no more is held than a piece, twice the largest cell, and what is kept. Absent on purpose: what is wrong with a file,
-//! and where; whoever gets nothing reads the whole of it, and is told.
+//! the rest is; no more is held than a piece, twice the largest cell, and what is kept. Absent on purpose: what is
+//! wrong with a file, and where; whoever gets nothing reads the whole of it, and is told.
 
 use std::io::Read;
 

@@ -102,7 +102,7 @@ fn tell_of(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String>
     let stay: Vec<String> = stay.map(|(line, _)| line.to_string()).collect();
     (!stay.is_empty()).then(|| {
         format!(
-            "answers of the agent still tell of these cells; `%ipycodex hide {}` takes them out of the conversation",
+            "some answers still mention these cells; `%ipycodex hide {}` takes the answers out of the conversation",
             stay.join(" ")
         )
     })
@@ -163,7 +163,7 @@ fn stays(stepped: &Stepped) -> Vec<String> {
             number => format!("{number} connections"),
         };
         lines.push(format!(
-            "not taken back: {connections} to other programs, open before and after"
+            "not taken back: {connections} to other programs that stayed open"
         ));
     }
     lines
@@ -197,12 +197,13 @@ fn listed(there: &Checkpoints, sessions: &Sessions) -> String {
         1 => vec!["There is no checkpoint to go back to.".to_owned()],
         _ => aligned(&rows),
     };
-    lines.extend(
-        there
-            .missing
-            .iter()
-            .map(|none| format!("none before {}: {}", sessions.name(&none.before), none.why)),
-    );
+    lines.extend(there.missing.iter().map(|none| {
+        format!(
+            "no checkpoint before {}: {}",
+            sessions.name(&none.before),
+            none.why
+        )
+    }));
     if there.forward {
         lines.push("`%ipycodex forward` returns to where the last step back was made.".to_owned());
     }

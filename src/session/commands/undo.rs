@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(why(0), None);
         assert_eq!(
             why(1).unwrap(),
-            "there is no checkpoint before In[3]: it is no longer kept"
+            "there is no checkpoint before In [3]: it is no longer kept"
         );
     }
 }

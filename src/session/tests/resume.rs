@@ -115,7 +115,7 @@ fn what_is_gone_is_said_once_the_interpreter_has_answered() {
     assert_eq!(
         said.hints,
         [
-            "`%ipycodex replay` runs the 2 cells again (1 that failed left out)",
+            "`%ipycodex replay` runs the 2 cells again (1 that failed is left out)",
             "`%ipycodex replay show` lists them"
         ]
     );
@@ -149,7 +149,7 @@ fn the_cells_run_again_under_their_numbers_and_leave_the_record_as_it_was() {
     assert_eq!(stage.run("%ipycodex replay 1-2")[1], "(1/1) [1] a = 1");
     assert_eq!(
         stage.run("%ipycodex replay 2")[1],
-        "there is no cell with such a number"
+        "there is no cell with that number"
     );
     assert_eq!(
         stage.run("%ipycodex replay x")[1],

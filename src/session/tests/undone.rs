@@ -86,7 +86,7 @@ fn a_yes_steps_back_and_takes_the_cells_along() {
     assert_eq!(went, [3], "{said:?}");
     assert!(
         said.iter()
-            .any(|line| line.starts_with("Back before In[3]")),
+            .any(|line| line.starts_with("Back before In [3]")),
         "{said:?}"
     );
     let out = "Taken out of the conversation: [2] first (`%ipycodex show 2` puts it back)";
@@ -110,7 +110,7 @@ fn a_no_leaves_the_interpreter_and_the_cells_are_told_as_cells() {
     let no = || Some(Reply::Chosen(QuestionChoice::No));
     let (said, went, told) = check("undo", no());
     assert_eq!(went, [0; 0]);
-    let note = "the interpreter keeps what In[3] and In[4] did";
+    let note = "the interpreter keeps what In [3] and In [4] did";
     assert!(said.iter().any(|line| line == note), "{said:?}");
     assert!(
         told.contains("<code>b</code>") && told.contains("<code>d</code>"),
@@ -140,11 +140,11 @@ fn a_prompt_that_replaces_the_exchange_asks_first_too() {
     let said = replaces(QuestionChoice::Once, &[3]);
     assert!(
         said.iter()
-            .any(|line| line.starts_with("Back before In[3]")),
+            .any(|line| line.starts_with("Back before In [3]")),
         "{said:?}"
     );
     let said = replaces(QuestionChoice::No, &[]);
-    let note = "the interpreter keeps what In[3] and In[4] did";
+    let note = "the interpreter keeps what In [3] and In [4] did";
     assert!(said.iter().any(|line| line == note), "{said:?}");
 }
 
@@ -179,11 +179,11 @@ fn where_there_is_no_way_back_or_nobody_to_ask_that_is_said() {
     };
     assert_eq!(
         told(&[5], |_| {}),
-        "the interpreter keeps what In[3] and In[4] did: there is no checkpoint before In [3]: it is no longer kept"
+        "the interpreter keeps what In [3] and In [4] did: there is no checkpoint before In [3]: it is no longer kept"
     );
     assert_eq!(
         told(&[3], |parts| parts.asks = false),
-        "the interpreter keeps what In[3] and In[4] did: nobody can be asked here; `%ipycodex back 3` steps back"
+        "the interpreter keeps what In [3] and In [4] did: nobody can be asked here; `%ipycodex back 3` steps back"
     );
 }
 
