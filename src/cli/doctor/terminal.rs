@@ -67,7 +67,13 @@ fn keys(patient: &Patient<'_>) -> Finding {
             "`tmux set -s escape-time 10`, and the same line in ~/.tmux.conf",
         ),
         None if patient.environment.tells_keys_apart() => {
-            Finding::ok("keys", "Shift-Enter, Ctrl-Enter and others are told apart")
+            let switch = match patient.environment.variable("TERM_PROGRAM") {
+                Some("WezTerm") => ", if `enable_kitty_keyboard` is on in WezTerm",
+                Some("iTerm.app") => ", if iTerm2 may report modifiers by CSI u",
+                _ => "",
+            };
+            let told = format!("Shift-Enter, Ctrl-Enter and others are told apart{switch}");
+            Finding::ok("keys", told)
         }
         None => Finding::ok("keys", "`%ipycodex help keys` lists them"),
     }

@@ -67,10 +67,10 @@ fn on(path: &std::path::Path, resume: Option<i64>, turns: Vec<Vec<AgentEvent>>) 
 #[test]
 fn a_thread_is_gone_on_with_by_the_agent_that_has_it() {
     for (agent, expected) in [
-        (AgentChoice::Demo, "thread: gone on with (T)"),
+        (AgentChoice::Demo, "thread: continued (T)"),
         (
             AgentChoice::Codex,
-            "thread: a new one is seeded: not the same any more: agent",
+            "thread: new, rebuilt from the record; these have changed: agent",
         ),
     ] {
         let (_directory, path) = recorded();
