@@ -143,7 +143,7 @@ def questions():
         k.run(".run `a.append(2)`")
         time.sleep(1)
         told = k.run("%ipycodex undo", allow_stdin=False)
-        assert "the interpreter keeps what In[" in str(told.messages) and not told.asked, told.messages
+        assert "the interpreter keeps what In [" in str(told.messages) and not told.asked, told.messages
         k.run(".run `a.append(3)`")
         time.sleep(1)
         told = k.run("%ipycodex undo", ["y"])
