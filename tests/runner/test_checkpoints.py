@@ -216,8 +216,8 @@ class Steps(Engine):
             host.run("1 + 1")
             faults.append(faulted(host.leader) - before)
             time.sleep(0.4)  # nothing is asked meanwhile
-        # At first each page is copied as it is written to: so it is seen which they are.
-        self.assertLess(3 * statistics.median(faults[4:]), max(faults[:4]), faults)
+        # Some 65 when each page is copied as it is written to, as most often at first.
+        self.assertLess(statistics.median(faults[4:]), 20, faults)
 
     def test_the_tracker_that_spawned_programs_share_is_no_obstacle(self):
         host = self.start()
