@@ -3,6 +3,10 @@
 //! In: a path. Out: a connection that reads what is committed, whoever writes there meanwhile, in the tables of this
 //! version: what an older file (or IPython's own) has not is put in its place in memory. Invariant: the file is never
 //! opened but by SQLite, since closing it would let go of the locks this process has on it.
+//!
+//! What a crash leaves is read as it is. A log without its index (`-wal` without `-shm`) is read up to its last whole
+//! commit, with an index in memory and without locks: nobody has such a file open. A change that was cut off (a
+//! `-journal`) is taken back in a copy.
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +15,9 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, access};
 
+use super::copied::{copied, is_cut_off};
 use super::fault::{locked, passing};
 use super::schema::{self, RecordKind};
 
@@ -25,7 +31,7 @@ const LOG_HEAD: u64 = 32;
 /// A connection that only reads.
 #[derive(Debug)]
 pub(super) struct Look {
-    db: Connection,
+    db: Opened,
     path: PathBuf,
     patience: Duration,
     /// As it was when it was opened; `None`: locks keep what is read together.
@@ -33,42 +39,153 @@ pub(super) struct Look {
 }
 
 /// What changes with a file nobody holds as soon as somebody writes to it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Still {
+    file: Stamp,
+    log: Stamp,
+    journal: Stamp,
+    /// The index of the log can be read.
+    index: bool,
+}
+
+/// Bytes of a file, and when they were last written; none of one that is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Stamp {
     length: u64,
     modified: Option<SystemTime>,
-    log: bool,
-    journal: bool,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Stamp {
+        let found = std::fs::metadata(path).ok();
+        found.map_or_else(Stamp::default, |found| Stamp {
+            length: found.len(),
+            modified: found.modified().ok(),
+        })
+    }
 }
 
 impl Still {
     fn of(path: &Path) -> Still {
-        let found = std::fs::metadata(path).ok();
         Still {
-            length: found.as_ref().map_or(0, std::fs::Metadata::len),
-            modified: found.and_then(|found| found.modified().ok()),
-            log: holds(path, "-wal", LOG_HEAD),
-            journal: holds(path, "-journal", 0),
+            file: Stamp::of(path),
+            log: Stamp::of(&with(path, "-wal")),
+            journal: Stamp::of(&with(path, "-journal")),
+            index: access(with(path, "-shm"), Access::READ_OK).is_ok(),
+        }
+    }
+
+    /// How the file is read.
+    fn reading(&self) -> Reading {
+        // SQLite would remove the log of an empty file.
+        let log = self.file.length > 0 && self.log.length > LOG_HEAD;
+        match (log, self.index) {
+            (true, true) => Reading::Log,
+            (true, false) => Reading::LogAlone,
+            _ if self.journal.length > 0 => Reading::Journal,
+            _ => Reading::FileAlone,
         }
     }
 }
 
-/// True when the companion of this name has something in it behind its head.
-fn holds(path: &Path, suffix: &str, head: u64) -> bool {
-    std::fs::metadata(with(path, suffix)).is_ok_and(|found| found.len() > head)
+/// How a file is read, by what stands beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// With its log and the index of that, which is made anew in memory where nobody keeps it.
+    Log,
+    /// With its log, of which nobody has the index.
+    LogAlone,
+    /// A change is under way, or was cut off.
+    Journal,
+    /// Nobody has it open, or nothing is being written: no lock, no log, no index.
+    FileAlone,
+    /// A copy of it, in which the change that was cut off is taken back.
+    Copy,
+}
+
+impl Reading {
+    fn parameters(self) -> &'static str {
+        match self {
+            Reading::Log => "mode=ro&readonly_shm=1",
+            // Without locks: one that keeps others out needs a file that may be written.
+            Reading::LogAlone => "mode=ro&vfs=unix-none",
+            Reading::Journal | Reading::Copy => "mode=ro",
+            Reading::FileAlone => "immutable=1",
+        }
+    }
+
+    /// Locks keep what is read together.
+    fn locks(self) -> bool {
+        matches!(self, Reading::Log | Reading::Journal)
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+struct Opened {
+    /// `None` only while it is dropped.
+    db: Option<Connection>,
+    reading: Reading,
+}
+
+impl Opened {
+    fn new(path: &Path, reading: Reading) -> rusqlite::Result<Opened> {
+        let opened = Opened {
+            db: Some(connect(path, reading.parameters())?),
+            reading,
+        };
+        if reading == Reading::LogAlone {
+            // Then the index is kept in memory.
+            opened.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        }
+        Ok(opened)
+    }
+}
+
+impl std::ops::Deref for Opened {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.db.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.reading == Reading::LogAlone {
+            // Whoever closes a file loses the locks that the process has on it. SQLite waits for their end, but not
+            // where it knows of no locks; so this file stays open: one a crash, as the next writer makes an index.
+            std::mem::forget(self.db.take());
+        }
+    }
 }
 
 impl Look {
     /// Opens `path`; what it is comes with it.
     pub(super) fn open(path: &Path, patience: Duration) -> rusqlite::Result<(Look, RecordKind)> {
         let still = Still::of(path);
-        let (db, still) = match &still {
-            // Its index is read where one is; made anew in memory, where nobody keeps it.
-            Still { log: true, .. } => (connect(path, "mode=ro&readonly_shm=1")?, None),
-            Still { journal: true, .. } => (connect(path, "mode=ro")?, None),
-            // Nobody has it open, or nothing is being written: no lock, no log, no index.
-            _ => (connect(path, "immutable=1")?, Some(still)),
-        };
+        let reading = still.reading();
+        let opened = Opened::new(path, reading)?;
+        match Look::at(path, opened, still.clone(), patience) {
+            Err(error) if reading == Reading::Journal && is_cut_off(&error) => match copied(path) {
+                Some(db) => {
+                    let db = Some(db?);
+                    let reading = Reading::Copy;
+                    Look::at(path, Opened { db, reading }, still, patience)
+                }
+                None => Err(error),
+            },
+            look => look,
+        }
+    }
+
+    fn at(
+        path: &Path,
+        db: Opened,
+        still: Still,
+        patience: Duration,
+    ) -> rusqlite::Result<(Look, RecordKind)> {
+        let still = (!db.reading.locks()).then_some(still);
         keep_plans(&db)?;
         db.busy_timeout(patience)?;
         db.pragma_update(None, "trusted_schema", false)?;

@@ -8,6 +8,7 @@
 
 mod answers;
 mod archive;
+mod copied;
 mod decisions;
 mod earlier;
 mod entries;

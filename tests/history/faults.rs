@@ -316,6 +316,121 @@ fn a_hundred_torn_logs_open_with_a_clean_beginning() {
     assert!(lengths.len() > 20, "the cuts were all alike: {lengths:?}");
 }
 
+/// Names, bytes and times of what is in a directory.
+fn traces(directory: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
+    let paths = fs::read_dir(directory).unwrap();
+    let mut paths: Vec<PathBuf> = paths.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let traces = paths.into_iter().map(|path| {
+        let modified = path.metadata().unwrap().modified().unwrap();
+        (path.clone(), fs::read(path).unwrap(), modified)
+    });
+    traces.collect()
+}
+
+/// How often `x` is found in the record, by somebody who only reads.
+fn found(path: &Path) -> Result<usize, String> {
+    let archive = Archive::open(path, Path::new("/none")).map_err(|report| report.to_string())?;
+    let Some(mut archive) = archive else {
+        return Ok(0);
+    };
+    let scope = ipycodex::history::Scope::All;
+    let needle = ipycodex::text::needle::Needle::new("x");
+    let hits = archive.find(&needle, &scope, i64::MAX, 100);
+    let (hits, _) = hits.map_err(|report| report.to_string())?;
+    Ok(hits.len())
+}
+
+#[test]
+fn what_a_crash_leaves_is_read_to_its_last_commit_without_a_trace() {
+    let (directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    for line in 1..=40 {
+        cell(&history, line, &format!("x{line}"), "1");
+        wait(history.flush());
+    }
+    let beside = |path: &Path, suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
+    let base = fs::read(&path).unwrap();
+    let [log, index] = ["-wal", "-shm"].map(|suffix| fs::read(beside(&path, suffix)).unwrap());
+    end(history, reports);
+    let mut state = 7;
+    let cuts = (0..60).map(|_| random(&mut state) as usize % log.len());
+    let cuts = cuts.chain([0, 1, 31, 32, 33, 56, log.len() - 1, log.len()]);
+    let mut counts = Vec::new();
+    for (number, length) in cuts.enumerate() {
+        let indices = [
+            None,
+            Some(&index[..]),
+            Some(&index[..0]),
+            Some(&index[..100]),
+        ];
+        for (kind, index) in indices.into_iter().enumerate() {
+            let folder = directory.path().join(format!("torn-{number}-{kind}"));
+            fs::create_dir(&folder).unwrap();
+            let torn = folder.join("history.sqlite");
+            fs::write(&torn, &base).unwrap();
+            fs::write(beside(&torn, "-wal"), &log[..length]).unwrap();
+            if let Some(index) = index {
+                fs::write(beside(&torn, "-shm"), index).unwrap();
+            }
+            let before = traces(&folder);
+            let count = found(&torn).unwrap_or_else(|said| panic!("cut at {length}: {said}"));
+            assert!(
+                traces(&folder) == before,
+                "cut at {length}: it left a trace"
+            );
+            // What a writer makes of it.
+            let whole = "SELECT count(*) FROM history WHERE source LIKE 'x%'";
+            assert_eq!(
+                count.to_string(),
+                text(&torn, whole),
+                "cut at {length}, index {kind}"
+            );
+            counts.push(count);
+        }
+    }
+    counts.sort();
+    counts.dedup();
+    assert!(
+        counts.len() > 10 && counts.last() == Some(&40),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn a_change_that_was_cut_off_is_taken_back_without_a_trace() {
+    let (directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    for line in 1..=3 {
+        cell(&history, line, &format!("x{line}"), "1");
+    }
+    end(history, reports);
+    let db = Connection::open(&path).unwrap();
+    // As on a network file system; what does not fit the cache goes to the file before the change is done.
+    db.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN")
+        .unwrap();
+    db.execute_batch(
+        "UPDATE history SET source = source || hex(randomblob(20000));
+         CREATE TABLE more AS SELECT randomblob(3000) FROM history, history, history, history",
+    )
+    .unwrap();
+    let cut = directory.path().join("cut");
+    fs::create_dir(&cut).unwrap();
+    let torn = cut.join("history.sqlite");
+    for suffix in ["", "-journal"] {
+        let from = format!("{}{suffix}", path.display());
+        fs::copy(from, format!("{}{suffix}", torn.display())).unwrap();
+    }
+    drop(db);
+    assert_ne!(
+        fs::read(&torn).unwrap().len(),
+        fs::read(&path).unwrap().len()
+    );
+    let before = traces(&cut);
+    assert_eq!(found(&torn), Ok(3));
+    assert!(traces(&cut) == before, "it left a trace");
+}
+
 #[test]
 fn a_flipped_header_never_costs_the_old_bytes() {
     let (directory, path) = directory();

@@ -1,0 +1,52 @@
+//! A copy of a file with a change that was cut off, in a private directory for temporary files: SQLite takes the
+//! change back in the copy, as it would in the file if that might be written.
+//!
+//! Only records on network file systems are left so, as they have no log. Invariant: the directory is gone when the
+//! connection is there, or after any error.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::look::with;
+
+/// True of the error that says so: the file cannot be read before it is written.
+pub(super) fn is_cut_off(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::ReadOnly)
+}
+
+/// A connection to a copy of the file at `path`; `None`: there is no place for one.
+pub(super) fn copied(path: &Path) -> Option<rusqlite::Result<Connection>> {
+    let directory = private_directory().ok()?;
+    let copy = directory.join("history.sqlite");
+    let both = ["", "-journal"];
+    let made = both.iter().try_for_each(|suffix| {
+        let mut from = File::open(with(path, suffix))?;
+        let made =
+            File::create_new(with(&copy, suffix)).and_then(|mut to| io::copy(&mut from, &mut to));
+        // Whoever closes a file loses the locks that the process has on it.
+        std::mem::forget(from);
+        made.map(drop)
+    });
+    let opened = made.ok().map(|()| open(&copy));
+    // What is open stays readable.
+    let _ = std::fs::remove_dir_all(&directory);
+    opened
+}
+
+fn open(copy: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(copy, flags)?;
+    let _: i64 = db.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
+    Ok(db)
+}
+
+fn private_directory() -> io::Result<PathBuf> {
+    let random = getrandom::u64().map_err(io::Error::other)?;
+    let directory = std::env::temp_dir().join(format!("ipycodex-{random:016x}"));
+    DirBuilder::new().mode(0o700).create(&directory)?;
+    Ok(directory)
+}
