@@ -36,6 +36,8 @@ pub struct Kept {
     took: Duration,
     /// The file that was named, when another is written in its place.
     meant: Option<PathBuf>,
+    /// What of the file the first writing could not keep.
+    unkept: Option<String>,
 }
 
 /// A cell that was run, or is.
@@ -72,6 +74,7 @@ impl Kept {
             written: None,
             took: Duration::ZERO,
             meant: None,
+            unkept: None,
         };
         kept.write()?;
         Ok(kept)
@@ -152,6 +155,11 @@ impl Kept {
         ))
     }
 
+    /// What is to be said of a file that is not in all what it was, besides its cells.
+    pub fn unkept(&self) -> Option<&str> {
+        self.unkept.as_deref()
+    }
+
     /// Nothing more comes.
     ///
     /// # Errors
@@ -192,6 +200,9 @@ impl Kept {
                 self.meant.get_or_insert(meant);
             }
             written => written?,
+        }
+        if self.unkept.is_none() {
+            self.unkept = file.unkept();
         }
         self.took = begun.elapsed();
         self.written = Some(Instant::now());

@@ -51,7 +51,7 @@ pub(super) fn run(
     };
     let (of, mut told) = (saved.entries().len(), Instant::now());
     let shows = std::io::stderr().is_terminal();
-    write_file(&saved, &format!("Session {}", export.id), &target, |done| {
+    let unkept = write_file(&saved, &format!("Session {}", export.id), &target, |done| {
         if shows && told.elapsed() >= PATIENT {
             told = Instant::now();
             // A line that cannot be shown is not missed.
@@ -59,6 +59,7 @@ pub(super) fn run(
         }
     })?;
     screen.untrusted(&format!("Exported {} to {shown}.\n", saved.told()))?;
+    unkept.iter().try_for_each(|line| screen.notice(line))?;
     screen.flush()?;
     Ok(0)
 }

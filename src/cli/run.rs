@@ -174,6 +174,9 @@ fn run(
         if let Some(moved) = kept.moved() {
             options.screen.notice(&moved)?;
         }
+        if let Some(unkept) = kept.unkept() {
+            options.screen.notice(unkept)?;
+        }
         if let (true, Ok(code)) = (shown.json, &status) {
             let summary = kept.summary(*code, began.elapsed());
             options.screen.trusted(format!("{summary}\n").as_bytes())?;

@@ -3,10 +3,13 @@
 //! The bytes go into a temporary file beside the target (created exclusively, never through a link, random name), are
 //! flushed to the disk, and take the target's name. All steps work on the opened directory, so nobody can exchange it
 //! in between. When anything fails the target is as before and the temporary file is gone; what a kill leaves is
-//! removed by [`remove_leftovers`].
+//! removed by the next write of that file. The new file has the owner, mode and attributes of the one it replaces.
 //!
 //! A target that is a symbolic link stays one: what it points to is replaced, if link and goal lie in directories
 //! that only the user can write. Absent on purpose: locks between processes.
+
+mod attributes;
+mod leftovers;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -20,10 +23,11 @@ use rustix::fs::{
     renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::process::{Pid, geteuid, getpid, test_kill_process};
+use rustix::process::{geteuid, getpid};
 
 use super::FileError;
 use crate::process::begin_writing;
+pub use attributes::Unkept;
 
 /// Part of every temporary name; the process id and a random number follow.
 const MARK: &str = ".ipycodex-";
@@ -31,7 +35,8 @@ const MARK: &str = ".ipycodex-";
 /// The permissions of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileMode {
-    /// Those of the file it replaces; a new file gets what the umask leaves of 0666.
+    /// Those of the file it replaces, with its owner, access list and extended attributes; a new file gets what the
+    /// umask leaves of 0666.
     Keep,
     /// 0600.
     Private,
@@ -42,10 +47,11 @@ pub enum FileMode {
 /// # Errors
 /// [`FileError`]; the old file is untouched then.
 pub fn write_whole(path: &Path, contents: &[u8], mode: FileMode) -> Result<(), FileError> {
-    write_whole_with(path, mode, |file| file.write_all(contents))
+    write_whole_with(path, mode, |file| file.write_all(contents)).map(drop)
 }
 
-/// As [`write_whole`], for contents that are made while writing. What `fill` gets is unbuffered.
+/// As [`write_whole`], for contents that are made while writing. What `fill` gets is unbuffered. Returns what of the
+/// old file could not be kept.
 ///
 /// # Errors
 /// [`FileError`], those of `fill` included; the old file is untouched then.
@@ -53,17 +59,15 @@ pub fn write_whole_with(
     path: &Path,
     mode: FileMode,
     fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
-) -> Result<(), FileError> {
+) -> Result<Unkept, FileError> {
     let target = Target::find(path)?;
-    let bits = match (mode, &target.existing) {
-        (FileMode::Private, _) => Some(Mode::from_raw_mode(0o600)),
-        (FileMode::Keep, Some(stat)) => Some(Mode::from_raw_mode(stat.st_mode & 0o777)),
-        (FileMode::Keep, None) => None,
-    };
-    let (temporary, file) = target.create_temporary(bits)?;
-    let written = target.fill_and_rename(&temporary, file, bits, fill);
+    if target.existing.is_some() {
+        leftovers::remove(&target.directory, &target.temporary_start());
+    }
+    let (temporary, file) = target.create_temporary(mode)?;
+    let written = target.fill_and_rename(&temporary, file, mode, fill);
     if written.is_err() {
-        // Failing to remove it as well changes nothing for the caller; the next start tries again.
+        // Failing to remove it as well changes nothing for the caller; the next write tries again.
         let _ = unlinkat(&target.directory, &temporary, AtFlags::empty());
     }
     written.map_err(|error| FileError::system("write", path, error))
@@ -97,30 +101,6 @@ pub fn refuse_linked_parents(root: &Path, path: &Path) -> Result<(), FileError> 
         }
     }
     Ok(())
-}
-
-/// Removes temporary files in `directory` whose process is gone. Returns how many.
-pub fn remove_leftovers(directory: &Path) -> usize {
-    let Ok(entries) = std::fs::read_dir(directory) else {
-        return 0;
-    };
-    entries
-        .flatten()
-        .filter(|entry| {
-            let name = entry.file_name();
-            writer(&name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
-                && entry.file_type().is_ok_and(|kind| kind.is_file())
-                && std::fs::remove_file(entry.path()).is_ok()
-        })
-        .count()
-}
-
-/// The process that made a temporary file of this name.
-fn writer(name: &OsStr) -> Option<Pid> {
-    let name = name.to_str().filter(|name| name.starts_with('.'))?;
-    let (pid, random) = name[name.rfind(MARK)? + MARK.len()..].split_once('-')?;
-    let random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
-    Pid::from_raw(pid.parse().ok().filter(|_| random)?)
 }
 
 /// The file while it is written. It goes to the disk meanwhile, so that its sync waits for the end of it only.
@@ -248,17 +228,20 @@ impl Target {
         })
     }
 
-    fn create_temporary(&self, bits: Option<Mode>) -> Result<(OsString, File), FileError> {
+    fn create_temporary(&self, mode: FileMode) -> Result<(OsString, File), FileError> {
         const TRIES: usize = 8;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = bits.map_or(0o666, |_| 0o600);
+        let bits = match (mode, &self.existing) {
+            (FileMode::Keep, None) => 0o666,
+            _ => 0o600,
+        };
         let mut last = Errno::EXIST;
         for _ in 0..TRIES {
             let name = self.temporary_name()?;
-            match openat(&self.directory, &name, flags, Mode::from_raw_mode(mode)) {
-                Ok(file) => return Ok((name, File::from(file))),
-                Err(Errno::EXIST) => {}
+            match openat(&self.directory, &name, flags, Mode::from_raw_mode(bits)) {
+                Ok(file) if leftovers::hold(&file) => return Ok((name, File::from(file))),
+                Ok(_) | Err(Errno::EXIST) => {}
                 Err(error) => {
                     last = error;
                     break;
@@ -268,9 +251,17 @@ impl Target {
         Err(FileError::system("create a file beside", &self.path, last))
     }
 
-    fn temporary_name(&self) -> Result<OsString, FileError> {
+    /// What the names of all temporary files of this target begin with.
+    fn temporary_start(&self) -> OsString {
         /// Bytes of the target's name that are kept: the whole must stay under the 255 of a file name.
         const KEPT: usize = 150;
+        let mut name = OsString::from(".");
+        let bytes = self.name.as_bytes();
+        name.push(OsStr::from_bytes(&bytes[..bytes.len().min(KEPT)]));
+        name
+    }
+
+    fn temporary_name(&self) -> Result<OsString, FileError> {
         let random = getrandom::u64().map_err(|error| {
             FileError::system(
                 "create a file beside",
@@ -278,9 +269,7 @@ impl Target {
                 std::io::Error::other(error.to_string()),
             )
         })?;
-        let mut name = OsString::from(".");
-        let bytes = self.name.as_bytes();
-        name.push(OsStr::from_bytes(&bytes[..bytes.len().min(KEPT)]));
+        let mut name = self.temporary_start();
         name.push(format!("{MARK}{}-{random:016x}", getpid().as_raw_nonzero()));
         Ok(name)
     }
@@ -289,9 +278,9 @@ impl Target {
         &self,
         temporary: &OsStr,
         file: File,
-        bits: Option<Mode>,
+        mode: FileMode,
         fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
-    ) -> std::io::Result<()> {
+    ) -> std::io::Result<Unkept> {
         let mut file = NewFile {
             file,
             written: 0,
@@ -299,14 +288,21 @@ impl Target {
         };
         fill(&mut file)?;
         let file = file.file;
-        if let Some(bits) = bits {
-            fchmod(&file, bits)?;
-        }
+        let unkept = match (mode, &self.existing) {
+            (FileMode::Private, _) => {
+                fchmod(&file, Mode::from_raw_mode(0o600))?;
+                Unkept::default()
+            }
+            (FileMode::Keep, Some(stat)) => {
+                attributes::carry(&self.directory, &self.name, stat, &file)?
+            }
+            (FileMode::Keep, None) => Unkept::default(),
+        };
         file.sync_all()?;
         renameat(&self.directory, temporary, &self.directory, &self.name)?;
         match fsync(self.directory.as_fd()) {
             // Some file systems cannot flush a directory; the file itself is safe.
-            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(unkept),
             Err(error) => Err(error.into()),
         }
     }

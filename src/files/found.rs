@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::FileError;
-use super::atomic::{FileMode, write_whole_with};
+use super::atomic::{FileMode, Unkept, write_whole_with};
 use crate::process::large_buffer;
 
 /// A file that was read.
@@ -18,6 +18,8 @@ pub struct FoundFile {
     path: PathBuf,
     /// `None`: it was not there.
     stamp: Option<Stamp>,
+    /// What was lost when it was replaced.
+    unkept: Unkept,
 }
 
 /// What changes when a file does.
@@ -57,6 +59,7 @@ impl FoundFile {
         let mut found = FoundFile {
             path: path.to_owned(),
             stamp: None,
+            unkept: Unkept::default(),
         };
         match std::fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok((None, found)),
@@ -106,6 +109,7 @@ impl FoundFile {
         Ok(FoundFile {
             path: path.to_owned(),
             stamp,
+            unkept: Unkept::default(),
         })
     }
 
@@ -125,6 +129,12 @@ impl FoundFile {
         now.as_ref().map(Stamp::of) == self.stamp
     }
 
+    /// What is to be said of what it was besides its bytes, when the last [`FoundFile::replace`] could not keep all of
+    /// that: its owner, group, access list or attributes.
+    pub fn unkept(&self) -> Option<String> {
+        self.unkept.said(&self.path)
+    }
+
     /// Replaces it by `parts`, or creates it.
     ///
     /// # Errors
@@ -142,7 +152,7 @@ impl FoundFile {
                 hint: "look at it again, then repeat the change".into(),
             });
         }
-        write_whole_with(&self.path, mode, |file| {
+        let unkept = write_whole_with(&self.path, mode, |file| {
             let mut out = BufWriter::with_capacity(1 << 16, file);
             for part in parts {
                 out.write_all(part)?;
@@ -157,6 +167,7 @@ impl FoundFile {
         })?;
         let metadata = std::fs::metadata(&self.path);
         self.stamp = metadata.as_ref().ok().map(Stamp::of);
+        self.unkept = unkept;
         Ok(())
     }
 }

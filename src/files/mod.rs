@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::report::Report;
 
-pub use atomic::{
-    FileMode, NewFile, refuse_linked_parents, remove_leftovers, write_whole, write_whole_with,
-};
+pub use atomic::{FileMode, NewFile, Unkept, refuse_linked_parents, write_whole, write_whole_with};
 pub use found::FoundFile;
 pub use private::{check_private_dir, private_dir};
 

@@ -88,7 +88,8 @@ pub struct SaveTarget {
     pub forcing: String,
 }
 
-/// Writes a session; `done` is told how many entries are, of long work.
+/// Writes a session; `done` is told how many entries are, of long work. Returns what is to be said of a file that is
+/// not in all what it was, as [`FoundFile::unkept`].
 ///
 /// # Errors
 /// When there is something that would be lost, or nothing can be written there.
@@ -97,7 +98,7 @@ pub fn write_file(
     title: &str,
     target: &SaveTarget,
     done: impl FnMut(usize),
-) -> Result<(), Report> {
+) -> Result<Option<String>, Report> {
     let path = &target.path;
     let found = FoundFile::read(path, LARGEST);
     let (old, mut file) = match found {
@@ -138,7 +139,8 @@ pub fn write_file(
     } else {
         FileMode::Keep
     };
-    Ok(file.replace(std::iter::once(text.as_bytes()), mode)?)
+    file.replace(std::iter::once(text.as_bytes()), mode)?;
+    Ok(file.unkept())
 }
 
 /// True when a notebook we wrote is `old` itself, or `old` with cells behind its last: most saves are, and need not
@@ -258,7 +260,8 @@ mod tests {
     }
 
     fn write(session: &SavedSession, target: &SaveTarget) -> Result<(), String> {
-        write_file(session, "Session 1", target, |_| {}).map_err(|report| report.to_string())
+        let written = write_file(session, "Session 1", target, |_| {});
+        written.map(drop).map_err(|report| report.to_string())
     }
 
     #[test]

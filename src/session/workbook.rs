@@ -255,8 +255,9 @@ impl Place {
                 self.at = place + 1;
             }
         }
-        if let Err(report) = self.notebook.rewrite(&draft) {
-            told.push(notice(&report));
+        match self.notebook.rewrite(&draft) {
+            Ok(()) => told.extend(self.notebook.file.unkept().map(Notice::note)),
+            Err(report) => told.push(notice(&report)),
         }
         told
     }

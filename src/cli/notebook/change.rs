@@ -101,6 +101,7 @@ fn done(
     } else {
         screen.untrusted(&format!("{} is unchanged.\n", opened.name))?;
     }
+    say_unkept(opened, screen)?;
     Ok(outcome)
 }
 
@@ -154,5 +155,13 @@ pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report>
         }
     };
     screen.untrusted(&told)?;
+    say_unkept(&opened, screen)?;
     Ok(0)
+}
+
+/// Says what of the file besides its cells could not be kept.
+fn say_unkept(opened: &OpenedNotebook, screen: &Screen) -> Result<(), Report> {
+    let unkept = opened.file.unkept();
+    unkept.iter().try_for_each(|line| screen.notice(line))?;
+    Ok(())
 }

@@ -190,24 +190,110 @@ fn linked_parents_in_a_project_are_refused() {
 }
 
 #[test]
-fn leftovers_of_dead_processes_go() {
+fn what_a_kill_left_goes_with_the_next_write_of_the_file() {
     let home = home();
-    let mut child = std::process::Command::new("true").spawn().unwrap();
-    let dead = child.id();
-    child.wait().unwrap();
+    let path = home.path().join("f");
+    let name = |start: &str, rest: &str| format!("{start}.ipycodex-{rest}");
     let random = "0123456789abcdef";
-    let ours = format!(".f.ipycodex-{}-{random}", std::process::id());
-    for name in [
-        &format!(".f.ipycodex-{dead}-{random}"),
-        &ours,
-        &format!("f.ipycodex-{dead}-{random}"),
-        &format!(".f.ipycodex-{dead}-short"),
-    ] {
+    let left = [
+        name(".f", &format!("1-{random}")),
+        name(".f", &format!("{}-{random}", std::process::id())),
+    ];
+    let kept = [
+        name(".f", "1-short"),
+        name(".f", &format!("x-{random}")),
+        name(".f", &format!("1-{random}.bak")),
+        name(".g", &format!("1-{random}")),
+        name("f", &format!("1-{random}")),
+        name(".f", &format!("2-{random}")),
+        name(".f", &format!("3-{random}")),
+        name(".f", &format!("4-{random}")),
+        "f".to_owned(),
+    ];
+    for name in left.iter().chain(&kept[..5]).chain(&kept[7..]) {
         fs::write(home.path().join(name), "x").unwrap();
     }
-    assert_eq!(remove_leftovers(home.path()), 1);
-    assert_eq!(names(home.path()).len(), 3);
-    assert!(home.path().join(ours).exists());
+    symlink("f", home.path().join(&kept[5])).unwrap();
+    fs::create_dir(home.path().join(&kept[6])).unwrap();
+    // Somebody is writing this one.
+    let held = File::open(home.path().join(&kept[7])).unwrap();
+    assert!(leftovers::hold(&held));
+    write_whole(&path, b"new", FileMode::Keep).unwrap();
+    let mut expected = kept.to_vec();
+    expected.sort();
+    assert_eq!(names(home.path()), expected);
+    // A temporary file that was taken for such a one is made anew.
+    let other = home.path().join("other");
+    let taken = File::create(&other).unwrap();
+    fs::remove_file(&other).unwrap();
+    assert!(!leftovers::hold(&taken));
+}
+
+fn attribute(path: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; 4096];
+    let length = rustix::fs::getxattr(path, name, &mut bytes[..]).ok()?;
+    bytes.truncate(length);
+    Some(bytes)
+}
+
+fn set(path: &Path, name: &str, value: &[u8]) -> bool {
+    rustix::fs::setxattr(path, name, value, rustix::fs::XattrFlags::empty()).is_ok()
+}
+
+/// An access list as the system has it: `u::rw-, u:12345:rw-, g::r--, m::rw-, o::---`.
+fn list() -> Vec<u8> {
+    let entries: [(u16, u16, u32); 5] = [
+        (1, 6, u32::MAX),
+        (2, 6, 12345),
+        (4, 4, u32::MAX),
+        (16, 6, u32::MAX),
+        (32, 0, u32::MAX),
+    ];
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, id) in entries {
+        bytes.extend(tag.to_le_bytes());
+        bytes.extend(rights.to_le_bytes());
+        bytes.extend(id.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_owner_list_and_attributes() {
+    let home = home();
+    let path = home.path().join("f");
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    let is_root = geteuid().is_root();
+    if is_root {
+        std::os::unix::fs::chown(&path, Some(12345), Some(54321)).unwrap();
+    }
+    let attributes = [
+        ("user.origin", b"elsewhere".to_vec()),
+        ("user.empty", Vec::new()),
+        ("trusted.mark", b"\x00\xff".to_vec()),
+        ("security.mark", b"x".to_vec()),
+        ("system.posix_acl_access", list()),
+    ];
+    let had: Vec<_> = attributes
+        .iter()
+        .filter(|(name, value)| set(&path, name, value))
+        .collect();
+    let before = fs::metadata(&path).unwrap();
+    write_whole(&path, b"new", FileMode::Keep).unwrap();
+    let after = fs::metadata(&path).unwrap();
+    let facts = |found: &fs::Metadata| (found.uid(), found.gid(), found.mode());
+    assert_eq!(facts(&after), facts(&before));
+    for (name, value) in had {
+        assert_eq!(attribute(&path, name).as_ref(), Some(value), "{name}");
+    }
+    // A list that the directory gives to new files is none of an old one.
+    let _ = rustix::fs::removexattr(&path, "system.posix_acl_access");
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    set(home.path(), "system.posix_acl_default", &list());
+    write_whole(&path, b"newer", FileMode::Keep).unwrap();
+    assert_eq!(attribute(&path, "system.posix_acl_access"), None);
+    assert_eq!(mode(&path), 0o640);
 }
 
 #[test]

@@ -149,6 +149,7 @@ async fn write(
     let session = history.saved().await;
     let title = format!("Session {number}");
     let name = target.path.display().to_string();
+    let said = out.clone();
     let work = move || {
         let (of, mut told) = (session.entries().len(), Instant::now());
         let progress = |done: usize| {
@@ -158,10 +159,17 @@ async fn write(
                 out.send(Notice::note(message));
             }
         };
-        write_file(&session, &title, &target, progress).map(|()| session)
+        let unkept = write_file(&session, &title, &target, progress)?;
+        Ok((session, unkept))
     };
     match tokio::task::spawn_blocking(work).await {
-        Ok(written) => written,
+        Ok(Ok((session, unkept))) => {
+            unkept
+                .into_iter()
+                .for_each(|line| said.send(Notice::note(line)));
+            Ok(session)
+        }
+        Ok(Err(report)) => Err(report),
         Err(error) => Err(Report::failure("the file could not be written").because(error)),
     }
 }

@@ -1,0 +1,146 @@
+//! What a file is besides its bytes: its owner, group, mode, access list (ACL) and extended attributes, put on the
+//! file that takes its place.
+//!
+//! Invariants: whatever cannot be kept is told; nobody may read or write the new file who could not do so with the old
+//! one. Document: xattr(7), acl(5).
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{
+    Gid, Mode, OFlags, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, fgetxattr_query,
+    flistxattr, flistxattr_query, fremovexattr, fsetxattr, fstat, openat,
+};
+use rustix::io::Errno;
+
+/// The access list, as an attribute.
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// Attributes that tell of the bytes: the system drops them when a file is written, and they are false on another one.
+const OF_THE_BYTES: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
+
+/// What of the old file the new one has not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unkept(Vec<String>);
+
+impl Unkept {
+    /// One sentence about the file at `path`; `None` when all was kept.
+    pub fn said(&self, path: &Path) -> Option<String> {
+        let (last, before) = self.0.split_last()?;
+        let list = match before {
+            [] => last.clone(),
+            before => format!("{} and {last}", before.join(", ")),
+        };
+        Some(format!(
+            "`{}` was written, but not all of it could be kept: {list}",
+            path.display()
+        ))
+    }
+
+    fn add(&mut self, what: impl Into<String>) {
+        self.0.push(what.into());
+    }
+}
+
+/// Gives `new` what the file `name` in `directory`, of this status, has.
+///
+/// # Errors
+/// Its mode cannot be set.
+pub(super) fn carry(
+    directory: &OwnedFd,
+    name: &std::ffi::OsStr,
+    stat: &Stat,
+    new: &File,
+) -> Result<Unkept, Errno> {
+    let mut unkept = Unkept::default();
+    let theirs = carry_owner(stat, new, &mut unkept)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let listed = match openat(directory, name, flags, Mode::empty()) {
+        Ok(old) => carry_attributes(&old, new, &mut unkept),
+        // It may be written, but not read.
+        Err(_) => false,
+    };
+    // The system clears some bits when the owner changes, and sets some with the list.
+    let mut bits = stat.st_mode & 0o777;
+    if !(theirs && listed) {
+        // They were meant for another group, or for those on the list: it has the rights of everybody else.
+        bits &= !0o070 | (bits & 0o007) << 3;
+    }
+    fchmod(new, Mode::from_raw_mode(bits))?;
+    Ok(unkept)
+}
+
+/// Owner and group. False: the group is not that of the old file.
+fn carry_owner(stat: &Stat, new: &File, unkept: &mut Unkept) -> Result<bool, Errno> {
+    let now = fstat(new)?;
+    let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+    if (now.st_uid, now.st_gid) == (stat.st_uid, stat.st_gid)
+        || fchown(new, Some(owner), Some(group)).is_ok()
+    {
+        return Ok(true);
+    }
+    if now.st_uid != stat.st_uid && fchown(new, Some(owner), None).is_err() {
+        unkept.add(format!(
+            "its owner was uid {} and is uid {}",
+            stat.st_uid, now.st_uid
+        ));
+    }
+    if now.st_gid != stat.st_gid && fchown(new, None, Some(group)).is_err() {
+        unkept.add(format!(
+            "its group was gid {} and is gid {}",
+            stat.st_gid, now.st_gid
+        ));
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// The access list and the other attributes. False: the new file has not the list of the old one.
+fn carry_attributes(old: &OwnedFd, new: &File, unkept: &mut Unkept) -> bool {
+    let mut list_kept = true;
+    let names = names(old);
+    for name in &names {
+        if OF_THE_BYTES.contains(&name.as_str()) {
+            continue;
+        }
+        let value = value(old, name);
+        if value.is_some() && value == self::value(new, name) {
+            continue;
+        }
+        let set = value.map(|value| fsetxattr(new, name.as_str(), &value, XattrFlags::empty()));
+        if set != Some(Ok(())) {
+            if name == ACCESS_LIST {
+                list_kept = false;
+                unkept.add("its access list (ACL) is gone");
+            } else {
+                unkept.add(format!("its attribute `{name}` is gone"));
+            }
+        }
+    }
+    // A directory may give new files a list that the old one has not.
+    if !names.iter().any(|name| name == ACCESS_LIST) && value(new, ACCESS_LIST).is_some() {
+        list_kept &= fremovexattr(new, ACCESS_LIST).is_ok();
+    }
+    list_kept
+}
+
+/// The names of the attributes; none where there are no such things.
+fn names(file: &OwnedFd) -> Vec<String> {
+    let mut bytes = vec![0; flistxattr_query(file).unwrap_or(0)];
+    let length = flistxattr(file, &mut bytes[..]).unwrap_or(0);
+    bytes.truncate(length);
+    let names = bytes
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    names
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+fn value(file: impl std::os::fd::AsFd, name: &str) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; fgetxattr_query(&file, name).ok()?];
+    let length = fgetxattr(&file, name, &mut bytes[..]).ok()?;
+    bytes.truncate(length);
+    Some(bytes)
+}
