@@ -49,7 +49,7 @@ SCHEMAS = [
     ("def f(city): return city", '{"city": {}}', ["city"], ""),
     ("def f(a: int, b: float = 1.5, *, c: bool = True, d: dict = {}, e: list = ()): 'Doc.'",
      '{"a": {"type": "integer"}, "b": {"type": "number", "default": 1.5}, "c": {"type": "boolean", "default": true}, '
-     '"d": {"type": "object", "default": {}}, "e": {"type": "array", "default": []}}', ["a"], "Doc."),
+     '"d": {"type": "object", "default": {}}, "e": {"type": "array", "items": {}, "default": []}}', ["a"], "Doc."),
     ("def f(a: 'Optional[int]' = None, b: Union[int, str] = 1) -> int: pass",
      '{"a": {"type": ["integer", "null"], "default": null}, "b": {"type": ["integer", "string"], "default": 1}}', [],
      "Returns: int"),
@@ -58,9 +58,18 @@ SCHEMAS = [
     ("def f(p: Point): pass",
      '{"p": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}',
      ["p"], ""),
-    ("def f(t: Tree): pass",
-     '{"t": {"type": "object", "properties": {"value": {"type": "integer"}, "kids": {"type": "array", "items": '
-     '{"type": "object", "description": "again Tree"}}}, "required": ["value"]}}', ["t"], ""),
+    ("def f(t: Tree): pass", '{"t": {"$ref": "#/$defs/Tree"}}', ["t"], ""),
+    ("def f(a: list, b: Optional[list] = None, *c): pass",
+     '{"a": {"type": "array", "items": {}}, "b": {"anyOf": [{"type": "array", "items": {}}, {"type": "null"}], '
+     '"default": null}, "c": {"type": "array", "items": {}}}', ["a"], ""),
+    ("def f(a: Tuple[float, float], b: Tuple[int, str], c: typing.Sequence, d: typing.Iterable[Set]): pass",
+     '{"a": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "b": {"type": "array", '
+     '"prefixItems": [{"type": "integer"}, {"type": "string"}], "items": {"type": ["integer", "string"]}, "minItems": '
+     '2, "maxItems": 2}, "c": {"type": "array", "items": {}}, "d": {"type": "array", "items": {"type": "array", '
+     '"items": {}, "uniqueItems": true}}}', ["a", "b", "c", "d"], ""),
+    ("def f(a: typing.Literal[1, None], b: Union[str, pathlib.Path], c: typing.Literal['x', 2]): pass",
+     '{"a": {"type": ["integer", "null"], "enum": [1, null]}, "b": {"type": "string"}, '
+     '"c": {"type": ["string", "integer"], "enum": ["x", 2]}}', ["a", "b", "c"], ""),
     ("def f(s: Set[int], t: Tuple[int, ...], d: Dict[str, float], p: pathlib.Path): pass",
      '{"s": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true}, "t": {"type": "array", "items": '
      '{"type": "integer"}}, "d": {"type": "object", "additionalProperties": {"type": '
@@ -86,7 +95,7 @@ SCHEMAS = [
     ("f = cat", '{"word": {"type": "string"}}', ["word"], "Says it.\n\nReturns: str"),
     ("f = loud", '{"word": {"type": "string", "default": "a"}}', [], ""),
     ("f = Point", '{"x": {"type": "integer"}, "y": {"type": "integer", "default": 0}}', ["x"], ""),
-    ("f = max", '{"args": {"type": "array", "description": "arguments by position"}}', [], None),
+    ("f = max", '{"args": {"type": "array", "description": "arguments by position", "items": {}}}', [], None),
     ("def g(p: Point): 'In.'\nf = functools.wraps(g)(lambda *a, **k: g(*a, **k))",
      '{"p": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}',
      ["p"], "In."),
@@ -109,7 +118,8 @@ CALLS = [  # definition, arguments, text or the error's beginning
     ("def f(p: Dict[str, Point]): return repr(p)", {"p": {"k": {"x": 1}}}, "{'k': Point(x=1, y=0)}"),
     ("def f(p: Optional[Point] = None): return repr(p)", {"p": None}, "None"),
     ("def f(p: Union[int, Point]): return repr(p)", {"p": {"x": 3}}, "Point(x=3, y=0)"),
-    ("def f(p: Union[int, str]): return repr(p)", {"p": [1]}, "[1]"),
+    ("def f(p: Union[int, str]): return repr(p)", {"p": [1]},
+     "TypeError: argument 'p': expected int or str, got [1]"),
     ("def f(p: Point): return 1", {"p": {"x": 1, "z": 2}}, "TypeError: argument 'p': Point has x, y; unknown: z"),
     ("def f(p: Point): return 1", {"p": {}}, "TypeError: argument 'p': Point has x, y; missing: x"),
     ("def f(p: Point): return 1", {"p": "no"}, "TypeError: argument 'p': expected an object with x, y, got 'no'"),
@@ -138,6 +148,9 @@ CALLS = [  # definition, arguments, text or the error's beginning
     ("def f(n):\n    for i in range(n): yield i", {"n": 3}, "[0, 1, 2]"),
     ("async def f():\n    yield 1", {}, "[1]"),
     ("def f():\n    yield 1\n    1/0", {}, "ZeroDivisionError: division by zero"),
+    ("f = max", {"args": "[3, 5]"}, "5"),
+    ("def f(*names: str): return list(names)", {"names": '["a", "b"]'}, '["a", "b"]'),
+    ("def f(**options: int): return options", {"options": '{"x": "2"}'}, '{"x": 2}'),
     ("def f(): return None", {}, "null"),
     ("def f(): return [float('nan'), -float('inf'), {(1, 2): 3}, '\\ud800', 'a\\0']", {},
      '["NaN", "-Infinity", {"(1, 2)": 3}, "\ufffd", "a\\u0000"]'),
@@ -155,6 +168,84 @@ CALLS = [  # definition, arguments, text or the error's beginning
     ("f = 5", {}, "TypeError: Non-callable tool(s): f"),
     ("del f", {}, "NameError: Missing tool(s) in user_ns: f"),
 ]  # fmt: skip
+
+
+GIVEN = [  # annotation, what the model sends, the value that the function has or what of it is wrong
+    ("List[str]", '["a", "b"]', "['a', 'b']"),
+    ("list", "[1]", "[1]"),
+    ("List[str]", "a", "expected List[str], got 'a'"),
+    ("List[str]", {"a": 1}, "expected List[str], got {'a': 1}"),
+    ("List[int]", ["1", 2.0], "[1, 2]"),
+    ("List[int]", [1, "x"], "expected int, got 'x'"),
+    ("Optional[List[str]]", '["a"]', "['a']"),
+    ("Optional[List[str]]", "a", "expected List[str], got 'a'"),
+    ("typing.Sequence[str]", '["a"]', "['a']"),
+    ("typing.Iterable[str]", "ab", "expected Iterable[str], got 'ab'"),
+    ("Set[int]", "[1, 1]", "{1}"),
+    ("Tuple[int, str]", '[1, "a"]', "(1, 'a')"),
+    ("Tuple[float, ...]", ["1", 2], "(1.0, 2.0)"),
+    ("tuple", "[1]", "(1,)"),
+    ("Dict[str, int]", '{"a": "1"}', "{'a': 1}"),
+    ("Dict[int, str]", {"1": "a"}, "{1: 'a'}"),
+    ("Dict[int, str]", {"x": "a"}, "expected int, got 'x'"),
+    ("dict", "a", "expected dict, got 'a'"),
+    ("dict", [1], "expected dict, got [1]"),
+    ("bool", "false", "False"),
+    ("bool", "True", "True"),
+    ("bool", True, "True"),
+    ("bool", "no", "expected bool, got 'no'"),
+    ("bool", 0, "expected bool, got 0"),
+    ("Optional[bool]", "null", "None"),
+    ("Optional[bool]", "FALSE", "False"),
+    ("int", "3", "3"),
+    ("int", 3.0, "3"),
+    ("int", "-3", "-3"),
+    ("int", 2.5, "expected int, got 2.5"),
+    ("int", "2.5", "expected int, got '2.5'"),
+    ("int", True, "expected int, got True"),
+    ("int", None, "expected int, got None"),
+    ("int", "", "expected int, got ''"),
+    ("float", 3, "3.0"),
+    ("float", "2.5", "2.5"),
+    ("float", "-inf", "-inf"),
+    ("float", "x", "expected float, got 'x'"),
+    ("float", [1], "expected float, got [1]"),
+    ("str", "3", "'3'"),
+    ("str", "[1]", "'[1]'"),
+    ("str", 3, "expected str, got 3"),
+    ("str", None, "expected str, got None"),
+    ("Optional[str]", "null", "'null'"),
+    ("Union[int, str]", "3", "'3'"),
+    ("Union[int, float]", 3, "3"),
+    ("Union[int, List[int]]", "[3]", "[3]"),
+    ("Union[int, List[int]]", "3", "3"),
+    ("Union[List[str], Dict[str, str]]", '{"a": "b"}', "{'a': 'b'}"),
+    ("Union[List[str], Dict[str, str]]", "a", "expected List[str] or Dict[str, str], got 'a'"),
+    ("Union[datetime.date, int]", "2024-01-02", "datetime.date(2024, 1, 2)"),
+    ("typing.Literal[1, 'a']", "1", "1"),
+    ("typing.Literal[1, 'a']", "a", "'a'"),
+    ("typing.Literal[True]", "true", "True"),
+    ("typing.Literal[1]", 2, "expected one of 1, got 2"),
+    ("enum.IntEnum('Level', 'LOW HIGH')", "2", "<Level.HIGH: 2>"),
+    ("Point", '{"x": "1"}', "Point(x=1, y=0)"),
+    ("Point", {"x": [1]}, "expected int, got [1]"),
+    ("Pair", "[1]", "Pair(a=1, b=None)"),
+    ("Pair", [1, None], "Pair(a=1, b=None)"),
+    ("Pair", [1, {"x": 1}, 3], "expected a list of at most 2"),
+    ("pathlib.PurePath", 3, "expected a string, got 3"),
+    ("decimal.Decimal", "2.5", "Decimal('2.5')"),
+    ("decimal.Decimal", "x", "expected a number, got 'x'"),
+    ("bytes", 3, "expected a string, got 3"),
+    ("typing.Any", '["a"]', "'[\"a\"]'"),
+    ("object", "3", "'3'"),
+    ("'Nope'", "3", "'3'"),
+    ("typing.NewType('Age', int)", "3", "3"),
+    ("typing.Mapping[str, int]", '{"a": 1}', "{'a': 1}"),
+    ("typing.Callable", "x", "'x'"),
+    ("type(None)", "null", "None"),
+]  # fmt: skip
+
+NO_OBJECTS = [[1], [["a", 1]], "x", "[1]", 3, None, True, ""]
 
 
 class Both(Engine):
@@ -216,6 +307,65 @@ class Both(Engine):
                 code,
             )
         self.assertEqual(host.run("1").value, "1")
+
+    def test_an_argument_comes_in_the_type_of_its_annotation(self):
+        host = self.start()
+        for annotation, given, expected in GIVEN:
+            self.assertEqual(host.run("def f(a: %s): return repr(a)" % annotation).last["status"], "ok", annotation)
+            told = self.call(host, a=given)
+            if expected.startswith("expected "):
+                self.assertRegex(told, r"^TypeError: argument .a.*: ", (annotation, given))
+                self.assertIn(expected, told, (annotation, given))
+            else:
+                self.assertEqual(told, expected, (annotation, given))
+        host.run("def f(a, b: int = None): return repr([a, b])")
+        self.assertEqual(self.call(host, a="[1]", b=None), "['[1]', None]")
+
+    def test_arguments_that_are_no_object_are_told(self):
+        host = self.start()
+        for code, names in (
+            ("def f(a, b=1): return a", "the names a, b"),
+            ("def f(): return 1", "no names"),
+            ("f = max", "the names args"),
+        ):
+            host.run(code)
+            for given in NO_OBJECTS:
+                answer = host.ask("tool", op="call", name="f", args=given)
+                self.assertEqual(answer["error"]["ename"], "TypeError", (code, given))
+                expected = "expected a JSON object with %s" % names
+                self.assertIn(expected, answer["error"]["evalue"], (code, given))
+        host.run("def f(a): return a")
+        answer = host.ask("tool", op="call", name="f", args='{"a": 1}')
+        self.assertEqual(answer["tool"]["bundle"]["text/plain"], "1")
+
+    def test_definitions_stand_at_the_root(self):
+        host = self.start()
+        host.run(
+            "def model(name, schema):\n"
+            "    return type(name, (), {'model_json_schema': staticmethod(lambda: schema)})\n"
+            "place = {'type': 'object', 'properties': {'at': {'prefixItems': [{'type': 'number'}] * 2, 'type': 'array', "
+            "'minItems': 2, 'maxItems': 2}}}\n"
+            "other = {'type': 'object', 'properties': {'up': {'$ref': '#'}, 'enum': {'$ref': '#/$defs/Place'}}, '$defs': "
+            "{'Place': {'enum': [1, None]}}}\n"
+            "A = model('A', {'properties': {'p': {'$ref': '#/$defs/Place'}}, '$defs': {'Place': place}})\n"
+            "B = model('B', {'$ref': '#/definitions/B[int]', 'definitions': {'Place': place, 'B[int]': {'items': "
+            "[{'$ref': '#/definitions/Place'}], 'type': 'array'}}})\n"
+            "C = model('C', other)\n"
+            "def f(a: A, b: List[B], c: Optional[C] = None, d: A = None, t: Tree = None): pass"
+        )
+        schema = host.ask("tool", op="describe", names=["f"])["tools"][0]["schema"]
+        defs, given = schema["$defs"], schema["properties"]
+        place = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+        self.assertEqual(given["a"], {"properties": {"p": {"$ref": "#/$defs/Place"}}})
+        self.assertEqual(defs["Place"], {"type": "object", "properties": {"at": place}})
+        self.assertEqual(given["b"]["items"], {"$ref": "#/$defs/B_int_"})
+        self.assertEqual(defs["B_int_"], {"type": "array", "prefixItems": [{"$ref": "#/$defs/Place"}], "items": {}})
+        self.assertEqual(given["c"]["anyOf"][0], {"$ref": "#/$defs/C"})
+        self.assertEqual(defs["C"]["properties"], {"up": {"$ref": "#/$defs/C"}, "enum": {"$ref": "#/$defs/Place_2"}})
+        self.assertEqual(defs["Place_2"], {"type": ["integer", "null"], "enum": [1, None]})
+        self.assertEqual(given["d"], dict(given["a"], default=None))
+        kids = defs["Tree"]["properties"]["kids"]
+        self.assertEqual(kids, {"type": "array", "items": {"$ref": "#/$defs/Tree"}})
 
     def test_large_results_tell_their_size(self):
         host = self.start()

@@ -1,23 +1,26 @@
 """A tool call's JSON arguments as what the function's annotations ask for.
 
-In: a callable and a JSON object. Out: positional and keyword arguments. Invariants: a value that the annotation asks
-nothing special for passes as it came; what cannot be converted is a `TypeError` or `ValueError` that names the
-argument, what was expected and what came.
-Absent on purpose: checking plain types (`int`, `str`): the function knows better what it can take.
+In: a callable and a JSON object. Out: positional and keyword arguments. Invariants: without an annotation a value
+passes as it came; what is not of the type that the annotation asks for is made of it where that can mean one thing
+only (JSON in a string, `3.0` for an `int`), and else a `TypeError` that names the argument, what was expected and what
+came; a string stays one where one is asked for.
 """
 
 import inspect
+import re
 import sys
 import typing
 
-from . import signatures
+from . import signatures, wire
 
 SHOWN = 80  # characters of a wrong value in a message
+WORDS = {"true": True, "false": False}
+NO_NUMBERS = re.compile(r"[+-]?(?:nan|inf(?:inity)?)\Z", re.I)  # what JSON has no number for
 
 
 def bound(function, arguments, ns):
     """(positional, keywords) to call `function` with."""
-    arguments = dict(arguments)
+    arguments = of_call(arguments, function, ns)
     parameters = signatures.parameters(function, ns)
     if parameters is None:
         return spread(arguments)
@@ -27,11 +30,11 @@ def bound(function, arguments, ns):
         if parameter.kind is parameter.VAR_POSITIONAL:
             given = arguments.pop(name, None)
             if given is not None:
-                given = given if isinstance(given, list) else [given]
+                given = listed(given)
                 positional += take_over(parameters, keywords, positional)
                 positional += [converted(item, hint, "%s[%d]" % (name, index)) for index, item in enumerate(given)]
         elif parameter.kind is parameter.VAR_KEYWORD:
-            inner = arguments.pop(name, None)
+            inner = parsed(arguments.pop(name, None), dict)
             if isinstance(inner, dict) and not any(key in keywords or key in arguments for key in inner):
                 arguments.update(inner)
             elif inner is not None:
@@ -39,7 +42,9 @@ def bound(function, arguments, ns):
             keywords.update((key, converted(value, hint, key)) for key, value in arguments.items())
             arguments = {}
         elif name in arguments:
-            value = converted(arguments.pop(name), hint, name)
+            value = arguments.pop(name)
+            if value is not None or parameter.default is not None:
+                value = converted(value, hint, name)
             if parameter.kind is parameter.POSITIONAL_ONLY:
                 fill(parameters, positional, parameter)
                 positional.append(value)
@@ -76,21 +81,54 @@ def take_over(parameters, keywords, positional):
 
 def spread(arguments):
     """For a callable that does not tell its parameters: `args` are those by position."""
-    positional = arguments.pop("args", [])
-    return positional if isinstance(positional, list) else [positional], arguments
+    return listed(arguments.pop("args", [])), arguments
+
+
+def of_call(arguments, function, ns):
+    """The JSON object of a call. Raises TypeError."""
+    given = parsed(arguments, dict)
+    if isinstance(given, dict):
+        return dict(given)
+    found = signatures.parameters(function, ns)
+    names = ["args"] if found is None else [parameter.name for parameter, _hint in found]
+    takes = "no names in it" if not names else "the names " + ", ".join(names)
+    raise TypeError("the arguments: expected a JSON object with %s, got %s" % (takes, shown(arguments)))
+
+
+def listed(given):
+    """What `*args` get."""
+    given = parsed(given, list)
+    return given if isinstance(given, list) else [given]
+
+
+def parsed(value, kind):
+    """What a string holds as JSON, where it is of this kind; else the value."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = wire.decode(value.strip())
+    except (ValueError, RecursionError):
+        return value
+    return found if type(found) is kind else value
+
+
+def shown(value):
+    text = repr(value)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "…"
 
 
 def wrong(where, expected, value):
-    shown = repr(value)
-    if len(shown) > SHOWN:
-        shown = shown[:SHOWN] + "…"
-    return TypeError("argument %r: expected %s, got %s" % (where, expected, shown))
+    return TypeError("argument %r: expected %s, got %s" % (where, expected, shown(value)))
 
 
 def converted(value, hint, where):
-    """`value`, or what the annotation asks for in its place."""
-    if hint is inspect.Parameter.empty or hint is typing.Any or isinstance(hint, (str, type(None))):
+    """`value` as what the annotation asks for. Raises TypeError."""
+    if hint is inspect.Parameter.empty or hint is typing.Any or isinstance(hint, str):
         return value
+    if hint is None or hint is type(None):
+        if value is None or parsed(value, type(None)) is None:
+            return None
+        raise wrong(where, "null", value)
     if hasattr(hint, "__metadata__"):  # Annotated
         return converted(value, hint.__origin__, where)
     if hasattr(hint, "__supertype__"):  # NewType
@@ -98,12 +136,12 @@ def converted(value, hint, where):
     origin, inner = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
     if type(hint).__name__ == "TypeAliasType":
         return converted(value, hint.__value__, where)
+    if type(hint).__name__ == "TypeVar":
+        return converted(value, hint.__bound__, where) if hint.__bound__ else value
     if origin is typing.Union or type(hint).__name__ == "UnionType":
         return of_union(value, inner, where)
     if origin is signatures.LITERAL:
-        if not any(value == item and isinstance(value, bool) is isinstance(item, bool) for item in inner):
-            raise wrong(where, "one of %s" % ", ".join(map(repr, inner[:50])), value)
-        return value
+        return of_literal(value, inner, where)
     if type(hint).__name__ in ("Required", "NotRequired", "_GenericAlias") and getattr(origin, "_name", "") in (
         "Required",
         "NotRequired",
@@ -111,77 +149,191 @@ def converted(value, hint, where):
     ):
         return converted(value, inner[0], where)
     if isinstance(origin, type):
-        return of_generic(value, origin, inner, where)
+        return of_generic(value, origin, inner, where, hint)
     if isinstance(hint, type):
-        return of_class(value, hint, where)
+        return of_class(value, hint, where, hint)
     return value
 
 
+def of_literal(value, options, where):
+    for given in (value, unpacked(value)):
+        for item in options:
+            plain = signatures.enum_value(item) if hasattr(item, "_value_") else item
+            if plain == given and isinstance(plain, bool) is isinstance(given, bool):
+                return item
+    raise wrong(where, "one of %s" % ", ".join(map(repr, options[:50])), value)
+
+
+def unpacked(value):
+    """What a string holds as JSON; any other value, and any other string, as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return wire.decode(value.strip())
+    except (ValueError, RecursionError):
+        return WORDS.get(value.strip().lower(), value)
+
+
 def of_union(value, options, where):
-    """The first option that takes the value as it is, else the first that can be made of it."""
-    if value is None and type(None) in options:
-        return None
-    plain = [option for option in options if isinstance(option, type) and option in signatures.JSON_TYPES]
-    if any(isinstance(value, signatures.JSON_TYPES[option]) for option in plain) or len(plain) == len(options):
+    """The first option that is of the kind of the value, else the first that can be made of it."""
+    if type(value) in options:
         return value
     complaints = []
-    for option in options:
-        if option in plain:
-            continue
-        try:
-            return converted(value, option, where)
-        except (TypeError, ValueError) as error:
-            complaints.append(error)
-    if len(complaints) == 1 and all(option is type(None) for option in plain):
+    for given in (value, unpacked(value)):
+        if type(given) in options:
+            return given
+        for fitting in (True, False):
+            for option in options:
+                if option is type(None) or suits(given, option) is not fitting:
+                    continue
+                try:
+                    return converted(given, option, where)
+                except (TypeError, ValueError) as error:
+                    complaints.append(error)
+    if len([option for option in options if option is not type(None)]) == 1:
         raise complaints[0]
     raise wrong(where, " or ".join(signatures.named(option) for option in options), value)
 
 
-def of_generic(value, origin, inner, where):
+def suits(value, hint):
+    """True when JSON would have the annotation's values as it has this one."""
+    if hasattr(hint, "__metadata__"):
+        return suits(value, hint.__origin__)
+    if hasattr(hint, "__supertype__"):
+        return suits(value, hint.__supertype__)
+    kind = getattr(hint, "__origin__", hint)
+    if kind is signatures.LITERAL:
+        return value in hint.__args__
+    if not isinstance(kind, type):
+        return True
+    from . import schema
+
+    if isinstance(value, str):
+        return issubclass(kind, str) or (kind.__name__ in schema.TEXTS and not issubclass(kind, (dict, list)))
+    if isinstance(value, bool):
+        return kind is bool
+    if isinstance(value, (int, float)):
+        return issubclass(kind, (int, float)) and kind is not bool
+    if isinstance(value, list):
+        return schema.is_array(kind)
+    if isinstance(value, dict):
+        keyed = issubclass(kind, dict) or kind.__name__ in ("Mapping", "MutableMapping")
+        return keyed or signatures.is_record(kind) or signatures.own_maker(kind) is not None
+    return False
+
+
+def of_generic(value, origin, inner, where, hint):
     if origin is type or not inner:
-        return of_class(value, origin, where)
-    if issubclass(origin, tuple) and isinstance(value, list):
+        return of_class(value, origin, where, hint)
+    from . import schema
+
+    if issubclass(origin, tuple):
+        value = of_json(value, list, where, hint)
         if len(inner) == 2 and inner[1] is Ellipsis:
-            return tuple(converted(item, inner[0], "%s[%d]" % (where, index)) for index, item in enumerate(value))
+            inner = inner[:1] * len(value)
+        inner = () if inner == ((),) else inner
         if len(inner) != len(value):
             raise wrong(where, "a list of %d" % len(inner), value)
         return tuple(
             converted(item, kind, "%s[%d]" % (where, index)) for index, (item, kind) in enumerate(zip(value, inner))
         )
-    if isinstance(value, list) and len(inner) == 1:
+    if schema.is_array(origin) and len(inner) == 1:
+        value = of_json(value, list, where, hint)
         items = [converted(item, inner[0], "%s[%d]" % (where, index)) for index, item in enumerate(value)]
-        return of_class(items, origin, where)
-    if isinstance(value, dict) and len(inner) == 2:
+        return of_class(items, origin, where, hint)
+    if is_mapping(origin) and inner:
+        value = of_json(value, dict, where, hint)
+        keys, items = (inner[0], inner[1]) if len(inner) == 2 else (inner[0], typing.Any)
         pairs = (
-            (converted(key, inner[0], where), converted(item, inner[1], "%s[%r]" % (where, key)))
+            (converted(key, keys, "%s[%r]" % (where, key)), converted(item, items, "%s[%r]" % (where, key)))
             for key, item in value.items()
         )
-        return of_class(dict(pairs), origin, where)
-    return of_class(value, origin, where)
+        return of_class(dict(pairs), origin, where, hint)
+    made = of_class(value, origin, where, hint)
+    kinds = getattr(inner[-1], "__args__", ())  # of `NDArray[float64]`
+    if hasattr(made, "astype") and kinds and isinstance(kinds[0], type):
+        try:
+            return made.astype(kinds[0])
+        except (TypeError, ValueError):
+            raise wrong(where, signatures.named(hint), value) from None
+    return made
 
 
-def of_class(value, kind, where):
-    import collections
+def is_mapping(kind):
+    return issubclass(kind, dict) or (
+        kind.__module__ in ("collections.abc", "_collections_abc", "typing")
+        and kind.__name__ in ("Mapping", "MutableMapping")
+    )
+
+
+def of_json(value, kind, where, hint):
+    """A list, or a dict, also one that a string holds. Raises TypeError."""
+    value = parsed(value, kind)
+    if type(value) is not kind:
+        raise wrong(where, signatures.named(hint), value)
+    return value
+
+
+def of_plain(value, kind, where, hint):
+    """A `bool`, `int`, `float` or `str`, or of a class of these."""
+    if issubclass(kind, str):
+        if not isinstance(value, str):
+            raise wrong(where, signatures.named(hint), value)
+        return value if kind is str else kind(value)
+    given = unpacked(value)
+    if kind is bool:
+        if isinstance(given, bool):
+            return given
+    elif isinstance(given, (int, float)) and not isinstance(given, bool):
+        if issubclass(kind, float):
+            return given if type(given) is kind else kind(given)
+        if isinstance(given, int) or given.is_integer():
+            return int(given) if kind is int else kind(int(given))
+    elif issubclass(kind, float) and isinstance(given, str) and NO_NUMBERS.match(given.strip()):
+        return kind(given)
+    raise wrong(where, signatures.named(hint), value)
+
+
+def of_class(value, kind, where, hint):
     import enum
 
-    try:
-        if type(value) is kind or (isinstance(value, kind) and kind not in (object,)):
-            return value
-    except TypeError:
-        return value  # a protocol that cannot be checked
-    if isinstance(value, list) and kind in (tuple, set, frozenset, collections.deque):
-        try:
-            return kind(value)
-        except TypeError:
-            raise wrong(where, "a list of hashable values", value) from None
+    from . import schema
+
+    if kind is object:
+        return value
     if issubclass(kind, enum.Enum):
         return of_enum(value, kind, where)
     if signatures.is_record(kind):
         return of_record(value, kind, where)
-    if hasattr(kind, "model_validate"):  # pydantic
-        return kind.model_validate(value)
+    if issubclass(kind, (str, int, float)):
+        return of_plain(value, kind, where, hint)
+    if is_mapping(kind):
+        value = of_json(value, dict, where, hint)
+        made = {"defaultdict": lambda value: kind(None, value)}.get(kind.__name__, kind)
+        return made(value) if issubclass(kind, dict) and kind is not dict else value
+    if schema.is_array(kind):
+        value = of_json(value, list, where, hint)
+        try:
+            if schema.is_abstract(kind):
+                return set(value) if schema.is_set(kind) else iter(value) if kind.__name__ == "Iterator" else value
+            return value if kind is list else kind(value)
+        except TypeError:
+            raise wrong(where, "a list of hashable values", value) from None
+    try:
+        if isinstance(value, kind):
+            return value
+    except TypeError:
+        return value  # a protocol that cannot be checked
+    own = signatures.own_maker(kind)
+    if own is not None:
+        given = parsed(value, dict)
+        try:
+            return own(given)
+        except ValueError as error:
+            problem = wrong(where, kind.__name__, value)
+            raise TypeError("%s: %s" % (problem, " ".join(str(error).split()))) from None
     maker = signatures.MAKERS.get((kind.__module__, kind.__qualname__))
-    if maker is None or value is None:
+    if maker is None:
         return value
     expected, make = maker
     try:
@@ -192,9 +344,10 @@ def of_class(value, kind, where):
 
 
 def of_enum(value, kind, where):
-    for member in kind:
-        if member.value == value and isinstance(value, bool) is isinstance(member.value, bool):
-            return member
+    for given in (value, unpacked(value)):
+        for member in kind:
+            if member.value == given and isinstance(given, bool) is isinstance(member.value, bool):
+                return member
     if isinstance(value, str):
         if value in kind.__members__:
             return kind.__members__[value]
@@ -213,7 +366,11 @@ def of_enum(value, kind, where):
 def of_record(value, kind, where):
     """A dataclass, a named tuple, an attrs class or a TypedDict of a JSON object."""
     fields = signatures.fields(kind, sys.modules["__main__"].__dict__)
-    if isinstance(value, list) and issubclass(kind, tuple):
+    value = parsed(value, dict)
+    if issubclass(kind, tuple) and isinstance(parsed(value, list), list):
+        value = parsed(value, list)
+        if len(value) > len(fields):
+            raise wrong(where, "a list of at most %d" % len(fields), value)
         value = dict(zip((name for name, _hint, _needed in fields), value))
     if not isinstance(value, dict):
         raise wrong(where, "an object with %s" % ", ".join(name for name, _hint, _needed in fields), value)
@@ -224,5 +381,18 @@ def of_record(value, kind, where):
     if (unknown and not typed) or missing:
         problem = "unknown: %s" % ", ".join(unknown) if unknown and not typed else "missing: %s" % ", ".join(missing)
         raise TypeError("argument %r: %s has %s; %s" % (where, kind.__name__, ", ".join(hints), problem))
-    given = {key: converted(item, hints.get(key, typing.Any), "%s.%s" % (where, key)) for key, item in value.items()}
+    given = {
+        key: (
+            None
+            if item is None and leaves_none(kind, key)
+            else converted(item, hints.get(key, typing.Any), "%s.%s" % (where, key))
+        )
+        for key, item in value.items()
+    }
     return given if typed else kind(**given)
+
+
+def leaves_none(kind, field):
+    """True for a field whose default is None, whatever its annotation says."""
+    defaults = getattr(kind, "_field_defaults", None)
+    return (getattr(kind, field, field) if defaults is None else defaults.get(field, field)) is None

@@ -103,7 +103,7 @@ def tool(request):
     on_a_thread()
     if request["op"] == "describe":
         return {"tools": tools.describe(request["names"], engine.ns)}
-    return tools.call(request["name"], request.get("args") or {}, engine)
+    return tools.call(request["name"], request.get("args", {}), engine)
 
 
 def evaluate(request):

@@ -1,12 +1,12 @@
 """A callable's JSON schema for an agent. In: a callable and the namespace. Out: (description, schema). Never raises:
 what cannot be told is left open. A schema stays small however its types refer to each other. Absent on purpose:
-validation of arguments; conversion of them, which reads the same `signatures`."""
+conversion of arguments, which reads the same `signatures`; how readers want schemas, which `definitions` knows."""
 
 import inspect
 import re
 import typing
 
-from . import cut, signatures, watchdog
+from . import cut, definitions, signatures, watchdog
 
 SIMPLE = {
     str: "string",
@@ -61,7 +61,7 @@ def described(function, ns):
         notes.setdefault(name, text)
     found = signatures.parameters(function, ns)
     if found is None:
-        properties = {"args": {"type": "array", "description": "arguments by position"}}
+        properties = {"args": {"type": "array", "description": "arguments by position", "items": {}}}
         return doc, {"type": "object", "properties": properties, "required": [], "additionalProperties": True}
     shaper = Shaper(ns)
     properties, required, extra = {}, [], False
@@ -72,7 +72,7 @@ def described(function, ns):
             continue
         entry = shaper.shape(hint, 0)
         if parameter.kind is parameter.VAR_POSITIONAL:
-            entry = {"type": "array", "items": entry} if entry else {"type": "array"}
+            entry = {"type": "array", "items": entry}
         if notes.get(name):
             entry = dict(entry, description=notes[name])
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -84,7 +84,7 @@ def described(function, ns):
             if known:
                 entry = dict(entry, default=default)
         properties[name] = entry
-    schema = {"type": "object", "properties": properties, "required": required}
+    schema = shaper.rooted({"type": "object", "properties": properties, "required": required})
     if extra:
         schema["additionalProperties"] = True
     return with_return(doc, function, ns), schema
@@ -147,6 +147,14 @@ class Shaper:
         self.ns = ns
         self.nodes = 0
         self.open = []  # classes being described
+        self.named = {}  # of those, the ones that refer to themselves: name and reference
+        self.hoisted = {}  # classes that describe themselves, and how
+        self.definitions = definitions.Definitions()
+
+    def rooted(self, schema):
+        """The schema with all that it refers to."""
+        known = self.definitions.known
+        return dict(schema, **{"$defs": dict(known)}) if known else schema
 
     def shape(self, hint, depth):
         self.nodes += 1
@@ -161,7 +169,7 @@ class Shaper:
         if hint in (typing.Any, object):
             return {}
         if hint in SIMPLE:
-            return {"type": SIMPLE[hint]}
+            return definitions.complete({"type": SIMPLE[hint]})
         if hint is None:
             return {"type": "null"}
         if hasattr(hint, "__metadata__"):  # Annotated
@@ -185,10 +193,7 @@ class Shaper:
         origin, inner = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
         if origin is typing.Union or type(hint).__name__ == "UnionType":
             options = [self.shape(item, depth) for item in inner]
-            if {} in options:
-                return {}
-            simple = all(list(option) == ["type"] for option in options)
-            return {"type": [option["type"] for option in options]} if simple else {"anyOf": options}
+            return definitions.any_of(options)
         if origin is signatures.LITERAL:
             return choices(list(inner))
         if getattr(origin, "_name", None) in ("Required", "NotRequired", "ReadOnly"):
@@ -201,28 +206,22 @@ class Shaper:
         if issubclass(origin, dict) or origin.__name__ in ("Mapping", "MutableMapping"):
             value = self.shape(inner[1], depth) if len(inner) == 2 else {}
             return {"type": "object", "additionalProperties": value} if value else {"type": "object"}
-        if issubclass(origin, tuple) and len(inner) > 1 and Ellipsis not in inner:
-            return {
-                "type": "array",
-                "prefixItems": [self.shape(item, depth) for item in inner],
-                "minItems": len(inner),
-                "maxItems": len(inner),
-            }
+        if issubclass(origin, tuple) and inner and Ellipsis not in inner and inner != ((),):
+            return definitions.complete(
+                {
+                    "type": "array",
+                    "prefixItems": [self.shape(item, depth) for item in inner],
+                    "items": False,
+                    "minItems": len(inner),
+                    "maxItems": len(inner),
+                }
+            )
         items = [item for item in inner if item is not Ellipsis]
-        if issubclass(origin, (list, set, frozenset, tuple)) or origin.__name__ in (
-            "Sequence",
-            "MutableSequence",
-            "Iterable",
-            "Collection",
-            "Set",
-            "AbstractSet",
-            "deque",
-            "Iterator",
-        ):
-            entry = {"type": "array"}
+        if is_array(origin):
+            entry = {"type": "array", "items": {}}
             if len(items) == 1 and type(items[0]).__name__ != "TypeVar":
                 entry["items"] = self.shape(items[0], depth)
-            if issubclass(origin, (set, frozenset)):
+            if is_set(origin):
                 entry["uniqueItems"] = True
             return entry
         return self.of_class(origin, depth)
@@ -234,38 +233,71 @@ class Shaper:
             return choices([signatures.enum_value(member) for member in kind])
         if signatures.is_record(kind):
             return self.record(kind, depth)
-        if callable(getattr(kind, "model_json_schema", None)):  # pydantic
-            return kind.model_json_schema()
+        if kind not in self.hoisted:
+            own = signatures.own_schema(kind)
+            self.hoisted[kind] = None if own is None else self.definitions.hoist(own, kind.__name__)
+        if self.hoisted[kind] is not None:
+            return dict(self.hoisted[kind])
         for base, name in SIMPLE.items():
             if issubclass(kind, base):
-                return {"type": name}
+                return definitions.complete({"type": name})
         if (kind.__module__, kind.__qualname__) in signatures.MAKERS:
             if kind.__name__ in TEXTS:
                 return dict({"type": "string"}, **TEXTS[kind.__name__])
-            return (
-                {"type": "number"}
-                if kind.__name__ in NUMBERS
-                else {"type": "array"} if kind.__name__ in ("ndarray", "Series") else {}
-            )
-        return (
-            {"type": "array"}
-            if kind.__name__ in ("Sequence", "Iterable", "deque")
-            else {"type": "object"} if kind.__name__ in ("Mapping", "MutableMapping") else {}
-        )
+            if kind.__name__ in ("ndarray", "Series"):
+                return {"type": "array", "items": {}}
+            return {"type": "number"} if kind.__name__ in NUMBERS else {}
+        if is_array(kind):
+            return {"type": "array", "items": {}}
+        return {"type": "object"} if kind.__name__ in ("Mapping", "MutableMapping") else {}
 
     def record(self, kind, depth):
         if kind in self.open:
-            return {"type": "object", "description": "again %s" % kind.__name__}
+            if kind not in self.named:
+                self.named[kind] = self.definitions.open(kind.__name__)
+            return dict(self.named[kind][1])
         self.open.append(kind)
         try:
             rows = signatures.fields(kind, self.ns)[:MOST_CHOICES]
-            return {
+            entry = {
                 "type": "object",
                 "properties": {name: self.shape(hint, depth) for name, hint, _needed in rows},
                 "required": [name for name, _hint, needed in rows if needed],
             }
+            if kind not in self.named:
+                return entry
+            name, reference = self.named[kind]
+            self.definitions.known[name] = entry
+            return dict(reference)
         finally:
             self.open.pop()
+
+
+ARRAYS = (
+    "Sequence",
+    "MutableSequence",
+    "Iterable",
+    "Collection",
+    "Set",
+    "MutableSet",
+    "AbstractSet",
+    "Iterator",
+    "Reversible",
+)
+
+
+def is_abstract(kind):
+    return kind.__module__ in ("collections.abc", "_collections_abc", "typing") and kind.__name__ in ARRAYS
+
+
+def is_array(kind):
+    import collections
+
+    return is_abstract(kind) or issubclass(kind, (list, tuple, set, frozenset, collections.deque))
+
+
+def is_set(kind):
+    return issubclass(kind, (set, frozenset)) or kind.__name__ in ("Set", "MutableSet", "AbstractSet")
 
 
 def choices(values):
@@ -274,8 +306,7 @@ def choices(values):
         for value in values
     ]
     values = [value for value in values if signatures.plain(value)]
-    kinds = {SIMPLE.get(type(value)) for value in values}
-    entry = {"type": kinds.pop()} if len(kinds) == 1 and None not in kinds else {}
+    entry = {"type": definitions.kinds_of(values)} if values else {}
     if 0 < len(values) <= MOST_CHOICES:
         entry["enum"] = values
     return entry

@@ -282,7 +282,7 @@ class Server:
 
         if request["op"] == "describe":
             return self.run_user_code(lambda: {"tools": tools.describe(request["names"], self.engine.ns)})
-        return self.run_aside(request, lambda: tools.call(request["name"], request.get("args") or {}, self.engine))
+        return self.run_aside(request, lambda: tools.call(request["name"], request.get("args", {}), self.engine))
 
     def evaluate(self, request):
         from . import references

@@ -11,7 +11,6 @@ import sys
 import typing
 
 LITERAL = getattr(typing, "Literal", ())
-JSON_TYPES = {str: str, int: int, float: (int, float), bool: bool, list: list, dict: dict, type(None): type(None)}
 EMPTY = inspect.Parameter.empty
 
 
@@ -91,6 +90,28 @@ def is_record(kind):
     )
 
 
+def own_schema(kind):
+    """The JSON schema that a class makes of itself (pydantic, msgspec); None for any other."""
+    if callable(getattr(kind, "model_json_schema", None)):
+        return kind.model_json_schema()
+    if hasattr(kind, "__fields__") and callable(getattr(kind, "parse_obj", None)):  # pydantic 1
+        return kind.schema(ref_template="#/$defs/{model}")
+    if hasattr(kind, "__struct_fields__") and "msgspec" in sys.modules:
+        return sys.modules["msgspec"].json.schema(kind)
+    return None
+
+
+def own_maker(kind):
+    """What makes a value of such a class of JSON; None for any other."""
+    if callable(getattr(kind, "model_validate", None)):
+        return kind.model_validate
+    if hasattr(kind, "__fields__") and callable(getattr(kind, "parse_obj", None)):  # pydantic 1
+        return kind.parse_obj
+    if hasattr(kind, "__struct_fields__") and "msgspec" in sys.modules:
+        return lambda value: sys.modules["msgspec"].convert(value, kind)
+    return None
+
+
 def fields(kind, ns):
     """[(name, annotation, whether it has to be given)] of a record."""
     scope = dict(ns)
@@ -162,7 +183,27 @@ def of_text(kind, value):
     return kind(value)
 
 
+def of_number(kind, value):
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise TypeError("not a number")
+    return kind(str(value)) if kind.__name__ != "complex" or isinstance(value, str) else kind(value)
+
+
+def of_seconds(kind, value):
+    if isinstance(value, str):
+        value = float(value)
+    return kind(seconds=of_number(float, value))
+
+
+def of_bytes(kind, value):
+    if not isinstance(value, (str, list)):
+        raise TypeError("not a string")
+    return kind(value.encode("utf-8") if isinstance(value, str) else value)
+
+
 def of_iso(kind, value):
+    if isinstance(value, bool):
+        raise TypeError("not a string")
     if isinstance(value, str) and value.endswith("Z") and sys.version_info < (3, 11):
         value = value[:-1] + "+00:00"
     if isinstance(value, (int, float)) and hasattr(kind, "fromtimestamp") and hasattr(kind, "hour"):
@@ -170,10 +211,33 @@ def of_iso(kind, value):
     return kind.fromisoformat(value)
 
 
+def of_pattern(_kind, value):
+    import re
+
+    if not isinstance(value, str):
+        raise TypeError("not a string")
+    return re.compile(value)
+
+
+def of_list(value, *kinds):
+    """The list (or object) that a value is, or that a string of JSON holds."""
+    from . import arguments
+
+    for kind in kinds:
+        found = arguments.parsed(value, kind)
+        if type(found) is kind:
+            return found
+    raise TypeError("not a list")
+
+
 def of_array(kind, value):
     import numpy
 
-    return numpy.asarray(value)
+    return numpy.asarray(of_list(value, list))
+
+
+def of_series(kind, value):
+    return kind(of_list(value, list, dict))
 
 
 TEXTS = (
@@ -188,25 +252,16 @@ MAKERS = {  # (module, class): (what is expected, how it is made)
     ("datetime", "datetime"): ("an ISO 8601 date and time", of_iso),
     ("datetime", "date"): ("an ISO 8601 date", of_iso),
     ("datetime", "time"): ("an ISO 8601 time", of_iso),
-    ("datetime", "timedelta"): ("a number of seconds", lambda kind, value: kind(seconds=value)),
-    ("decimal", "Decimal"): ("a number", lambda kind, value: kind(str(value))),
-    ("fractions", "Fraction"): ("a number", lambda kind, value: kind(str(value))),
-    ("builtins", "complex"): ("a number", lambda kind, value: kind(value)),
-    ("builtins", "bytes"): (
-        "a string",
-        lambda kind, value: value.encode("utf-8") if isinstance(value, str) else kind(value),
-    ),
-    ("builtins", "bytearray"): (
-        "a string",
-        lambda kind, value: kind(value.encode("utf-8") if isinstance(value, str) else value),
-    ),
-    ("re", "Pattern"): ("a regular expression", lambda kind, value: __import__("re").compile(value)),
+    ("datetime", "timedelta"): ("a number of seconds", of_seconds),
+    ("decimal", "Decimal"): ("a number", of_number),
+    ("fractions", "Fraction"): ("a number", of_number),
+    ("builtins", "complex"): ("a number", of_number),
+    ("builtins", "bytes"): ("a string", of_bytes),
+    ("builtins", "bytearray"): ("a string", of_bytes),
+    ("re", "Pattern"): ("a regular expression", of_pattern),
     ("numpy", "ndarray"): ("a list of numbers", of_array),
-    ("pandas.core.frame", "DataFrame"): (
-        "a table: list of objects, or object of lists",
-        lambda kind, value: kind(value),
-    ),
-    ("pandas.core.series", "Series"): ("a list of values", lambda kind, value: kind(value)),
-    ("pandas", "DataFrame"): ("a table: list of objects, or object of lists", lambda kind, value: kind(value)),
-    ("pandas", "Series"): ("a list of values", lambda kind, value: kind(value)),
+    ("pandas.core.frame", "DataFrame"): ("a table: list of objects, or object of lists", of_series),
+    ("pandas.core.series", "Series"): ("a list of values", of_series),
+    ("pandas", "DataFrame"): ("a table: list of objects, or object of lists", of_series),
+    ("pandas", "Series"): ("a list of values", of_series),
 }
