@@ -2,18 +2,20 @@
 //!
 //! Reading is free, as it is for commands in any sandbox; writing goes where the `sandbox` setting allows it, and a
 //! file is replaced whole or not at all. Paths are absolute; links on the way are followed before the question is
-//! decided.
+//! decided. A notebook stays one: a text that is none is not written over it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asked::invalid;
 use super::program::Handing;
 use crate::agent::{Aside, Sandbox};
 use crate::files::{FileMode, write_whole};
+use crate::notebook::document::Document;
 use crate::rpc::RpcError;
 
 /// The largest file that is read, in bytes.
@@ -115,6 +117,9 @@ pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<(Value, Option<
     let content = content.ok_or_else(|| invalid("`content` is missing"))?;
     let target = allowed.target(&path)?;
     let name = path.display();
+    if is_notebook(&path) || is_notebook(&target) {
+        notebook(&path, content)?;
+    }
     let cannot = |why: String| failed(-32603, format!("`{name}` cannot be written: {why}"));
     if let Some(directory) = target.parent() {
         std::fs::create_dir_all(directory).map_err(|error| cannot(error.to_string()))?;
@@ -128,6 +133,39 @@ pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<(Value, Option<
         cannot(format!("{error}{}", source.unwrap_or_default()))
     })?;
     Ok((json!({}), Some(Aside::Wrote(name.to_string()))))
+}
+
+fn is_notebook(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+}
+
+/// Nothing, when `content` is a notebook.
+fn notebook(path: &Path, content: &str) -> Result<(), RpcError> {
+    #[derive(Deserialize)]
+    struct Format {
+        nbformat: Option<u64>,
+    }
+    let name = path.display().to_string();
+    let why = match Document::parse(content.to_owned()) {
+        Err(error) => Some(error.said(&name)),
+        Ok(document) => {
+            let mut cells = document.cells().enumerate();
+            let broken = cells.find_map(|(at, cell)| Some((at, cell.fault()?)));
+            let format: Option<Format> =
+                serde_json::from_str(content.trim_start_matches('\u{feff}')).ok();
+            match (broken, format.and_then(|format| format.nbformat)) {
+                (Some((at, fault)), _) => Some(format!("`{name}`: cell {} {fault}", at + 1)),
+                (None, None) => Some(format!("`{name}` has no `nbformat`")),
+                (None, Some(_)) => None,
+            }
+        }
+    };
+    let how =
+        "send the whole notebook as valid JSON, or change its cells with a tool for notebooks";
+    why.map_or(Ok(()), |why| {
+        Err(invalid(format!("nothing was written: {why}; {how}")))
+    })
 }
 
 impl Allowed {
@@ -236,6 +274,88 @@ mod tests {
             text(told(json!({"path": "/nowhere/x"}))),
             "-32602: file not found: /nowhere/x"
         );
+    }
+
+    #[test]
+    fn a_notebook_is_not_replaced_by_what_is_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let allowed = Allowed {
+            sandbox: Sandbox::WorkspaceWrite,
+            cwd: folder.path().to_owned(),
+        };
+        let old = Document::empty().text().to_owned();
+        let cell = |cell: Value| {
+            json!({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).to_string()
+        };
+        let good = cell(json!({"cell_type": "code", "source": ["x"], "metadata": {},
+            "outputs": [], "execution_count": null}));
+        let sheets = json!({"worksheets": [{"cells": []}], "metadata": {}, "nbformat": 3,
+            "nbformat_minor": 0});
+        for (content, expected) in [
+            (good.clone(), None),
+            (format!("\u{feff}{good}"), None),
+            (sheets.to_string(), None),
+            (String::new(), Some("Invalid JSON in notebook")),
+            ("x = 1\n".into(), Some("line 1, column 1")),
+            (
+                good[..good.len() - 1].to_owned(),
+                Some("Invalid JSON in notebook"),
+            ),
+            (format!("{good}}}"), Some("Invalid JSON in notebook")),
+            (
+                good.replace("null", "None"),
+                Some("Invalid JSON in notebook"),
+            ),
+            ("<<<<<<< HEAD\n{}".into(), Some("Invalid JSON in notebook")),
+            ("[]".into(), Some("holds no object")),
+            ("{}".into(), Some("has no list of cells")),
+            (
+                json!({"cells": {}}).to_string(),
+                Some("has no list of cells"),
+            ),
+            (json!({"cells": []}).to_string(), Some("has no `nbformat`")),
+            (cell(json!("x = 1")), Some("cell 1 is not a JSON object")),
+            (
+                cell(json!({"source": ""})),
+                Some("cell 1 has no `cell_type`"),
+            ),
+            (
+                cell(json!({"cell_type": "code"})),
+                Some("cell 1 has no `source`"),
+            ),
+            (
+                cell(json!({"cell_type": "code", "source": 7})),
+                Some("neither text nor a list of lines"),
+            ),
+        ] {
+            for name in ["a.ipynb", "b.IPYNB", "new/c.ipynb"] {
+                let path = folder.path().join(name);
+                if !name.starts_with("new") {
+                    std::fs::write(&path, &old).expect("written");
+                }
+                let said = text(write(&json!({"path": path, "content": content}), &allowed));
+                match expected {
+                    None => assert_eq!(said, "done", "{content}"),
+                    Some(expected) => {
+                        assert!(said.contains(expected), "{content}: {said}");
+                        let stands = std::fs::read_to_string(&path).ok();
+                        assert!(stands.is_none_or(|stands| stands == old), "{content}");
+                        assert!(!folder.path().join("new").exists());
+                    }
+                }
+                drop(std::fs::remove_dir_all(folder.path().join("new")));
+            }
+        }
+        // Under another name it is a text like any other, and a link to a notebook is a notebook.
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path().join("a.ipynb"), &link).expect("a link");
+        let path = folder.path().join("a.json");
+        assert_eq!(
+            text(write(&json!({"path": path, "content": "{"}), &allowed)),
+            "done"
+        );
+        let said = text(write(&json!({"path": link, "content": "{"}), &allowed));
+        assert!(said.contains("nothing was written"), "{said}");
     }
 
     #[test]
