@@ -220,6 +220,11 @@ impl<'a> Telling<'a> {
                 {
                     self.fail(Failure::new("KeyboardInterrupt", "")).await;
                 }
+                if let (Ending::Error, None, false) = (&ending, &self.outcome.failure, self.inner) {
+                    // A hook that a library has set has printed it.
+                    let why = "the cell failed; what it printed says why";
+                    self.outcome.failure = Some(Failure::new("Error", why));
+                }
                 if let Ending::Lost(why) = &ending {
                     let why = format!("the connection to the interpreter was lost: {why}");
                     self.fail(Failure::new("DeadKernel", why)).await;

@@ -82,6 +82,14 @@ class Program(Engine, unittest.TestCase):
         )
         cell = host.run("{}['k']")
         self.assertEqual((cell.output, cell.of("error"), cell.last["status"]), ("mine KeyError\n", [], "error"))
+        # as `rich.traceback.install()` does
+        host.run(
+            "shell = get_ipython()\nshell._showtraceback = lambda kind, *_rest: print('theirs', kind.__name__)\n"
+            "shell.showsyntaxerror = lambda *_rest, **_options: print('theirs', 'SyntaxError')"
+        )
+        for code, name in (("1/0", "ZeroDivisionError"), ("1 +", "SyntaxError")):
+            cell = host.run(code)
+            self.assertEqual((cell.output, cell.of("error"), cell.last["status"]), ("theirs %s\n" % name, [], "error"))
 
     def test_edit(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,8 @@
 
 In: cell source. Out: frames for values and errors; the namespace. Invariants: valid Python is never rewritten (a cell
 is looked at for `%`, `!` and `?` only after it failed to compile); the last expression is shown, unless the cell ends
-in `;`.
+in `;`; `sys.displayhook` and `sys.excepthook` show values and errors, also those that users and libraries put there.
+Libraries do not take this engine for IPython: they find no `get_ipython` among the builtins.
 Absent on purpose: magics, tracebacks, rich values, completion: modules of their own, loaded on first use.
 """
 
@@ -65,6 +66,8 @@ class Engine:
         self.after_cell = []
         self.system_names = {}
         sys.displayhook = self.show
+        self.python_excepthook, sys.excepthook = sys.excepthook, self.show_error
+        self.failing = None  # the error that ended the cell, while it is shown
         hooks = sys.modules[__package__].parts.after_import
         hooks["linecache"] = self.fill_linecache
         hooks["matplotlib.pyplot"] = self.show_figures_inline
@@ -83,7 +86,6 @@ class Engine:
         }
         self.ns.update(self.system_names, _="", __="", ___="", _i="", _ii="", _iii="")
         builtins.display = self.display
-        builtins.get_ipython = self.get_ipython
 
     def get_ipython(self):
         """The shell object, a small counterpart of IPython's."""
@@ -282,18 +284,24 @@ class Engine:
     def show_last(self, value, outermost):
         """Shows a cell's value; the frame leaves together with `done` when nothing can come between them."""
         hook = sys.displayhook
-        if hook == self.show:
+        if type(value) is Leave or hook in (self.show, sys.__displayhook__):
             self.show(value, outermost and not (self.after_cell or "matplotlib.pyplot" in sys.modules))
-        else:
+            return
+        if value is not None and self.storing:
+            self.file_output(self.current, value)
+        if not self.silent:
             hook(value)
 
     def show(self, value, last=False):
-        """The display hook."""
+        """The display hook. Raises what the value's own `__repr__` raises."""
         if value is None:
             return
         if type(value) is Leave:
             value()
             return
+        number = self.current if self.storing else None
+        if self.storing:
+            self.file_output(number, value)
         kind = type(value)
         metadata, rich = {}, dict
         if kind in PLAIN:
@@ -305,9 +313,6 @@ class Engine:
             if bundle is None:
                 return
             rich = mime.with_form_for_terminal
-        number = self.current if self.storing else None
-        if self.storing:
-            self.file_output(number, value)
         if not self.silent:
             frame = rich({"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number})
             if last:
@@ -334,14 +339,23 @@ class Engine:
             hook()
 
     def fail(self, error):
+        """Shows the error that ended a cell."""
         from . import tracebacks
 
-        frame = tracebacks.describe(error, self.sources, self.host.pty)  # which leaves the user's part of the traceback
-        frame["type"] = "error"
+        tracebacks.prepare(error, self.sources)
         self.ns.pop("__exception__", None)
+        hook = self.show_error
         if not isinstance(error, SystemExit) and type(error).__name__ != "UsageError":
             sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
-        self.host.send(frame)
+            hook = sys.excepthook if sys.excepthook is not sys.__excepthook__ else hook
+        before, self.failing = self.failing, error
+        try:
+            if hook == self.show_error:
+                self.send_error(error)
+            else:
+                self.call_excepthook(hook, error)
+        finally:
+            self.failing = before
         if (
             getattr(self, "post_mortem", False)
             and isinstance(error, Exception)
@@ -351,6 +365,30 @@ class Engine:
             from . import debug
 
             debug.post_mortem(error.__traceback__)
+
+    def send_error(self, error):
+        from . import tracebacks
+
+        self.host.send(dict(tracebacks.describe(error, self.sources, self.host.pty), type="error"))
+
+    def call_excepthook(self, hook, error):
+        """Lets a hook that a user or a library has set show an error, as Python does."""
+        wire.flush_streams()
+        try:
+            hook(type(error), error, error.__traceback__)
+        except SystemExit:
+            pass
+        except Exception as problem:
+            print("Error in sys.excepthook: %s: %s" % (type(problem).__name__, problem), file=sys.stderr)
+            self.send_error(error)
+        wire.flush_streams()
+
+    def show_error(self, kind, error, tb):
+        """The hook for errors; what did not end the cell is shown as Python shows it."""
+        if error is not None and error is self.failing:
+            self.send_error(error)
+        else:
+            self.python_excepthook(kind, error, tb)
 
     def complete(self, code, position):
         from . import complete

@@ -30,6 +30,8 @@ from .ipython_history import RecordedHistory  # noqa: E402
 from .ipython_terminal import Terminal  # noqa: E402
 
 GROUP = getattr(sys.modules["builtins"], "BaseExceptionGroup", ())
+# methods of the shell that libraries replace in order to show errors themselves
+SHOWS_ERRORS = {"showtraceback", "showsyntaxerror", "_showtraceback"}
 # what calls the display hook in a cell's code
 SHOWS = opcode.opmap.get("PRINT_EXPR", opcode.opmap.get("CALL_INTRINSIC_1"))
 
@@ -429,9 +431,11 @@ class Engine:
             return "ok"
         if shell.failed is None:
             error = result.error_in_exec or result.error_before_exec
-            if isinstance(error, shell.custom_exceptions):
-                return "error"  # shown by the user's own handler
-            return "cancelled" if isinstance(error, KeyboardInterrupt) else self.fail(error)
+            if isinstance(error, KeyboardInterrupt):
+                return "cancelled"
+            if isinstance(error, shell.custom_exceptions) or SHOWS_ERRORS & set(vars(shell)):
+                return "error"  # shown by the user's own handler, or by a library that took IPython's place there
+            return self.fail(error)
         return shell.failed
 
     def fail(self, error):

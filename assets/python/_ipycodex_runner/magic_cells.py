@@ -142,6 +142,7 @@ def cell_capture(shell, line, cell, names):
     engine = shell.engine
     host = engine.host
     saved = sys.stdout, sys.stderr, sys.displayhook, vars(host).get("send")
+    storing = engine.storing
     out, err, outputs, send = io.StringIO(), io.StringIO(), [], host.send
 
     def kept(frame, ordered=True):
@@ -162,11 +163,13 @@ def cell_capture(shell, line, cell, names):
         sys.stderr = err
     if "--no-display" not in passing:
         sys.displayhook, host.send = shown, kept
+        engine.storing = False
     try:
         engine.run(cell, engine.new_filename(engine.current))
         figures.publish(host)
     finally:
         sys.stdout, sys.stderr, sys.displayhook = saved[:3]
+        engine.storing = storing
         if saved[3] is None:
             vars(host).pop("send", None)
         else:

@@ -208,6 +208,7 @@ def line_run(shell, line, names):
         module = type(sys)("__main__" if "n" not in flags else os.path.splitext(os.path.basename(target))[0])
     scope = vars(module)
     scope["__file__"] = path
+    scope.setdefault("get_ipython", shell.engine.get_ipython)  # scripts made of notebooks call it
     arguments = rest[1:] if "G" in flags else [each for word in rest[1:] for each in matching(word)]
     with arranged([target] + arguments, os.path.dirname(path), module if "n" not in flags else sys.modules["__main__"]):
         try:

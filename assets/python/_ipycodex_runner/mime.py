@@ -1,8 +1,8 @@
 """A value as a MIME bundle, and `display()`.
 
 In: any object. Out: {MIME: text, or base64 of bytes} and metadata. Invariants: `text/plain` is always there; a
-`_repr_*_` that raises is skipped; nothing here raises for a strange object. Absent on purpose: choosing a form for a
-reader, which is the host's.
+`_repr_*_` that raises is skipped; a `__repr__` that raises does so here too, unless there is another form. Absent on
+purpose: choosing a form for a reader, which is the host's.
 """
 
 import sys
@@ -26,20 +26,25 @@ drawn = set()  # ids of the figures that the cell displayed: they are not shown 
 on_dark = {}  # pictures of the cell's figures, as they are carried, and the same for a dark terminal
 
 
-def plain(value):
-    """`repr`, laid out over lines when a container is too wide for one."""
-    try:
-        text = repr(value)
-        kind = type(value)
-        if len(text) > WIDTH and kind in CONTAINERS and len(text) < 200_000:
-            import pprint
+def written(value):
+    """`repr`, laid out over lines when a container is too wide for one. Raises what it raises."""
+    text = repr(value)
+    kind = type(value)
+    if len(text) > WIDTH and kind in CONTAINERS and len(text) < 200_000:
+        import pprint
 
-            text = pprint.PrettyPrinter(
-                width=WIDTH, **({} if sys.version_info < (3, 8) else {"sort_dicts": False})
-            ).pformat(value)
-        return text
-    except Exception:
-        return "<unrepr %s>" % type(value).__name__
+        text = pprint.PrettyPrinter(
+            width=WIDTH, **({} if sys.version_info < (3, 8) else {"sort_dicts": False})
+        ).pformat(value)
+    return text
+
+
+def plain(value):
+    """The same, of any object."""
+    try:
+        return written(value)
+    except Exception as error:
+        return "<%s: repr() raised %s>" % (type(value).__name__, type(error).__name__)
 
 
 def carried(mime, value):
@@ -58,8 +63,9 @@ def image_type(data):
     return None
 
 
-def bundle(value, include=None, exclude=None):
-    """({MIME: value}, metadata); (None, {}) when the object shows itself through `_ipython_display_`."""
+def bundle(value, include=None, exclude=None, failed=None):
+    """({MIME: value}, metadata); (None, {}) when the object shows itself through `_ipython_display_`. What its
+    `__repr__` raises where that is all it has is raised, or shown by `failed`."""
     data, metadata = {}, {}
     if not isinstance(value, type) and has(value, "_ipython_display_"):
         try:
@@ -70,7 +76,13 @@ def bundle(value, include=None, exclude=None):
     if not isinstance(value, type):
         collect(value, data, metadata, include, exclude)
     if "text/plain" not in data:
-        data["text/plain"] = plain(value)
+        try:
+            data["text/plain"] = plain(value) if data else written(value)
+        except Exception as error:
+            if failed is None:
+                raise
+            failed(error)
+            return None, {}
     for mime in list(data):
         if (include and mime not in include and mime != "text/plain") or (exclude and mime in exclude):
             del data[mime]
@@ -204,7 +216,7 @@ def display(
         if raw:
             data, extra = {mime: carried(mime, item) for mime, item in value.items()}, {}
         else:
-            data, extra = bundle(value, include, exclude)
+            data, extra = bundle(value, include, exclude, sys.modules[__package__].engine.fail)
         if data is None:
             continue
         if metadata:

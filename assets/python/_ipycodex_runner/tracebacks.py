@@ -24,10 +24,15 @@ MAX_VALUE = 200  # characters of a value in Verbose mode
 WORD = re.compile(r"[^\W\d]\w*")
 
 
+def prepare(error, sources):
+    """Leaves the user's part of the traceback, and lets every reader of it find the sources of cells."""
+    strip(error)
+    linecache.cache.update(sources)
+
+
 def describe(error, sources, colour):
     try:
-        strip(error)
-        linecache.cache.update(sources)
+        prepare(error, sources)
         lines = render(error, sources, colour)
     except Exception:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
