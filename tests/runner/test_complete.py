@@ -37,6 +37,14 @@ figure_one, figure_two = 1, 'two'
 def falls(a, b=2):
     'Falls down.'
 """
+KEYS = r"""
+class Frame:
+    columns = ['col 1', 'col 2', 'a[0] x']
+Frame.__module__ = 'pandas'
+frame = Frame()
+d = {'a b': 1, 'a c d': 2, "it's": 3, 'q"t': 4, 'b\\s': 5, 'ünï cö': 6, 'x[1]': 7, 'end ': 8, ('t u', 'v w', 'z'): 9,
+     5: 1, 55: 2, 'c': {'n m': 1}, b'by te': 3, 'ta\tx': 1, 'o\'"x': 1, 'e\\\'f': 1}
+"""
 
 
 def shown(item):
@@ -97,6 +105,30 @@ class Both(Engine):
                     self.assertEqual(rows, [])
                 self.assertTrue(all(item["start"] == start for item in items), items[:5])
         self.assertEqual(host.run("ran").value, "[]")
+
+    def test_keys_are_whole_and_can_be_read(self):
+        host = self.host()
+        host.run(KEYS)
+        for code, lines in (
+            ('d["a ', ['d["a b"]', 'd["a c d"]']), ("d['a c ", ["d['a c d']"]), ('é = d["a b', ['é = d["a b"]']),
+            ('d ["a b', ['d ["a b"]']), ('d[ "a b', ['d[ "a b"]']), ('f(d["a b"], d["a b', ['f(d["a b"], d["a b"]']),
+            ('d["it', ['d["it\'s"]']), ("d['it", ["d['it\\'s']"]), ('d["it\\\'', ['d["it\\\'s"]']),
+            ('d["it\'', ['d["it\'s"]']), ('d["q', ['d["q\\"t"]']), ("d['q\"", ["d['q\"t']"]), ('d["b', ['d["b\\\\s"]']),
+            ('d["b\\\\', ['d["b\\\\s"]']), ('d["o', ['d["o\'\\"x"]']), ('d["e\\\\', ['d["e\\\\\'f"]']), ('d["ta', ['d["ta\\tx"]']),
+            ('d["ünï ', ['d["ünï cö"]']), ('d["x[', ['d["x[1]"]']), ('d["end ', ['d["end "]']), ('d[r"a b', ['d[r"a b"]']),
+            ('d[r"b', []), ('d[b"by ', ['d[b"by te"]']), ('d["c"]["n ', ['d["c"]["n m"]']), ('d["t ', ['d["t u"']),
+            ('d["t u", "v ', ['d["t u", "v w"']), ('d["t u", "v w", "', ['d["t u", "v w", "z"]']), ('d[f"a ', []),
+            ('frame["col ', ['frame["col 1"]', 'frame["col 2"]']), ('frame["a[0', ['frame["a[0] x"]']),
+            ('frame[["col 1", "col ', ['frame[["col 1", "col 1"', 'frame[["col 1", "col 2"']),
+            ('frame["', ['frame["col 1"]', 'frame["col 2"]', 'frame["a[0] x"]']), ("f'{d[\"a b", ["f'{d[\"a b\"]"]),
+            ("d[5", ["d[5]", "d[55]"]),
+        ):  # fmt: skip
+            with self.subTest(code=code):
+                items = self.texts(host, code)
+                self.assertEqual([code[: item["start"]] + item["text"] for item in items if item["kind"] == "key"], lines)
+                self.assertTrue(all(item["kind"] == "key" for item in items), items[:3])
+        self.assertEqual([item["text"] for item in self.texts(host, 'd["a c "]', 7)], ["a c d"])
+        self.assertEqual([item["text"] for item in self.texts(host, 'd["a c ]', 7)], ['a c d"'])
 
     def test_in_a_string_only_keys_and_files_are_offered(self):
         host = self.host()

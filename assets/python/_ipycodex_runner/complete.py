@@ -14,12 +14,11 @@ import re
 import sys
 from time import perf_counter
 
-from . import live
+from . import keys, live
 
 LIMIT = 500
 DESCRIBE = 0.02  # seconds for the signatures of one answer
 WORD = re.compile(r"[^\W\d]\w*$")
-KEY = re.compile(r"\[\s*(?:([rRuU]?)(['\"])((?:[^'\"\\]|\\.)*)|([\w.+-]*))$")
 IMPORT = re.compile(r"^\s*(?:import\s+(?:[\w.]+\s*(?:as\s+\w+)?\s*,\s*)*|from\s+)([\w.]*)$")
 FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+(?:.*,\s*|\(\s*)?(\w*)$")
 MAGIC = re.compile(r"^\s*(%{1,2})(\w*)$")
@@ -67,14 +66,14 @@ class Answer:
             self.until = perf_counter() + DESCRIBE
         return perf_counter() < self.until
 
-    def closed_key(self, text, quote):
-        """A key with what has to follow it."""
+    def closed_key(self, text, quote, last=True):
+        """A key with what has to follow it; the bracket, too, where it is the last one."""
         rest = self.code[self.position :]
         if quote:
             if rest.startswith(quote):
                 return text
             text += quote
-        return text if rest.startswith("]") else text + "]"
+        return text + "]" if last and not rest.startswith("]") else text
 
 
 def complete(ns, code, position):
@@ -97,12 +96,12 @@ def candidates(ns, answer, line, position):
     match = MAGIC.match(line)
     if match:
         return magic_names(match, position)
-    match = KEY.search(line)
-    if match:
-        found = list(keys(ns, answer, match, line, position))
-        if found or match.group(2):
+    here = keys.place(line)
+    if here is not None:
+        found = list(written_keys(ns, answer, here, line, position))
+        if found or here.quote:
             return found
-    if in_string(line) or line[:1] in ("!", "%") and "/" in PATH.search(line).group():
+    if keys.open_string(line) or line[:1] in ("!", "%") and "/" in PATH.search(line).group():
         return paths(PATH.search(line).group(), position)
     prefix = WORD.search(line)
     prefix = prefix.group() if prefix else ""
@@ -110,30 +109,6 @@ def candidates(ns, answer, line, position):
     if before.endswith("."):
         return attributes(ns, before[:-1], prefix, position)
     return words(ns, before, prefix, position)
-
-
-def in_string(line):
-    """True when the end of the line stands in a string, and not in a field of one."""
-    quote, field, at = "", 0, 0
-    while at < len(line):
-        char = line[at]
-        if quote and not field:
-            if char == "\\":
-                at += 1
-            elif line.startswith(quote, at):
-                at, quote = at + len(quote) - 1, ""
-            elif char == "{" and formatted:
-                field = 1
-        elif field and char in "{}":
-            field += 1 if char == "{" else -1
-        elif char in "'\"" and not field:
-            quote = 3 * char if line.startswith(3 * char, at) else char
-            formatted = re.search(r"\b[rR]?[fF][rR]?$", line[:at]) is not None
-            at += len(quote) - 1
-        elif char == "#" and not field:
-            return False
-        at += 1
-    return bool(quote) and not field
 
 
 def wanted(names, prefix):
@@ -206,38 +181,13 @@ def static(owner, name):
         return UNKNOWN
 
 
-def keys(ns, answer, match, line, position):
-    _letters, quote, text, bare = match.groups()
+def written_keys(ns, answer, here, line, position):
+    start = position - len(line) + here.begin
     try:
-        pool = keys_of(owner_of(ns, line[: match.start()]))
+        for text, last in keys.found(ns, line, here):
+            yield start, answer.closed_key(text, here.quote, last), "key"
     except Exception:
-        return
-    for key in pool:
-        if quote:
-            if type(key) is not str:
-                continue
-            written = repr(key)[1:-1].replace("\\'", "'").replace(quote, "\\" + quote)
-            if written.startswith(text):
-                yield position - len(text), answer.closed_key(written, quote), "key"
-        elif type(key) in (str, int, float, bool, bytes) and repr(key).startswith(bare):
-            yield position - len(bare), answer.closed_key(repr(key), ""), "key"
-
-
-def keys_of(value):
-    """Keys of a mapping that keeps them as a dict does; of others only what they offer by IPython's protocol."""
-    if isinstance(value, dict):
-        return list(dict.keys(value))
-    offered = getattr(type(value), "_ipython_key_completions_", None)
-    if offered is not None:
-        return list(offered(value))
-    module = type(value).__module__
-    if module == "os":
-        return list(value)
-    if module.split(".")[0] == "pandas":
-        return list(value.columns)
-    if module.split(".")[0] == "numpy":
-        return list(value.dtype.names or ())
-    return []
+        return  # an owner that cannot be looked at
 
 
 listed = {}  # folder -> (time of its last change, names of modules in it)
@@ -358,7 +308,14 @@ def of_ipython(shell, code, position):
     chosen, completer.use_jedi = completer.use_jedi, False
     answer = Answer(code, position)
     look = Look(shell.user_ns, code, position)
-    fits = kinds_at(look.line)
+    here, opened = keys.place(look.line), keys.open_string(look.line)
+    if here is not None and here.quote:
+        for candidate in written_keys(shell.user_ns, answer, here, look.line, position):
+            if answer.add(*candidate):
+                break
+        if answer.found:
+            return answer.found
+    fits = kinds_at(look.line, here, opened)
     try:
         with provisionalcompleter():
             for item in rectify_completions(code, completer.completions(code, position)):
@@ -371,8 +328,10 @@ def of_ipython(shell, code, position):
                 if dot and text.startswith(code[start:dot]):
                     start, text = dot, text[dot - start :]
                 if kind == "key":
-                    quote = code[start - 1 : start]
-                    text = answer.closed_key(text, quote if quote in ("'", '"') else "")
+                    begin = look.first + opened[0] if opened else start
+                    if begin < start:  # IPython begins after the last blank in it
+                        start, text = begin, code[begin:start] + text
+                    text = answer.closed_key(text, opened[1] if opened else "")
                 if not kind and keyword.iskeyword(text) and code[start - 1 : start] != ".":
                     kind = "keyword"
                 if answer.add(start, text, kind, *look.at(start, text, kind)):
@@ -384,12 +343,11 @@ def of_ipython(shell, code, position):
     return answer.found
 
 
-def kinds_at(line):
+def kinds_at(line, here, opened):
     """The kinds that make sense at the end of the line, or None: in a string IPython offers names and magics too."""
-    match = KEY.search(line)
-    if match and match.group(2):
+    if here is not None and here.quote:
         return ("key",)
-    return ("key", "path") if in_string(line) and line.lstrip()[:1] not in ("!", "%") else None
+    return ("key", "path") if opened and line.lstrip()[:1] not in ("!", "%") else None
 
 
 class Look:

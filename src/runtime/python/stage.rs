@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/ipython_profile.py",
     "_ipycodex_runner/ipython_terminal.py",
     "_ipycodex_runner/kept.py",
+    "_ipycodex_runner/keys.py",
     "_ipycodex_runner/late.py",
     "_ipycodex_runner/leave.py",
     "_ipycodex_runner/live.py",

@@ -221,11 +221,23 @@ fn in_code(
     }
 }
 
-/// True before a string that is the key of something: `d[`, and not the first item of a list.
+/// True before a string that is the key of something, or one of several: `d[`, `d["a", `, `d[["a", `, and not an item of
+/// a list.
 fn is_key(before: &str) -> bool {
-    let Some(owner) = before.trim_end().strip_suffix('[') else {
-        return false;
+    let before = before.trim_end();
+    let owner = match before.strip_suffix('[') {
+        Some(owner) => owner,
+        None if before.ends_with(',') => match open_bracket(before) {
+            Some(at) if before[at..].starts_with('[') => &before[..at],
+            _ => return false,
+        },
+        None => return false,
     };
+    let blank = |c| c == ' ' || c == '\t';
+    let owner = owner.trim_end_matches(blank);
+    let owner = owner
+        .strip_suffix('[')
+        .map_or(owner, |outer| outer.trim_end_matches(blank));
     let Some(last) = owner.chars().next_back() else {
         return false;
     };
@@ -235,9 +247,42 @@ fn is_key(before: &str) -> bool {
         .trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
     let keyword = matches!(
         word,
-        "in" | "return" | "yield" | "and" | "or" | "not" | "if" | "else" | "is" | "lambda"
+        "in" | "return"
+            | "yield"
+            | "and"
+            | "or"
+            | "not"
+            | "if"
+            | "else"
+            | "elif"
+            | "while"
+            | "is"
+            | "lambda"
+            | "assert"
+            | "del"
+            | "await"
+            | "raise"
+            | "case"
+            | "match"
     );
     (last.is_alphanumeric() || matches!(last, '_' | ')' | ']' | '\'' | '"')) && !keyword
+}
+
+/// Where the last bracket of `code` stands that is open at its end. Brackets in strings do not count.
+fn open_bracket(code: &str) -> Option<usize> {
+    let mut closed = 0usize;
+    let mut quote = None;
+    for (at, byte) in code.bytes().enumerate().rev() {
+        match (quote, byte) {
+            (Some(open), _) => quote = Some(open).filter(|open| *open != byte),
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b')' | b']' | b'}') => closed += 1,
+            (None, b'(' | b'[' | b'{') if closed == 0 => return Some(at),
+            (None, b'(' | b'[' | b'{') => closed -= 1,
+            (None, _) => {}
+        }
+    }
+    None
 }
 
 /// The word a magic's line begins with, marks taken off.
