@@ -199,6 +199,43 @@ again
 twice
 """
 
+SYNTAX = r"""
+yield 1
+break
+continue
+return 1
+nonlocal x
+x = 1\nyield x
+x = 1\nglobal x
+if 1:\n    break
+print('before')\n7\nbreak
+x = (yield)
+class A:\n    return 1
+def g():\n    x = 1\n    global x
+def g(a, a): pass
+from __future__ import nope
+print 1
+x = 1\n  y = 2
+>>> x = 1\n    >>> x
+  >>> x = 2\n>>> x
+    >>> for i in range(2):\n    ...     print(i)\n    ...\n    >>> x
+    >>> x\n    1\n    >>> x + 1\n    2
+>>>x
+# so\n>>> 3
+x\n>>> x + 1
+x\nIn [2]: x + 1
+   ...: x = 3\n   ...: x
+In [1]: x = 4\n   ...: y = 5\n   ...: \nIn [2]: x
+    In [1]: x\n    Out[1]: 3\n\n    In [2]: x + 1
+[ins] In [1]: x
+... x
+   ... x
+def g():\n    '''\n    >>> 1\n    '''\n    return 8\ng()
+>>> s = '''\n... >>> a\n... '''\n>>> s
+>>> print('a')\na1\n>>> print('b')
+del x, y, s, i, g
+"""
+
 
 TABLES = r"""
 import numpy as np, pandas as pd
@@ -275,6 +312,9 @@ class AsIPython(Engine, unittest.TestCase):
 
     def test_the_same_cells_show_the_same(self):
         self.compare(CELLS, self.host())
+
+    def test_what_is_no_code_yet(self):
+        self.compare(SYNTAX, self.host())
 
     def test_tables_and_arrays(self):
         have = [IPYTHON, "-c", "import numpy, pandas"]

@@ -354,6 +354,35 @@ class BuiltIn(Both, unittest.TestCase):
         self.assertEqual(host.run("%nothing_of_the_kind").error, "UsageError")
         self.assertIn("ZeroDivisionError: division by zero", host.run("%tb").output)
 
+    def test_what_the_compiler_refuses_late_has_its_line_and_a_caret(self):
+        host = self.host()
+        for code, line, text, column in (
+            ("yield 1", 1, "yield 1", 0), ("x = 1\nreturn x", 2, "return x", 0), ("if 1:\n    break", 2, "break", 0),
+            ("x = 1\nprint('run')\ncontinue", 3, "continue", 0), ("'é'; yield 1", 1, "'é'; yield 1", 5),
+            ("%pwd\ndef f():\n    x = 1; global x", 3, "x = 1; global x", 7), ("nonlocal x", 1, "nonlocal x", 0),
+            ("%time break", 1, "break", 0),
+        ):  # fmt: skip
+            cell = host.run(code)
+            shown = cell.of("error")[0]["traceback"]
+            where = next(at for at, row in enumerate(shown) if row.startswith("  Cell In["))
+            self.assertTrue(shown[where].endswith(", line %d" % line), (code, shown))
+            self.assertEqual(shown[where + 1 : where + 3], ["    " + text, "    " + column * " " + "^"], code)
+            self.assertNotIn("During handling", "\n".join(shown), code)
+            self.assertEqual(cell.output, "run\n" if "run" in code else "", code)
+
+    def test_prompts_that_were_pasted_along(self):
+        host = self.host()
+        for code, value in (
+            (">>> x = 1\n    >>> x", "1"), ("    >>> for i in range(2):\n    ...     x = i\n    ...\n    >>> x", "1"),
+            (">>>x", "1"), ("# so\n>>> x + 1", "2"), ("x\nIn [2]: x + 2", "3"), ("In [1]: x = 4\n   ...: x", "4"),
+            ("    In [1]: x\n    Out[1]: 3\n\n    In [2]: x + 1", "5"), ("[nav] In [1]: x", "4"),
+            ("s = '''\n>>> a\nIn [1]: b\n'''\ns", repr("\n>>> a\nIn [1]: b\n")),
+            (">>> s = '''\n... >>> a'''\n>>> s", repr("\n>>> a")), ("def f():\n    '>>> 1'\n%pwd\nf.__doc__", "'>>> 1'"),
+            ("    >>> %alias say echo\n    >>> [Ellipsis,\n    ... ...]", "[Ellipsis, Ellipsis]"),
+        ):  # fmt: skip
+            self.assertEqual(host.run(code).value, value, code)
+            self.assertEqual(host.ask("is_complete", code=code + "\n")["completeness"]["status"], "complete", code)
+
     def test_every_magic_says_what_it_does(self):
         host = self.host()
         listed = host.run("%lsmagic").output.split()

@@ -147,6 +147,10 @@ class Engine:
         """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this
         request; `line`: where the text begins in a file of that name."""
         flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
+        if ">>>" in code or "In [" in code or "...:" in code:
+            from . import syntax
+
+            code = syntax.strip_prompts(code)
         if code[:1].isalpha() and "\n" not in code.strip() and self.names_magic(code):
             code = "%" + code.strip()
         if outermost and code.strip().isidentifier():
@@ -164,6 +168,7 @@ class Engine:
             if value is not None:
                 self.show_value(value, outermost)
                 return
+        tree = None
         try:
             tree = compile(above + text, filename, "exec", flags, True)
         except (SyntaxError, ValueError):
@@ -172,6 +177,7 @@ class Engine:
             text = syntax.transform(code, self)
             if text is None:
                 raise
+        if tree is None:
             tree = compile(above + text, filename, "exec", flags, True)
         self.run_tree(tree, text, filename, outermost)
 
@@ -218,21 +224,40 @@ class Engine:
         import _ast
 
         flags = TOP_LEVEL_AWAIT | self.future
-        last = body[-1]
-        value = None
-        if type(last) is _ast.Expr and not (";" in text and ends_quietly(text)):
-            body.pop()
-            value = compile(_ast.Expression(last.value), filename, "eval", flags, True)
-        code = compile(tree, filename, "exec", flags, True) if body else None
-        if (code is not None and code.co_flags & COROUTINE) or (value is not None and value.co_flags & COROUTINE):
-            from . import loop
+        shows = type(body[-1]) is _ast.Expr and not (";" in text and ends_quietly(text))
+        try:
+            parts = [self.compiled(tree, body, shows, filename, flags)]
+        except SyntaxError:
+            # what the parser leaves to the compiler; statements before it run, as IPython has it
+            parts = None
+        if parts is None:
+            parts = (
+                self.compiled(tree, [node], shows and node is body[-1], filename, flags) for node in list(body)
+            )
+        for code, value in parts:
+            if (code is not None and code.co_flags & COROUTINE) or (value is not None and value.co_flags & COROUTINE):
+                from . import loop
 
-            loop.run(self.run_async(code, value, outermost))
-            return
-        if code is not None:
-            exec(code, self.ns)
-        if value is not None:
-            self.show_last(eval(value, self.ns), outermost)
+                loop.run(self.run_async(code, value, outermost))
+                continue
+            if code is not None:
+                exec(code, self.ns)
+            if value is not None:
+                self.show_last(eval(value, self.ns), outermost)
+
+    def compiled(self, tree, nodes, shows, filename, flags):
+        """(code of statements, that of the last one's value if it `shows`); None for what there is not."""
+        import _ast
+
+        value = None
+        if shows:
+            nodes = nodes[:-1]
+            last = tree.body[-1]
+            value = compile(_ast.Expression(last.value), filename, "eval", flags, True)
+        code = None
+        if nodes:
+            code = compile(type(tree)(nodes, tree.type_ignores), filename, "exec", flags, True)
+        return code, value
 
     async def run_async(self, code, value, outermost):
         if code is not None:

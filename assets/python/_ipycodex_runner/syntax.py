@@ -17,6 +17,9 @@ WORD = re.compile(r"([^\W\d]\w*)(?:[ \t]+(?![=,.(\[:<>*/+|&^-]+\s)(.*))?", re.DO
 QUOTE = re.compile(r"'''|\"\"\"|'|\"")
 STEP = re.compile(r"[^'\"#()\[\]{}\\]+|'''|\"\"\"|\\.|.", re.DOTALL)
 SHELL = "get_ipython()"
+# prompts of Python and IPython, and those of the lines that go on after one
+PROMPT = re.compile(r"[ \t]*(?:>>>[ \t]?|(?:\[(?:nav|ins)\] )?In \[\d+\]: |\.{3,}:[ ]?)")
+GOES_ON = re.compile(r"[ \t]*\.\.\.[ \t]?")
 
 
 class Lexer:
@@ -83,7 +86,7 @@ def ends_in_semicolon(text):
 def transform(code, engine):
     """Python text for `code`, or None if it holds no line syntax. `engine.is_magic(name)` decides about magics without
     `%`."""
-    text = strip_prompts(dedent(code))
+    text = dedent(strip_prompts(code))
     if not text.endswith("\n"):
         text += "\n"
     cell = cell_magic(text)
@@ -121,11 +124,24 @@ def dedent(code):
 
 
 def strip_prompts(code):
-    """Code pasted together with its prompts."""
-    first = code.lstrip().split("\n", 1)[0]
-    if not re.match(r">>> |In \[\d+\]: ", first):
+    """Code that was pasted together with its prompts, without them. In strings they stay, unless the string begins on a
+    line with a prompt."""
+    if ">>>" not in code and "In [" not in code and "...:" not in code:
         return code
-    return re.sub(r"(?m)^\s*(?:>>> ?|\.\.\. ?|In \[\d+\]: ?|\s*\.{3,}: ?)", "", code)
+    lexer, lines, seen, prompted, quoted = Lexer(), [], False, False, False
+    for line in dedent(code).splitlines(True):
+        inside = bool(lexer.quote)
+        match = None
+        if quoted or not inside:
+            match = PROMPT.match(line)
+            seen = seen or match is not None
+            prompted = prompted or match is not None and ">" in match.group()
+            match = match or (GOES_ON.match(line) if prompted else None)
+        lines.append(line[match.end() :] if match else line)
+        lexer.feed(lines[-1])
+        if not inside:
+            quoted = match is not None
+    return "".join(lines) if seen else code
 
 
 def cell_magic(text):

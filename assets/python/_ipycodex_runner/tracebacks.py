@@ -28,6 +28,19 @@ def prepare(error, sources):
     """Leaves the user's part of the traceback, and lets every reader of it find the sources of cells."""
     strip(error)
     linecache.cache.update(sources)
+    if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
+        give_text(error)
+
+
+def give_text(error):
+    """The line of a syntax error that the compiler has found, which knows none of cells and counts in bytes."""
+    error.text = linecache.getline(error.filename, error.lineno) or None
+    if error.text and not error.text.isascii():
+        line = error.text.encode("utf-8")
+        for name in ("offset", "end_offset"):
+            at = getattr(error, name, None)
+            if at and at > 0:
+                setattr(error, name, len(line[: at - 1].decode("utf-8", "ignore")) + 1)
 
 
 def describe(error, sources, colour):
@@ -87,10 +100,7 @@ def one(error, sources, paint, lines, ruled=True):
     name = type(error).__name__
     text = value_text(error)
     if isinstance(error, SyntaxError) and error.__traceback__ is None:
-        for line in traceback.format_exception_only(type(error), error):
-            part = line.rstrip("\n").split("\n")
-            for piece in part:
-                lines.append(paint(RED, piece) if piece.startswith(name) else place(piece, sources, paint))
+        lines.extend(syntax_error(error, sources, paint))
         return
     if name == "UsageError":
         lines.append(paint(RED, name) + ": " + text)
@@ -102,7 +112,9 @@ def one(error, sources, paint, lines, ruled=True):
         lines.append(paint(RED, "-" * 75))
     lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
     show_frames(all_frames(error.__traceback__), sources, paint, lines)
-    for line in traceback.format_exception_only(type(error), error):
+    if isinstance(error, SyntaxError):
+        lines.extend(syntax_error(error, sources, paint))
+    for line in () if isinstance(error, SyntaxError) else traceback.format_exception_only(type(error), error):
         line = line.rstrip("\n")
         head, colon, rest = line.partition(":")
         qualified = head.rpartition(".")[2] == name
@@ -116,6 +128,22 @@ def one(error, sources, paint, lines, ruled=True):
             else:
                 chain(inner, sources, paint, part, {id(error)})
             lines.extend("  | " + line for line in part)
+
+
+def syntax_error(error, sources, paint):
+    """Where it is, with a caret, and what it says."""
+    pieces = [
+        piece
+        for line in traceback.format_exception_only(type(error), error)
+        for piece in line.rstrip("\n").split("\n")
+    ]
+    marks = [at for at, piece in enumerate(pieces) if piece.strip() and not piece.strip(" ^")]
+    for at in marks:
+        pieces[at] = pieces[at][: pieces[at].index("^") + 1]
+    if not marks and error.text and error.text.strip() and len(pieces) > 2:
+        pieces.insert(2, "    ^")  # Python marks no line that is indented wrongly
+    name = type(error).__name__
+    return [paint(RED, piece) if piece.startswith(name) else place(piece, sources, paint) for piece in pieces]
 
 
 def all_frames(tb):
