@@ -186,13 +186,13 @@ impl Room {
         let mut told = serde_json::to_vec(&facts)?;
         told.push(b'\n');
         (&guest).write_all(&told)?;
-        let (peer, incoming) = over_socket(guest, Dialect::Versioned, "mcp")?;
+        let (peer, lines, gone) = over_socket(guest, Dialect::Versioned, "mcp")?;
         let host = Host {
             session: self.session.clone(),
             allowance: None,
             inside,
         };
-        Guest::new(host, peer).receive(incoming)
+        Guest::new(host, peer).receive(lines, gone)
     }
 }
 

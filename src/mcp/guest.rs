@@ -1,11 +1,11 @@
 //! A guest: one client, from its first message to the end of its connection.
 //!
-//! In: its messages, changes of the session. Out: answers, in the order they are ready; notices that the list of tools
+//! In: its lines, changes of the session. Out: answers, in the order they are ready; notices that the list of tools
 //! has changed, where they are wanted. Each guest has a thread, on which everything of it happens.
 //!
-//! Invariants: every request is answered once, unless it was cancelled; a tool that is not on the list reaches no
-//! function; a guest that leaves leaves no call behind; one that asks without reading, or calls without waiting, is not
-//! heard until it does, or refused.
+//! Invariants: every request is answered once, unless it was cancelled, also those of a guest that says nothing more; a
+//! tool that is not on the list reaches no function; a guest that takes no answers any more leaves no call behind; one
+//! that asks without reading, or calls without waiting, is not heard until it does, or refused.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,10 +17,12 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 
 use super::allowance::Allowance;
+use super::batches::Batches;
 use super::call::{Progress, follow};
+use super::reading::{self, Refusal};
 use super::wire::{self, Envelope, Era};
 use crate::agent::{ToolCall, ToolSpec};
-use crate::rpc::{Incoming, Peer, RpcError, RpcId, RpcMessage};
+use crate::rpc::{Gone, Lines, Peer, RpcError, RpcId, RpcMessage};
 use crate::session::{Caller, SessionHandle, Toolset};
 
 /// Requests that may be open at a time.
@@ -35,7 +37,10 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Changes come in groups: how long their end is waited for.
 const SETTLED: Duration = Duration::from_millis(100);
 
-/// How long the last answers may take to reach a guest.
+/// How long the last answers may take to reach a guest that waits for them.
+const TAKING: Duration = Duration::from_secs(60);
+
+/// The same where the session has ended.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Where a guest works.
@@ -61,6 +66,9 @@ pub(super) struct Guest {
     tools: Option<Vec<ToolSpec>>,
     looks: Looks,
     open: HashMap<RpcId, Open>,
+    batches: Batches,
+    /// The revision it has greeted in; empty before.
+    revision: &'static str,
     tasks: JoinSet<Done>,
 }
 
@@ -69,6 +77,8 @@ pub(super) struct Guest {
 struct Open {
     /// The call it has become.
     call: Option<u64>,
+    /// The batch it came in.
+    batch: Option<u64>,
 }
 
 /// Whether a change is being looked at.
@@ -118,6 +128,8 @@ impl Guest {
             tools: None,
             looks: Looks::No,
             open: HashMap::new(),
+            batches: Batches::default(),
+            revision: "",
             tasks: JoinSet::new(),
         }
     }
@@ -126,23 +138,26 @@ impl Guest {
     ///
     /// # Errors
     /// When there are no timers.
-    pub(super) fn receive(self, incoming: Incoming) -> io::Result<()> {
+    pub(super) fn receive(self, lines: Lines, gone: Gone) -> io::Result<()> {
         let executor = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()?;
-        LocalSet::new().block_on(&executor, self.work(incoming));
+        LocalSet::new().block_on(&executor, self.work(lines, gone));
         Ok(())
     }
 
-    async fn work(mut self, mut incoming: Incoming) {
+    async fn work(mut self, mut lines: Lines, mut gone: Gone) {
         let mut changes = self.host.session.changes();
-        loop {
+        let (mut speaks, mut patience) = (true, TAKING);
+        while speaks || !self.open.is_empty() {
             let reads = self.peer.unread() < UNREAD;
             tokio::select! {
-                message = incoming.recv(), if reads => match message {
-                    Some(message) => self.on(message),
-                    None => break,
+                line = lines.recv(), if speaks && reads => match line {
+                    Some(line) => self.hear(line),
+                    None => speaks = false,
                 },
+                // Also where that cannot be known.
+                _ = &mut gone, if !speaks => break,
                 () = tokio::time::sleep(LOOK), if !reads => {}
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                     if let Ok(done) = done {
@@ -151,7 +166,10 @@ impl Guest {
                 }
                 changed = changes.changed() => match changed {
                     Ok(()) => self.changed(),
-                    Err(_) => break,
+                    Err(_) => {
+                        patience = FAREWELL;
+                        break;
+                    }
                 },
             }
         }
@@ -163,18 +181,53 @@ impl Guest {
         self.tasks.abort_all();
         while self.tasks.join_next().await.is_some() {}
         if let Ok(peer) = Rc::try_unwrap(self.peer) {
-            peer.finish(FAREWELL);
+            peer.finish(patience);
         }
     }
 
-    fn on(&mut self, message: RpcMessage) {
+    /// Takes a line: a message, or several where the revision has batches.
+    fn hear(&mut self, line: Option<Value>) {
+        match line {
+            None => self.refuse(reading::no_json(), None),
+            Some(Value::Array(items)) => {
+                let why = match self.revision {
+                    "" => "a batch before `initialize`",
+                    revision if !wire::has_batches(revision) => {
+                        "this revision has no batches: one message a line is expected"
+                    }
+                    _ if items.is_empty() => "an empty batch",
+                    _ => return self.hear_batch(items),
+                };
+                self.refuse(reading::no_request(RpcId::Null, why), None);
+            }
+            Some(value) => self.on(reading::read(value), None),
+        }
+    }
+
+    fn hear_batch(&mut self, items: Vec<Value>) {
+        let greets = "`initialize` stands alone, not in a batch";
+        let read = items.into_iter().map(|item| match reading::read(item)? {
+            RpcMessage::Request { id, method, .. } if method == "initialize" => {
+                Err(reading::no_request(id, greets))
+            }
+            message => Ok(message),
+        });
+        let read: Vec<Result<RpcMessage, Refusal>> = read.collect();
+        let wants = |it: &&Result<_, _>| matches!(it, Err(_) | Ok(RpcMessage::Request { .. }));
+        let wanted = read.iter().filter(wants).count();
+        let batch = (wanted > 0).then(|| self.batches.begin(wanted));
+        read.into_iter().for_each(|message| self.on(message, batch));
+    }
+
+    fn on(&mut self, message: Result<RpcMessage, Refusal>, batch: Option<u64>) {
         match message {
-            RpcMessage::Request { id, method, params } => {
-                if let Err(refused) = self.request(&id, &method, params) {
-                    self.answer(id, Err(refused));
+            Err(refusal) => self.refuse(refusal, batch),
+            Ok(RpcMessage::Request { id, method, params }) => {
+                if let Err(refused) = self.request(&id, &method, params, batch) {
+                    self.refuse((id, refused), batch);
                 }
             }
-            RpcMessage::Notification { method, params } => match method.as_str() {
+            Ok(RpcMessage::Notification { method, params }) => match method.as_str() {
                 "notifications/initialized" => self.greeted = true,
                 "notifications/cancelled" => {
                     if let Some(id) = RpcId::from_value(&params["requestId"]) {
@@ -184,11 +237,17 @@ impl Guest {
                 _ => {}
             },
             // We ask nothing.
-            RpcMessage::Response { .. } => {}
+            Ok(RpcMessage::Response { .. }) => {}
         }
     }
 
-    fn request(&mut self, id: &RpcId, method: &str, params: Value) -> Result<(), RpcError> {
+    fn request(
+        &mut self,
+        id: &RpcId,
+        method: &str,
+        params: Value,
+        batch: Option<u64>,
+    ) -> Result<(), RpcError> {
         let envelope = Envelope::of(&params)?;
         let era = envelope.era;
         if let Some(name) = envelope.client {
@@ -197,6 +256,7 @@ impl Guest {
         let wanted = match method {
             "initialize" => {
                 let revision = params["protocolVersion"].as_str().unwrap_or_default();
+                self.revision = wire::spoken(revision);
                 Wanted::Greeting(revision.to_owned())
             }
             "server/discover" => Wanted::Discovery,
@@ -217,9 +277,9 @@ impl Guest {
                     progress: envelope.progress,
                 }))
             }
-            "subscriptions/listen" => return self.subscribe(id.clone(), &params),
+            "subscriptions/listen" => return self.subscribe(id.clone(), &params, batch),
             "ping" | "logging/setLevel" => {
-                self.answer(id.clone(), Ok(wire::result(json!({}), era)));
+                self.answer(id.clone(), Ok(wire::result(json!({}), era)), batch);
                 return Ok(());
             }
             _ => return Err(RpcError::unknown_method(method)),
@@ -236,7 +296,8 @@ impl Guest {
                 "a request with this id is still open: give each request its own",
             ));
         }
-        self.open.insert(id.clone(), Open::default());
+        let open = Open { call: None, batch };
+        self.open.insert(id.clone(), open);
         match (wanted, &self.tools) {
             (Wanted::Call(called), Some(tools))
                 if tools.iter().any(|tool| tool.name == called.name) =>
@@ -280,17 +341,13 @@ impl Guest {
         }
         let (id, wanted, toolset) = match done {
             Done::Result(id, value) => {
-                if self.open.remove(&id).is_some() {
-                    self.answer(id, Ok(value));
-                }
-                return;
+                return self.settle(id, Ok(value));
             }
             Done::Tools(id, wanted, toolset) => (id, wanted, toolset),
         };
         let Some(toolset) = toolset else {
             if let Some(id) = id {
-                self.open.remove(&id);
-                self.answer(id, Err(wire::error(-32603, "the session has ended")));
+                self.settle(id, Err(wire::error(-32603, "the session has ended")));
             }
             return;
         };
@@ -307,21 +364,19 @@ impl Guest {
                 if toolset.tools.iter().any(|tool| tool.name == called.name) {
                     return self.call(id, *called);
                 }
-                self.open.remove(&id);
                 let names: Vec<&str> = toolset.tools.iter().map(|it| it.name.as_str()).collect();
                 let refused = format!(
                     "there is no tool `{}`; there are {}",
                     called.name,
                     names.join(", ")
                 );
-                return self.answer(id, Err(wire::invalid(refused)));
+                return self.settle(id, Err(wire::invalid(refused)));
             }
             Wanted::Greeting(revision) => wire::greeting(&revision, &toolset),
             Wanted::Discovery => wire::result(wire::discovery(&toolset), Era::Current),
             Wanted::Listing(era) => wire::result(wire::listing(&toolset.tools, era), era),
         };
-        self.open.remove(&id);
-        self.answer(id, Ok(value));
+        self.settle(id, Ok(value));
     }
 
     fn call(&mut self, id: RpcId, called: Called) {
@@ -362,13 +417,17 @@ impl Guest {
     /// It no longer wants an answer.
     fn cancel(&mut self, id: &RpcId) {
         self.subscriptions.retain(|known| known != id);
-        if let Some(Open { call: Some(call) }) = self.open.remove(id) {
+        let Some(open) = self.open.remove(id) else {
+            return;
+        };
+        if let Some(call) = open.call {
             self.host.session.stop_call(call);
         }
+        self.settle_batch(open.batch, None);
     }
 
     /// It wants to hear of changes under the id of this request, which stays open.
-    fn subscribe(&mut self, id: RpcId, params: &Value) -> Result<(), RpcError> {
+    fn subscribe(&mut self, id: RpcId, params: &Value, batch: Option<u64>) -> Result<(), RpcError> {
         if self.subscriptions.len() >= OPEN {
             return Err(wire::error(-32000, "too many subscriptions"));
         }
@@ -389,6 +448,7 @@ impl Guest {
                 self.look(None, Wanted::Change);
             }
         }
+        self.settle_batch(batch, None);
         Ok(())
     }
 
@@ -409,7 +469,29 @@ impl Guest {
         });
     }
 
-    fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
-        self.peer.send(RpcMessage::Response { id, outcome });
+    /// Answers a request that was open; one that was cancelled meanwhile gets no answer.
+    fn settle(&mut self, id: RpcId, outcome: Result<Value, RpcError>) {
+        if let Some(open) = self.open.remove(&id) {
+            self.answer(id, outcome, open.batch);
+        }
+    }
+
+    fn refuse(&mut self, (id, error): Refusal, batch: Option<u64>) {
+        self.answer(id, Err(error), batch);
+    }
+
+    fn answer(&mut self, id: RpcId, outcome: Result<Value, RpcError>, batch: Option<u64>) {
+        let answer = RpcMessage::Response { id, outcome };
+        match batch {
+            None => self.peer.send(answer),
+            Some(_) => self.settle_batch(batch, Some(answer)),
+        }
+    }
+
+    fn settle_batch(&mut self, batch: Option<u64>, answer: Option<RpcMessage>) {
+        let whole = batch.map(|batch| self.batches.settle(batch, answer));
+        if let Some(answers) = whole.filter(|answers| !answers.is_empty()) {
+            self.peer.send_batch(answers);
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Bytes between whoever started us and a running shell, both ways, as they come.
+//! Bytes between whoever started us and a running shell, both ways, as they come. Who says nothing more may still wait
+//! for answers; the shell is left when they are there, or when nobody takes them any more.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -7,6 +8,7 @@ use std::os::fd::AsFd;
 
 use super::shells::RunningShell;
 use crate::report::Report;
+use crate::rpc::taken_no_more;
 
 /// Carries what is said until one side hangs up.
 ///
@@ -18,6 +20,7 @@ pub fn relay(shell: RunningShell) -> Result<(), Report> {
     let connection = shell.connection;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(failed)?);
+    let watched = output.try_clone().map_err(failed)?;
     let to_shell = connection.try_clone().map_err(failed)?;
     let (left, leaving) = std::sync::mpsc::channel();
     let carry_in = move || {
@@ -25,6 +28,8 @@ pub fn relay(shell: RunningShell) -> Result<(), Report> {
         drop(carry(input, &to_shell));
         let _ = left.send(());
         drop(to_shell.shutdown(Shutdown::Write));
+        taken_no_more(&watched);
+        drop(to_shell.shutdown(Shutdown::Both));
     };
     std::thread::Builder::new()
         .name("mcp in".into())

@@ -91,11 +91,21 @@ fn server() -> Value {
     json!({"name": SERVER_NAME, "title": "ipycodex", "version": env!("CARGO_PKG_VERSION")})
 }
 
+/// The revision that is spoken with whoever greets in `revision`.
+pub(super) fn spoken(revision: &str) -> &'static str {
+    let known = GREETED.into_iter().find(|known| *known == revision);
+    known.unwrap_or(GREETED[0])
+}
+
+/// Requests may come in batches in this revision: later ones have none.
+pub(super) fn has_batches(revision: &str) -> bool {
+    ["2025-03-26", "2024-11-05"].contains(&revision)
+}
+
 /// The answer to `initialize`, for whoever wants `revision`.
 pub(super) fn greeting(revision: &str, toolset: &Toolset) -> Value {
-    let spoken = GREETED.iter().find(|known| **known == revision);
     json!({
-        "protocolVersion": spoken.unwrap_or(&GREETED[0]),
+        "protocolVersion": spoken(revision),
         "capabilities": {"tools": {"listChanged": true}},
         "serverInfo": server(),
         "instructions": instructions(toolset),

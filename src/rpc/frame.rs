@@ -7,6 +7,8 @@
 
 use std::io::{self, BufRead};
 
+use serde_json::Value;
+
 use super::dialect::Dialect;
 use super::message::RpcMessage;
 use crate::text::json;
@@ -20,34 +22,61 @@ pub enum RpcFrame {
     Junk,
 }
 
-/// Reads the next line that is not blank; `None` at the end of input. A last line without a newline still counts.
+/// Reads the next line that is not blank into `line`; false at the end of input. A last line without a newline still
+/// counts.
 ///
 /// # Errors
 /// What reading fails with.
-pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<RpcFrame>> {
+pub fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         line.clear();
         if reader.read_until(b'\n', line)? == 0 {
-            return Ok(None);
+            return Ok(false);
         }
-        if !line.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Some(decode(line)));
+        if !unmarked(line).iter().all(u8::is_ascii_whitespace) {
+            return Ok(true);
         }
     }
 }
 
+/// Reads the next line as [`read_line`] does, and what it says; `None` at the end of input.
+///
+/// # Errors
+/// What reading fails with.
+pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<RpcFrame>> {
+    Ok(read_line(reader, line)?.then(|| decode(line)))
+}
+
 /// Reads one line, with or without its end.
 pub fn decode(line: &[u8]) -> RpcFrame {
-    match json::parse(line).ok().and_then(RpcMessage::from_value) {
+    match value(line).and_then(RpcMessage::from_value) {
         Some(message) => RpcFrame::Message(message),
         None => RpcFrame::Junk,
     }
+}
+
+/// The JSON of one line, with or without its end; `None`: it is none.
+pub(super) fn value(line: &[u8]) -> Option<Value> {
+    json::parse(unmarked(line)).ok()
+}
+
+/// `line` without the byte order mark that some programs begin with.
+fn unmarked(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
 /// The line for `message`, newline included.
 pub fn encode(message: RpcMessage, dialect: Dialect) -> Vec<u8> {
     let value = message.into_value(dialect);
     let mut line = serde_json::to_vec(&value).expect("a JSON value with string keys is JSON");
+    line.push(b'\n');
+    line
+}
+
+/// The line for `messages` as one batch, newline included.
+pub fn encode_batch(messages: Vec<RpcMessage>, dialect: Dialect) -> Vec<u8> {
+    let values = messages.into_iter().map(|it| it.into_value(dialect));
+    let mut line = Value::Array(values.collect()).to_string().into_bytes();
     line.push(b'\n');
     line
 }

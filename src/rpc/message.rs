@@ -15,6 +15,8 @@ pub enum RpcId {
     Number(i64),
     /// A string.
     Text(String),
+    /// None: stands only in the answer to a request whose id could not be read.
+    Null,
 }
 
 impl RpcId {
@@ -32,6 +34,7 @@ impl RpcId {
         match self {
             RpcId::Number(number) => json!(number),
             RpcId::Text(text) => json!(text),
+            RpcId::Null => Value::Null,
         }
     }
 }

@@ -14,10 +14,12 @@ use std::sync::mpsc as sync;
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use rustix::event::{PollFd, PollFlags, poll};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
 
 use super::dialect::Dialect;
-use super::frame::{RpcFrame, encode, read_frame};
+use super::frame::{RpcFrame, decode, encode, encode_batch, read_line, value};
 use super::message::RpcMessage;
 use crate::trace::WIRE;
 
@@ -26,6 +28,47 @@ const ROOM: usize = 256;
 
 /// What a peer says, in order; closed at the end of it.
 pub type Incoming = mpsc::Receiver<RpcMessage>;
+
+/// What a peer that is served says, line by line: its JSON, `None` where it is none. Closed at the end of it.
+pub type Lines = mpsc::Receiver<Option<Value>>;
+
+/// Comes when nobody takes answers any more; nothing is known of it before the end of what they say.
+pub type Gone = oneshot::Receiver<()>;
+
+/// What is made of a line.
+pub(super) trait Heard: Sized + Send + 'static {
+    /// `None`: nothing; such lines are counted.
+    fn of(line: &[u8]) -> Option<Self>;
+
+    /// What it is, without what it says.
+    fn label(&self) -> String;
+}
+
+impl Heard for RpcMessage {
+    fn of(line: &[u8]) -> Option<Self> {
+        match decode(line) {
+            RpcFrame::Message(message) => Some(message),
+            RpcFrame::Junk => None,
+        }
+    }
+
+    fn label(&self) -> String {
+        RpcMessage::label(self)
+    }
+}
+
+impl Heard for Option<Value> {
+    fn of(line: &[u8]) -> Option<Self> {
+        Some(value(line))
+    }
+
+    fn label(&self) -> String {
+        let method = self.as_ref().map(|value| value["method"].as_str());
+        method
+            .map_or("no JSON", |method| method.unwrap_or("JSON"))
+            .to_owned()
+    }
+}
 
 /// Whom we speak with. Dropping it hangs up.
 #[derive(Debug)]
@@ -56,14 +99,37 @@ impl Peer {
         Peer::new(input, output, HangUp::default(), dialect, name)
     }
 
-    /// Speaks with whoever started us, over our standard input and output. Nothing else may be written to the latter.
+    /// Serves whoever started us, over our standard input and output. Nothing else may be written to the latter.
     ///
     /// # Errors
     /// When one of them is closed, or the operating system refuses a thread.
-    pub fn over_standard_streams(dialect: Dialect, name: &str) -> io::Result<(Peer, Incoming)> {
+    pub fn over_standard_streams(dialect: Dialect, name: &str) -> io::Result<(Peer, Lines, Gone)> {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        Peer::over(input, output, dialect, name)
+        Peer::served(input, output, HangUp::default(), dialect, name)
+    }
+
+    /// Serves whoever is at the other end of these: what they ask for is answered after the end of what they say, too,
+    /// until they take no answers any more.
+    pub(super) fn served<W>(
+        input: impl Read + Send + 'static,
+        output: W,
+        hang_up: HangUp,
+        dialect: Dialect,
+        name: &str,
+    ) -> io::Result<(Peer, Lines, Gone)>
+    where
+        W: Write + AsFd + Send + 'static,
+    {
+        let watched = output.as_fd().try_clone_to_owned()?;
+        let (tell, gone) = oneshot::channel();
+        let wait = move || {
+            taken_no_more(&watched);
+            // Whoever has left does not want to know.
+            let _ = tell.send(());
+        };
+        let (peer, lines) = Peer::reading(input, output, hang_up, dialect, name, wait)?;
+        Ok((peer, lines, gone))
     }
 
     pub(super) fn new(
@@ -73,12 +139,27 @@ impl Peer {
         dialect: Dialect,
         name: &str,
     ) -> io::Result<(Peer, Incoming)> {
+        Peer::reading(input, output, hang_up, dialect, name, || {})
+    }
+
+    /// `after` runs where everything was read.
+    fn reading<T: Heard>(
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+        hang_up: HangUp,
+        dialect: Dialect,
+        name: &str,
+        after: impl FnOnce() + Send + 'static,
+    ) -> io::Result<(Peer, mpsc::Receiver<T>)> {
         let junk = Arc::new(AtomicU64::new(0));
         let (arrived, incoming) = mpsc::channel(ROOM);
         let (counter, known) = (Arc::clone(&junk), name.to_owned());
         thread::Builder::new()
             .name(format!("{name}-reader"))
-            .spawn(move || read(input, &arrived, &counter, &known))?;
+            .spawn(move || {
+                read(input, arrived, &counter, &known);
+                after();
+            })?;
         let (outgoing, departing) = sync::channel();
         let (done, written) = sync::channel();
         let unread = Arc::new(AtomicUsize::new(0));
@@ -110,6 +191,12 @@ impl Peer {
             log::trace!(target: WIRE, "to {}: {label}, {} bytes", self.name, line.len());
         }
         let _ = self.outgoing.send(line);
+    }
+
+    /// Queues messages as one batch, as [`Peer::send`] does one.
+    pub fn send_batch(&self, messages: Vec<RpcMessage>) {
+        self.unread.fetch_add(1, Ordering::Relaxed);
+        let _ = self.outgoing.send(encode_batch(messages, self.dialect));
     }
 
     /// How many messages the other side has still to take.
@@ -159,24 +246,35 @@ impl fmt::Debug for HangUp {
     }
 }
 
-fn read(input: impl Read, arrived: &mpsc::Sender<RpcMessage>, junk: &AtomicU64, name: &str) {
+fn read<T: Heard>(input: impl Read, arrived: mpsc::Sender<T>, junk: &AtomicU64, name: &str) {
     let mut reader = BufReader::with_capacity(64 * 1024, input);
     let mut line = Vec::new();
-    while let Ok(Some(frame)) = read_frame(&mut reader, &mut line) {
-        match frame {
-            RpcFrame::Message(message) => {
-                log::trace!(target: WIRE, "from {name}: {}, {} bytes", message.label(), line.len());
-                if arrived.blocking_send(message).is_err() {
+    while let Ok(true) = read_line(&mut reader, &mut line) {
+        match T::of(&line) {
+            Some(heard) => {
+                log::trace!(target: WIRE, "from {name}: {}, {} bytes", heard.label(), line.len());
+                if arrived.blocking_send(heard).is_err() {
                     return;
                 }
             }
-            RpcFrame::Junk => {
+            None => {
                 log::trace!(target: WIRE, "from {name}: no message, {} bytes", line.len());
                 junk.fetch_add(1, Ordering::Relaxed);
             }
         }
         // One huge line must not keep its memory for the rest of the session.
         line.shrink_to(1024 * 1024);
+    }
+}
+
+/// Waits until nobody reads what is written to `output`; ends at once where that cannot be known.
+pub(crate) fn taken_no_more(output: impl AsFd) {
+    loop {
+        let mut watched = [PollFd::new(&output, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Err(rustix::io::Errno::INTR) => {}
+            _ => return,
+        }
     }
 }
 
@@ -242,10 +340,12 @@ mod tests {
     fn whoever_started_us_is_heard_over_our_own_streams() {
         const STARTED: &str = "RPC_TEST_STARTED";
         if std::env::var_os(STARTED).is_some() {
-            let (peer, mut incoming) =
+            let (peer, mut lines, _gone) =
                 Peer::over_standard_streams(Dialect::Versioned, "started").unwrap();
-            while let Some(message) = incoming.blocking_recv() {
-                peer.send(message);
+            while let Some(line) = lines.blocking_recv() {
+                line.and_then(RpcMessage::from_value)
+                    .into_iter()
+                    .for_each(|message| peer.send(message));
             }
             assert!(peer.finish(Duration::from_secs(10)));
             return;

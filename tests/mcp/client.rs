@@ -147,6 +147,15 @@ impl Client {
     }
 }
 
+/// What `ipycodex mcp` answers to this whole input, line by line, and its exit code.
+pub fn piped(home: &Home, arguments: &[&str], input: &[u8]) -> (Vec<Value>, i32) {
+    let mut client = Client::start(home, arguments);
+    client.write(input);
+    drop(client.input.take());
+    let said: Vec<Value> = client.output.iter().collect();
+    (said, client.leave().0)
+}
+
 /// Text of a call's result, and whether it went well.
 pub fn result(answer: &Value) -> (String, bool) {
     let result = &answer["result"];

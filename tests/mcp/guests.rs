@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, result, socket};
+use super::client::{Client, piped, result, socket};
 use crate::repl::shell::{CTRL_C, Shell};
 use crate::support::await_true;
 
@@ -38,6 +38,18 @@ fn a_look_is_a_line_above_what_is_typed() {
     shell.at_with(2, "y = half");
     shell.pty.send_line("done'");
     client.leave();
+}
+
+#[test]
+fn a_client_that_says_nothing_more_gets_its_answers() {
+    let shell = shell();
+    let look = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "pyrun", "arguments": {"code": "import time; time.sleep(0.2); x + 1"}}});
+    let (said, code) = piped(&shell.home, &["--here"], look.to_string().as_bytes());
+    assert_eq!(code, 0);
+    assert_eq!(result(&said[0]), ("42".into(), true));
+    assert_eq!(said.len(), 1);
+    shell.leave();
 }
 
 #[test]

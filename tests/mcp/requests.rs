@@ -1,8 +1,8 @@
 //! What is asked and answered, in both revisions, in a session without a terminal.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::client::{CURRENT, Client, envelope, result};
+use super::client::{CURRENT, Client, envelope, piped, result};
 use crate::support::home::Home;
 
 const OURS: [&str; 5] = [
@@ -137,6 +137,10 @@ fn what_makes_no_sense_is_refused_and_the_next_request_answered() {
         "io.modelcontextprotocol/clientCapabilities": {}}});
     refused("tools/list", later, -32022, "2031-01-01");
     client.write(b"{ this is no JSON\n[]\n\xff\xfe\n");
+    for code in [-32700, -32600, -32700] {
+        let refused = client.expect("a refusal", |said| said["id"].is_null());
+        assert_eq!(refused["error"]["code"], code, "{refused}");
+    }
     client.say(json!({"method": "notifications/cancelled", "params": {"requestId": 999}}));
     let (text, well) = client.call("pyrun", json!({"cod": "1"}));
     assert!(!well && text.contains("pyrun"), "{text}");
@@ -195,4 +199,112 @@ fn a_call_that_is_cancelled_ends_and_is_not_answered() {
     assert_eq!(client.call("pyrun", json!({"code": "1"})).0, "1");
     assert!(client.is_silent(|said| said["id"] == id));
     client.leave();
+}
+
+/// What is said in one go, and the answers: ids, or codes of errors.
+#[test]
+fn what_was_received_before_the_end_of_input_is_answered() {
+    let greet = |revision: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+    };
+    let call = |id: u64, code: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "pyrun", "arguments": {"code": code}}})
+    };
+    let ping = |id: Value| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let short = |answer: &Value| match answer["error"]["code"].as_i64() {
+        Some(code) => json!([answer["id"], code]),
+        None => answer["id"].clone(),
+    };
+    let home = Home::new();
+    let check = |input: &[u8], expected: &[Value]| {
+        let shown = String::from_utf8_lossy(input).into_owned();
+        let (answers, code) = piped(&home, &[], input);
+        let mut told: Vec<Value> = answers
+            .iter()
+            .map(|answer| match answer.as_array() {
+                Some(batch) => json!({"batch": batch.iter().map(short).collect::<Vec<_>>()}),
+                None => short(answer),
+            })
+            .collect();
+        // Answers come as they are ready, those of a batch together.
+        let by_text = |value: &Value| value.to_string();
+        told.sort_by_key(by_text);
+        let mut expected = expected.to_vec();
+        expected.sort_by_key(by_text);
+        assert_eq!((told, code), (expected, 0), "{shown}");
+        answers
+    };
+    let lines = |values: &[Value], end: &str| {
+        let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+        (lines.join(end) + end).into_bytes()
+    };
+    let latest = greet("2025-11-25");
+    check(latest.to_string().as_bytes(), &[json!(1)]);
+    let said = check(
+        &lines(
+            &[
+                latest.clone(),
+                note.clone(),
+                call(2, "import time; time.sleep(0.2); 6 * 7"),
+            ],
+            "\n",
+        ),
+        &[json!(1), json!(2)],
+    );
+    assert!(
+        said.iter().any(|it| it["id"] == 2 && result(it).0 == "42"),
+        "{said:?}"
+    );
+    let mut odd = b"\xef\xbb\xbf".to_vec();
+    odd.extend(lines(
+        &[latest.clone(), json!(7), ping(json!("a"))],
+        "\r\n\r\n  \r\n",
+    ));
+    odd.extend(&lines(&[call(3, "1")], "\n")[..40]);
+    check(
+        &odd,
+        &[
+            json!(1),
+            json!([null, -32600]),
+            json!("a"),
+            json!([null, -32700]),
+        ],
+    );
+    check(&lines(&[note.clone()], "\n"), &[]);
+    check(b"", &[]);
+    check(b"\n\n", &[]);
+    let twice = [
+        latest.clone(),
+        call(2, "1"),
+        call(2, "1"),
+        ping(json!(null)),
+    ];
+    check(
+        &lines(&twice, "\n"),
+        &[
+            json!(1),
+            json!(2),
+            json!([2, -32600]),
+            json!([null, -32600]),
+        ],
+    );
+    let batch = json!([ping(json!(2)), note, call(3, "1"), 7, greet("2025-03-26"), {"id": 4, "method": "none"}]);
+    let whole = json!({"batch": [2, [null, -32600], [1, -32600], [4, -32601], 3]});
+    for revision in ["2025-03-26", "2024-11-05"] {
+        let input = [greet(revision), batch.clone(), json!([note]), json!([])];
+        check(
+            &lines(&input, "\n"),
+            &[json!(1), whole.clone(), json!([null, -32600])],
+        );
+    }
+    for revision in ["2025-06-18", "2025-11-25"] {
+        check(
+            &lines(&[greet(revision), batch.clone()], "\n"),
+            &[json!(1), json!([null, -32600])],
+        );
+    }
+    check(&lines(&[batch], "\n"), &[json!([null, -32600])]);
 }

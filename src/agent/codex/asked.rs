@@ -214,6 +214,7 @@ fn wanted(current: &Current, id: &RpcId, method: &str, params: Value) -> Result<
     }
     let id = match id {
         RpcId::Number(number) => number.to_string(),
+        RpcId::Null => String::new(),
         RpcId::Text(text) => format!("\"{text}\""),
     };
     Ok(Wanted::Question(
