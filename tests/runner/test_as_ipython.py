@@ -237,6 +237,56 @@ del x, y, s, i, g
 """
 
 
+MODES = r"""
+def f(x):\n    y = 1\n    return x / 0
+def h():\n    __tracebackhide__ = True\n    f(1)
+def m():\n    h()
+%xmode Doctest
+m()
+try:\n    f(1)\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e
+try:\n    f(1)\nexcept ZeroDivisionError as e:\n    raise KeyError('two\nlines')
+raise ValueError
+1 +
+%nope
+%xmode docs
+m()
+raise KeyError(1)
+%xmode
+f(1)
+%xmode
+m()
+try:\n    f(1)\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e
+import json; json.loads('{')
+%xmode
+m()
+%xmode --show
+m()
+%xmode --hide
+%xmode
+%xmode
+%xmode Context
+"""
+
+RUNS = r"""
+%%writefile say.py\nimport sys\nprint(sys.argv[1:])
+!touch a1.txt 'a 2.txt'
+%run say.py "a*.txt" 'a?.txt' "a 2.txt" a1* 'x y' no*such
+%run say.py "~" ~ a\ 2* \[s-z]*
+%run -G say.py a* "a*"
+%prun -q 1
+%prun -q -D numbers.prof sum(range(3))
+%prun -q -T text.txt -D other.prof sum(range(3))
+%%prun -q -D cell.prof\nx = 1\nx
+!head -1 text.txt; ls
+import pstats; pstats.Stats('numbers.prof').total_calls, pstats.Stats('cell.prof').total_calls
+s = %prun -q -r sum(range(3))
+type(s).__name__, s.total_calls
+%prun -q raise SystemExit
+%lsmagic -x
+j = %lsmagic --json
+sorted(j), type(j['line']['time']).__name__, 'bash' in j['cell'], 'nope' in j['line']
+"""
+
 TABLES = r"""
 import numpy as np, pandas as pd
 a = np.zeros((2, 3)); b = np.zeros((200, 300)); c = np.zeros((2000, 300)); d = np.float64(1); e = np.arange(3)
@@ -315,6 +365,12 @@ class AsIPython(Engine, unittest.TestCase):
 
     def test_what_is_no_code_yet(self):
         self.compare(SYNTAX, self.host())
+
+    def test_how_errors_look(self):
+        self.compare(MODES, self.host())
+
+    def test_what_is_run_and_measured(self):
+        self.compare(RUNS, self.host())
 
     def test_tables_and_arrays(self):
         have = [IPYTHON, "-c", "import numpy, pandas"]

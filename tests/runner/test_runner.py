@@ -309,7 +309,8 @@ class BuiltIn(Both, unittest.TestCase):
                 host.run("value, 'later' in globals(), sys.argv, folder in sys.path").value,
                 "(['fails'], False, [''], False)",
             )
-            for line, value in (("a?.txt", "['a1.txt', 'a2.txt']"), ("-G", None), ("'x y' b*", "['x y', 'b*']")):
+            for line, value in (("a?.txt", "['a1.txt', 'a2.txt']"), ("-G", None), ("'x y' b*", "['x y', 'b*']"),
+                                ("'a?.txt' a?.txt", "['a?.txt', 'a1.txt', 'a2.txt']")):
                 host.run("%run " + ("-G script.py a?.txt" if line == "-G" else "script.py " + line))
                 self.assertEqual(host.run("value").value, value or "['a?.txt']", line)
             self.assertEqual(host.run("%run script.py leaves").of("error")[0]["evalue"], "3")
@@ -339,12 +340,19 @@ class BuiltIn(Both, unittest.TestCase):
         )
         self.assertRegex(host.run("%timeit -n1 -r1 -t -p 2 1").output, "per loop")
         self.assertIn("to 2 due to restriction", host.run("%prun -l 2 sum(range(3))").output)
+        self.assertIn("{built-in method builtins.sum}", host.run("%prun -l sum -s cumulative sum(range(3))").output)
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "two words.prof")
+            self.assertIn("two words.prof", host.run("%%prun -q -D '%s' 1/0" % file).output)
+            self.assertTrue(os.path.exists(file))
         host.run("%pdb on")
         for code in (
             "%timeit",
             "%timeit -n x 1",
             "%pdb maybe",
             "%autoreload 9",
+            "%prun -s nosuch 1",
+            "%prun -D",
             "%load -r x script.py",
             "%%capture a b\n1",
         ):

@@ -323,11 +323,27 @@ def line_psearch(shell, line, names):
 
 
 def line_lsmagic(shell, line, names):
-    """The magics there are."""
+    """The magics there are; --json: as a value, {kind: {name: class}}."""
+    given = line.split()
+    unknown = [word for word in given if word not in ("-j", "--json")]
+    if unknown:
+        raise UsageError("unrecognized arguments: %s" % " ".join(unknown))
+    if given:
+        known = {"line": magics.LINE, "cell": magics.CELL}
+        return {
+            kind: {name: class_of(magics.added[kind].get(name)) for name in sorted({**table, **magics.added[kind]})}
+            for kind, table in known.items()
+        }
     print("Available line magics:")
     print("  ".join("%" + name for name in sorted(set(magics.LINE) | set(magics.added["line"]))))
     print("\nAvailable cell magics:")
     print("  ".join("%%" + name for name in sorted(set(magics.CELL) | set(magics.added["cell"]))))
+
+
+def class_of(magic):
+    """The class that a magic is a method of."""
+    owner = getattr(magic, "__self__", None)
+    return "Other" if owner is None else type(owner).__name__
 
 
 def line_exit(shell, line, names):
@@ -348,10 +364,13 @@ def line_precision(shell, line, names):
 
 
 def line_xmode(shell, line, names):
-    """How tracebacks look: Context, Plain (no lines around the failing one), Minimal (only the error) or Verbose (with
-    values); nothing: the next one."""
+    """How tracebacks look: Plain (as Python's), Context, Verbose (with values), Minimal (only the error), Docs (one
+    frame) or Doctest (none, for doctests); nothing: the next one. --show, --hide: frames with `__tracebackhide__`."""
     from . import tracebacks
 
+    if line.strip() in ("--show", "--hide"):
+        tracebacks.hides = line.strip() == "--hide"
+        return
     chosen = (
         line.strip().capitalize()
         or tracebacks.MODES[(tracebacks.MODES.index(tracebacks.mode) + 1) % len(tracebacks.MODES)]

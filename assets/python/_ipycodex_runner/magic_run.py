@@ -41,19 +41,27 @@ def rusage():
     return used.ru_utime, used.ru_stime
 
 
-def leading(line, valued, flags):
+def leading(line, valued, flags, repeated=""):
     """({option: value or True}, rest) of a line whose rest is code: options are read by hand, the rest is left as it
-    is."""
+    is. Those in `repeated` have lists of values; one in quotes may have blanks."""
     found = {}
     while line.startswith("-") and line[1:2].isalpha():
         option, _blank, line = line.partition(" ")
         line = line.lstrip()
         letter, value = option[1], option[2:]
         if letter in valued:
-            if not value:
+            if not value and line[:1] in ("'", '"') and line[:1] in line[1:]:
+                value, _quote, line = line[1:].partition(line[0])
+                line = line.lstrip()
+            elif not value:
                 value, _blank, line = line.partition(" ")
                 line = line.lstrip()
-            found[letter] = value
+            if not value:
+                raise UsageError("option -%s requires argument" % letter)
+            if letter in repeated:
+                found.setdefault(letter, []).append(value)
+            else:
+                found[letter] = value
         elif set(option[1:]) <= set(flags):
             found.update(dict.fromkeys(option[1:], True))
         else:
@@ -61,8 +69,8 @@ def leading(line, valued, flags):
     return found, line
 
 
-def compiled(shell, text):
-    """Code of a magic's argument, line syntax included, and the last expression's code."""
+def compiled(shell, text, whole=False):
+    """Code of a magic's argument, line syntax included, and the last expression's code, unless all is in one."""
     import _ast
 
     from . import syntax
@@ -78,7 +86,7 @@ def compiled(shell, text):
         tree = compile(changed, name, "exec", flags, True)
     shell.engine.remember(name, text)
     value = None
-    if tree.body and isinstance(tree.body[-1], _ast.Expr) and not text.rstrip().endswith(";"):
+    if not whole and tree.body and isinstance(tree.body[-1], _ast.Expr) and not text.rstrip().endswith(";"):
         value = compile(_ast.Expression(tree.body.pop().value), name, "eval", shell.engine.future, True)
     return compile(tree, name, "exec", shell.engine.future, True), value
 
@@ -182,11 +190,13 @@ def cell_timeit(shell, line, cell, names):
 def line_run(shell, line, names):
     """Runs a file as a script, or with -m a module, and takes its names over, also when it fails. -i: in this
     namespace; -n: its `__name__` is not `__main__`; -e: what it exits with does not matter; -t: how long it takes; -p:
-    profiled; -d: in the debugger; -G: `*` stays `*`."""
-    flags, rest = options(line, "ineptdG", "m", last="m")
+    profiled, with the options of `%prun`; -d: in the debugger; -G: `*` stays `*`, as it does in quotes."""
+    flags, rest = options(line, "ineptdGrq", "mDTls", last="m")
+    if "p" in flags:
+        check_keys(flags)
     if "m" in flags:
         rest = rest[1:] if rest[:1] == ["--"] else rest
-        with arranged([flags["m"]] + rest, None, sys.modules["__main__"]):
+        with arranged([flags["m"]] + (rest if "G" in flags else expanded(rest, line)), None, sys.modules["__main__"]):
             return performed(shell, flags, lambda: run_module(shell, flags["m"]), None, None)
     if not rest:
         raise UsageError("%run needs a file")
@@ -209,7 +219,7 @@ def line_run(shell, line, names):
     scope = vars(module)
     scope["__file__"] = path
     scope.setdefault("get_ipython", shell.engine.get_ipython)  # scripts made of notebooks call it
-    arguments = rest[1:] if "G" in flags else [each for word in rest[1:] for each in matching(word)]
+    arguments = rest[1:] if "G" in flags else expanded(rest[1:], line)
     with arranged([target] + arguments, os.path.dirname(path), module if "n" not in flags else sys.modules["__main__"]):
         try:
             performed(shell, flags, lambda: exec(code, scope), code, scope)
@@ -220,10 +230,21 @@ def line_run(shell, line, names):
                 take_over(shell, scope)
 
 
-def matching(word):
+def expanded(given, line):
+    """Arguments with `~` and, outside of quotes, patterns of file names replaced."""
     from glob import glob, has_magic
 
-    return (sorted(glob(os.path.expanduser(word))) if has_magic(word) else []) or [word]
+    from .magics import quoted
+
+    kept, result = quoted(line), []
+    for word in given:
+        path = os.path.expanduser(word)
+        if word in kept:
+            kept.remove(word)
+            result.append(path)
+        else:
+            result += (sorted(glob(path)) if has_magic(path) else []) or [path]
+    return result
 
 
 def run_module(shell, name):
@@ -261,7 +282,7 @@ def performed(shell, flags, run, code, scope):
 
     try:
         if "p" in flags:
-            profiled(run)
+            profiled(lambda profile: profile.runcall(run), flags)
         elif "d" in flags and code is not None:
             debug.run(code, scope)
         elif "t" in flags:
@@ -421,33 +442,82 @@ def line_matplotlib(shell, line, names):
     os.environ["MPLBACKEND"] = chosen  # also of programs started from here
 
 
-def profiled(run, most=40):
+def profiled(run, found):
+    """Runs under the profiler, then does what the options of `%prun` say. Gives the numbers with -r."""
     import cProfile
     import pstats
+    from io import StringIO
 
-    profile = cProfile.Profile()
+    profile, left = cProfile.Profile(), ""
     try:
-        profile.runcall(run)
+        run(profile)
+    except SystemExit:
+        left = "*** SystemExit exception caught in code being profiled."
     finally:
-        pstats.Stats(profile).sort_stats("time").print_stats(most)
+        text = StringIO()
+        numbers = pstats.Stats(profile, stream=text).strip_dirs().sort_stats(*keys(found))
+        numbers.print_stats(*map(limit, listed(found, "l") or ["40"]))
+        numbers.stream = sys.stdout
+        text = text.getvalue().rstrip()
+        if "q" not in found:
+            print(text)
+        if left:
+            print(left)
+        if "D" in found:
+            file = os.path.expanduser(found["D"])
+            profile.dump_stats(file)
+            print("\n*** Profile stats marshalled to file %r.%s" % (file, left))
+        if "T" in found:
+            file = os.path.expanduser(found["T"])
+            with open(file, "w", encoding="utf-8") as output:
+                output.write(text)
+            print("\n*** Profile printout saved to text file %r.%s" % (file, left))
+    return numbers if "r" in found else None
+
+
+def listed(found, letter):
+    value = found.get(letter, [])
+    return value if isinstance(value, list) else [value]
+
+
+def limit(text):
+    """A number of lines, a part of them, or what they have to contain."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def keys(found):
+    return listed(found, "s") or ["time"]
+
+
+def check_keys(found):
+    """Raises UsageError for what nothing can be sorted by."""
+    from pstats import Stats
+
+    known = sorted(Stats.sort_arg_dict_default)
+    for key in keys(found):
+        if not any(each.startswith(key) for each in known):
+            raise UsageError("-s takes %s, not %r" % (", ".join(known), key))
 
 
 def prun(shell, line, body):
-    """-l N: at most so many lines; -q: none."""
-    flags, rest = leading(line, "lDTs", "qr")
+    found, rest = leading(line, "lDTs", "qr", repeated="ls")
+    check_keys(found)
     text = rest if body is None else rest + "\n" + body
-    code, value = compiled(shell, text)
-    profiled(
-        lambda: (exec(code, shell.user_ns), value and eval(value, shell.user_ns)),
-        0 if "q" in flags else int(flags.get("l", 40)),
-    )
+    code = compiled(shell, text, whole=True)[0]
+    return profiled(lambda profile: profile.runctx(code, shell.user_ns, shell.user_ns), found)
 
 
 def line_prun(shell, line, names):
-    """Profiles a statement. -l N: so many lines; -q: none."""
-    prun(shell, line, None)
+    """Profiles a statement. -l N: at most so many lines, or those that contain a text; -s KEY: sorted by it; -q: shows
+    nothing; -D FILE: keeps the numbers, for `pstats`; -T FILE: keeps the text; -r: gives the numbers."""
+    return prun(shell, line, None)
 
 
 def cell_prun(shell, line, cell, names):
-    """Profiles the cell. -l N: so many lines; -q: none."""
-    prun(shell, line, cell)
+    """Profiles the cell; options as of `%prun`."""
+    return prun(shell, line, cell)

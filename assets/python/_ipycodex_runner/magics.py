@@ -116,6 +116,14 @@ def words(line):
         raise UsageError(str(error)) from None
 
 
+def quoted(line):
+    """The words of a line that were written with quotes, without these."""
+    import re
+
+    raw = re.findall(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""", line)
+    return [word for each in raw if "'" in each or '"' in each for word in words(each)]
+
+
 def options(line, flags="", valued="", last=""):
     """({flag: True or value}, rest words): single-letter options before the first word; behind one of `last` there are
     no more."""

@@ -16,8 +16,9 @@ from .debug import own
 CONTEXT = 2  # lines shown above and below the failing one
 RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 REPEATS = 3
-MODES = ("Context", "Plain", "Minimal", "Verbose")
+MODES = ("Plain", "Context", "Verbose", "Minimal", "Docs", "Doctest")
 mode = "Context"  # of `%xmode`
+hides = True  # frames that ask for it
 MAX_FRAMES = 60
 RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))
 MAX_VALUE = 200  # characters of a value in Verbose mode
@@ -85,13 +86,14 @@ def render(error, sources, colour):
 def chain(error, sources, paint, lines, seen):
     seen.add(id(error))
     cause, context = error.__cause__, error.__context__
+    between = [] if mode in ("Plain", "Doctest") else [""]
     if cause is not None and id(cause) not in seen:
         chain(cause, sources, paint, lines, seen)
-        lines += ["", "The above exception was the direct cause of the following exception:", ""]
+        lines += ["", "The above exception was the direct cause of the following exception:"] + between
         return one(error, sources, paint, lines, False)
     elif context is not None and not error.__suppress_context__ and id(context) not in seen:
         chain(context, sources, paint, lines, seen)
-        lines += ["", "During handling of the above exception, another exception occurred:", ""]
+        lines += ["", "During handling of the above exception, another exception occurred:"] + between
         return one(error, sources, paint, lines, False)
     one(error, sources, paint, lines)
 
@@ -108,10 +110,18 @@ def one(error, sources, paint, lines, ruled=True):
     if mode == "Minimal" or (error.__traceback__ is None and not ruled):
         lines.append(paint(RED, name) + ": " + text)
         return
-    if ruled:
-        lines.append(paint(RED, "-" * 75))
-    lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
-    show_frames(all_frames(error.__traceback__), sources, paint, lines)
+    if mode == "Doctest":
+        lines += ["Traceback (most recent call last):", "    ..."]
+    elif mode == "Docs":
+        show_first(all_frames(error.__traceback__), sources, paint, lines)
+    elif mode == "Plain":
+        lines.append("Traceback (most recent call last):")
+        show_frames(all_frames(error.__traceback__), sources, paint, lines)
+    else:
+        if ruled:
+            lines.append(paint(RED, "-" * 75))
+        lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
+        show_frames(all_frames(error.__traceback__), sources, paint, lines)
     if isinstance(error, SyntaxError):
         lines.extend(syntax_error(error, sources, paint))
     for line in () if isinstance(error, SyntaxError) else traceback.format_exception_only(type(error), error):
@@ -196,27 +206,62 @@ def in_asyncio(frame):
 
 
 def show_frames(frames, sources, paint, lines):
-    """The frames, those of a long row of the same one only at its ends."""
-    at = 0
+    """The frames, those of a long row of the same one only at its ends, and without those that hide."""
+    show, gap = (show_plain, []) if mode == "Plain" else (show_frame, [""])
+    at = hidden = 0
     while at < len(frames):
+        if mode != "Plain" and at < len(frames) - 1 and is_hidden(frames[at][0]):
+            hidden, at = hidden + 1, at + 1
+            continue
+        if hidden:
+            lines += ["    [... skipping hidden %d frame]" % hidden, ""]
+            hidden = 0
         code, number = frames[at][0].f_code, frames[at][1]
         end = at + 1
         while end < len(frames) and frames[end][0].f_code is code and frames[end][1] == number:
             end += 1
         if end - at > REPEATS:
             for frame, _number, _last in frames[at : at + REPEATS - 1]:
-                show_frame(frame, number, sources, paint, lines)
+                show(frame, number, sources, paint, lines)
             lines += [
                 "    [... skipping similar frames: %s at line %d (%d times)]"
-                % (code.co_name, number, end - at - REPEATS),
-                "",
-            ]
+                % (code.co_name, number, end - at - REPEATS)
+            ] + gap
             at = end - 1
         if at == MAX_FRAMES // 2 and len(frames) > MAX_FRAMES:
             at = len(frames) - MAX_FRAMES // 2
-            lines += ["    [... skipping %d frames]" % (at - MAX_FRAMES // 2), ""]
-        show_frame(frames[at][0], frames[at][1], sources, paint, lines)
+            lines += ["    [... skipping %d frames]" % (at - MAX_FRAMES // 2)] + gap
+        show(frames[at][0], frames[at][1], sources, paint, lines)
         at += 1
+
+
+def is_hidden(frame):
+    name = "__tracebackhide__"
+    return hides and name in frame.f_code.co_varnames and bool(frame.f_locals.get(name))
+
+
+def show_plain(frame, number, sources, paint, lines):
+    file, function = frame.f_code.co_filename, frame.f_code.co_name
+    where = "%s, line %d" % (cell_name(file), number) if file in sources else "%s:%d" % (short_path(file), number)
+    lines.append("  %s%s" % ("" if file in sources else "File ", paint(GREEN, where)) + in_function(function))
+    source = linecache.getline(file, number, frame.f_globals).strip()
+    if source:
+        lines.append("    " + source)
+
+
+def in_function(name):
+    return "" if name == "<module>" else " in " + name
+
+
+def show_first(frames, sources, paint, lines):
+    """The frame a traceback begins with, and how many follow."""
+    frame, number, _last = frames[0]
+    file = frame.f_code.co_filename
+    where = "%s, line %d" % (cell_name(file), number) if file in sources else "File %s:%d" % (short_path(file), number)
+    lines.append("Traceback (most recent call last): " + paint(GREEN, where) + inside(frame, paint))
+    lines += ["", "->  " + linecache.getline(file, number, frame.f_globals).strip()]
+    if len(frames) > 1:
+        lines += ["", "    [... %d skipped frames]" % (len(frames) - 1), ""]
 
 
 def show_frame(frame, number, sources, paint, lines):
