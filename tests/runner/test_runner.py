@@ -391,6 +391,56 @@ class BuiltIn(Both, unittest.TestCase):
             self.assertEqual(host.run(code).value, value, code)
             self.assertEqual(host.ask("is_complete", code=code + "\n")["completeness"]["status"], "complete", code)
 
+    def test_old_objects_follow_a_reloaded_module(self):
+        host = self.host()
+        with tempfile.TemporaryDirectory() as folder:
+            # each version of the file has a time of its own
+            def write(name, text, version):
+                path = os.path.join(folder, name)
+                with open(path, "w") as file:
+                    file.write(text.replace("N", str(version)))
+                os.utime(path, (1e9 + version, 1e9 + version))
+
+            shapes = (
+                "class Shape:\n    def area(self): return N\n    @property\n    def name(self): return 'shape N'\n"
+                "class Slots:\n    __slots__ = ('a',)\n    def area(self): return N\n"
+                "class Square(Shape):\n    def twice(self): return 2 * super().area()\ndef f(): return N\nold_N = N\n"
+            )
+            write("shapes.py", shapes, 1)
+            write("client.py", "from shapes import f, Shape\ndef call(): return f(), Shape().area()\n", 1)
+            host.run("import sys; sys.path.insert(0, %r); sys.dont_write_bytecode = True" % folder)
+            host.run("%load_ext autoreload\n%autoreload 2")
+            host.run(
+                "import client, shapes; from shapes import Shape, Slots, Square, f\n"
+                "shape, slots, square, bound, held = Shape(), Slots(), Square(), Shape().area, [f]\n"
+                "class Own(Shape): pass\nown = Own()"
+            )
+            for version in (1, 2, 3):
+                write("shapes.py", shapes, version)
+                self.assertEqual(
+                    host.run(
+                        "[shape.area(), slots.area(), square.twice() // 2, bound(), held[0](), f(), own.area(), "
+                        "*client.call()], shape.name, hasattr(shapes, 'old_1')"
+                    ).value,
+                    repr(([version] * 9, "shape %d" % version, version == 1)),
+                )
+                self.assertEqual(
+                    host.run(
+                        "type(shape) is shapes.Shape is Shape, isinstance(slots, Slots), isinstance(square, Shape), "
+                        "type(square) is shapes.Square, isinstance(own, Shape)"
+                    ).value,
+                    repr((True,) * 5),
+                )
+            write("shapes.py", "class Shape: pass\n1/0", 4)
+            self.assertIn("autoreload of shapes failed: ZeroDivisionError", host.run("f()").output)
+            self.assertEqual(host.run("shapes.f(), isinstance(shape, shapes.Shape)").value, "(3, True)")
+            os.mkdir(os.path.join(folder, "pack"))
+            write("pack/__init__.py", "", 1)
+            write("pack/part.py", "x = N", 1)
+            host.run("import pack.part")
+            write("pack/__init__.py", "y = 1", 2)
+            self.assertEqual(host.run("pack.y, pack.part.x").value, "(1, 1)")
+
     def test_every_magic_says_what_it_does(self):
         host = self.host()
         listed = host.run("%lsmagic").output.split()

@@ -1,20 +1,24 @@
 """`%autoreload`: modules whose file changed are reloaded before a cell runs.
 
 In: mode 0 (off), 1 (only those of `%aimport`), 2 (all). Out: reloaded modules; functions and classes that were already
-imported by name get the new code. Invariant: a module that fails to reload is named and keeps its old state. Absent on
+imported by name get the new code, whichever version they are; instances get the new class. Invariant: a module that
+fails to reload is named and keeps its old state. Absent on
 purpose: the standard library and installed packages are watched too, as in IPython, but only by their time stamp.
 """
 
+import gc
 import importlib
 import os
 import sys
 import types
+import weakref
 
 from .magics import UsageError
 
 mode = 0
 wanted = set()
 stamps = {}
+versions = {}  # (module, name) -> weak references to the functions and classes that were there
 hooked = False
 
 
@@ -77,19 +81,32 @@ def scan(only_new):
 
 def renew(name, module):
     old = dict(module.__dict__)
+    for key, value in old.items():
+        if isinstance(value, (type, types.FunctionType)) and value.__module__ == name:
+            known = versions.setdefault((name, key), [])
+            known[:] = [each for each in known if each() is not None and each() is not value] + [weakref.ref(value)]
+    module.__dict__.clear()  # what the file no longer has is gone
+    module.__dict__.update(__name__=name, __loader__=old.get("__loader__"), __spec__=old.get("__spec__"))
     try:
         importlib.reload(module)
     except BaseException as error:
+        module.__dict__.clear()
+        module.__dict__.update(old)
         if isinstance(error, KeyboardInterrupt):
             raise
-        module.__dict__.update(old)
         print("[autoreload of %s failed: %s: %s]" % (name, type(error).__name__, error), file=sys.stderr)
         return
-    for key, before in old.items():
+    renewed = []
+    for key, value in old.items():
+        if isinstance(value, types.ModuleType) and value.__name__ == "%s.%s" % (name, key):
+            module.__dict__.setdefault(key, value)  # a part of the package, imported by somebody else
         after = module.__dict__.get(key)
-        if after is not before and getattr(before, "__module__", None) == name:
-            update(before, after)
-            rebind(key, before, after)
+        for each in versions.get((name, key), ()):
+            before = each()
+            if before is not None and after is not None and before is not after:
+                update(before, after)
+                renewed.append((before, after))
+    rebind(renewed)
 
 
 def update(before, after):
@@ -119,8 +136,23 @@ def update(before, after):
                     pass
 
 
-def rebind(key, before, after):
+def rebind(renewed):
+    """Puts the new objects where the old ones are in the namespace, and gives instances and subclasses of the old
+    classes the new ones."""
+    after = {id(before): new for before, new in renewed}
     ns = sys.modules["__main__"].__dict__
     for name, value in list(ns.items()):
-        if value is before and after is not None and not isinstance(before, type(sys)):
-            ns[name] = after
+        if id(value) in after:
+            ns[name] = after[id(value)]
+    classes = {id(before): new for before, new in renewed if isinstance(before, type) and isinstance(new, type)}
+    if not classes:
+        return
+    for each in gc.get_objects():
+        kind = type(each)
+        try:
+            if id(kind) in classes:
+                object.__setattr__(each, "__class__", classes[id(kind)])
+            elif isinstance(each, type) and any(id(base) in classes for base in each.__bases__):
+                each.__bases__ = tuple(classes.get(id(base), base) for base in each.__bases__)
+        except (TypeError, AttributeError):
+            pass  # the new one is laid out otherwise
