@@ -130,6 +130,23 @@ class Both(Engine):
         self.assertEqual([item["text"] for item in self.texts(host, 'd["a c "]', 7)], ["a c d"])
         self.assertEqual([item["text"] for item in self.texts(host, 'd["a c ]', 7)], ['a c d"'])
 
+    def test_symbols_and_their_names(self):
+        host = self.host()
+        greek = "GREEK SMALL LETTER ALPHA"
+        for code, first, count in (
+            (r"\alpha", "α", 1), (r"x = \alp", r"x = \alpha", 1), (r"\α", r"\alpha", 1), ("\\" + greek, "α", 1),
+            ("é = \\" + greek[:-2], "é = \\" + greek, None), (r"\greek small letter alpha", "α", 1),
+            (r"\SNOWMAN", r"\SNOWMAN", 2), ("\\☃", r"\SNOWMAN", 1), (r"x\hat", "x\u0302", 1),
+            (r"\al", r"\aleph", 2), (r"\Alpha + \bet", r"\Alpha + \beta", None), ("y = '\\beta", "y = 'β", 1),
+            (r"\bfx", "𝐱", 1), (r"\nothing of the kind", None, 0), ("\\", None, None), (r"'\\'", None, None),
+        ):  # fmt: skip
+            with self.subTest(code=code):
+                items = [item for item in self.texts(host, code) if item["kind"] == "symbol"]
+                if first:
+                    self.assertEqual(code[: items[0]["start"]] + items[0]["text"], first)
+                if count is not None:
+                    self.assertEqual(len(items), count)
+
     def test_in_a_string_only_keys_and_files_are_offered(self):
         host = self.host()
         host.run("table = {'alpha': 1}\nlist_of = [1]")

@@ -390,6 +390,8 @@ class BuiltIn(Both, unittest.TestCase):
         ):  # fmt: skip
             self.assertEqual(host.run(code).value, value, code)
             self.assertEqual(host.ask("is_complete", code=code + "\n")["completeness"]["status"], "complete", code)
+        for code, status in (("    >>> x = 1\n    >>> x", "complete"), (">>> for i in x:", "incomplete"), (">>> )", "invalid")):
+            self.assertEqual(host.ask("is_complete", code=code)["completeness"]["status"], status, code)
 
     def test_old_objects_follow_a_reloaded_module(self):
         host = self.host()

@@ -12,9 +12,9 @@ from the end of the index. Absent on purpose: slow imports.
 use; `ipycodex` is what cells import by that name.
 Layers, lowest first: reader <- wire, debug, cut, record, late, comms, host_watch <- loop, terminal, stdin, watchdog
 <- dark <- mime <- figures, tracebacks, tables, surroundings <- follow, system, syntax, magics, pictures, signatures,
-live <- deeper, keys <- complete, inspection <- cells / ipython (on ipython_history, ipython_terminal, ipython_debugger) <-
-arguments, schema, results <- tools, references, kept, snapshot (on confine) and trial (on it and kept), home (on
-ipython_profile), checkpoints (on copies <- carry, and written; early_steps before it) <- serve.
+live, symbols <- deeper, keys <- complete, inspection <- cells / ipython (on ipython_history, ipython_terminal,
+ipython_debugger) <- arguments, schema, results <- tools, references, kept, snapshot (on confine) and trial (on it and
+kept), home (on ipython_profile), checkpoints (on copies <- carry, and written; early_steps before it) <- serve.
 """
 
 import marshal

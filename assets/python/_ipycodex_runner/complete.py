@@ -1,5 +1,5 @@
-"""Completion: attributes of live objects, names, parameters, keys, modules, magics, files after a quote or in `!`
-lines; and the same from IPython's own completer, in the same form.
+"""Completion: attributes of live objects, names, parameters, keys, modules, magics, symbols after a backslash, files
+after a quote or in `!` lines; and the same from IPython's own completer, in the same form.
 
 In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature, type, everywhere}.
 Invariants: nothing of the user's runs to follow a chain (`live`); modules are not imported to be looked into;
@@ -101,6 +101,12 @@ def candidates(ns, answer, line, position):
         found = list(written_keys(ns, answer, here, line, position))
         if found or here.quote:
             return found
+    if "\\" in line:
+        from . import symbols
+
+        at, names = symbols.found(line) or (0, ())
+        if names:
+            return [(position - len(line) + at, name, "symbol") for name in names]
     if keys.open_string(line) or line[:1] in ("!", "%") and "/" in PATH.search(line).group():
         return paths(PATH.search(line).group(), position)
     prefix = WORD.search(line)
@@ -305,7 +311,6 @@ def of_ipython(shell, code, position):
     from IPython.core.completer import provisionalcompleter, rectify_completions
 
     completer = shell.Completer
-    chosen, completer.use_jedi = completer.use_jedi, False
     answer = Answer(code, position)
     look = Look(shell.user_ns, code, position)
     here, opened = keys.place(look.line), keys.open_string(look.line)
@@ -315,7 +320,16 @@ def of_ipython(shell, code, position):
                 break
         if answer.found:
             return answer.found
+    if "\\" in look.line and getattr(completer, "backslash_combining_completions", True):
+        from . import symbols
+
+        at, names = symbols.found(look.line) or (0, ())
+        for name in names:
+            answer.add(look.first + at, name, "symbol")
+        if names:
+            return answer.found
     fits = kinds_at(look.line, here, opened)
+    chosen, completer.use_jedi = completer.use_jedi, False
     try:
         with provisionalcompleter():
             for item in rectify_completions(code, completer.completions(code, position)):

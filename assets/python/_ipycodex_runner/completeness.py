@@ -15,6 +15,7 @@ def check(code):
 
     if not code.strip():
         return "complete", ""
+    code = syntax.strip_prompts(code)
     if code.lstrip().startswith("%%"):
         return ("complete" if code.endswith("\n") or "\n" not in code else "incomplete"), ""
     text = syntax.transform(code, Nothing()) or code

@@ -141,7 +141,7 @@ def strip_prompts(code):
         lexer.feed(lines[-1])
         if not inside:
             quoted = match is not None
-    return "".join(lines) if seen else code
+    return dedent("".join(lines)) if seen else code
 
 
 def cell_magic(text):

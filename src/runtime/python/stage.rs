@@ -82,6 +82,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/snapshot.py",
     "_ipycodex_runner/stdin.py",
     "_ipycodex_runner/surroundings.py",
+    "_ipycodex_runner/symbols.py",
     "_ipycodex_runner/syntax.py",
     "_ipycodex_runner/system.py",
     "_ipycodex_runner/tables.py",

@@ -205,7 +205,8 @@ fn in_code(
             raw,
             ..
         } => {
-            if is_key(&text[code..code + before]) {
+            let typed = &text[code + begin..cursor];
+            if is_key(&text[code..code + before]) || names_symbol(typed) {
                 return all;
             }
             CompletionSource::Files {
@@ -266,6 +267,30 @@ fn is_key(before: &str) -> bool {
             | "match"
     );
     (last.is_alphanumeric() || matches!(last, '_' | ')' | ']' | '\'' | '"')) && !keyword
+}
+
+/// True where a string ends in the name of a symbol, `\alpha`, or in a symbol whose name is asked for, `\α`. One
+/// letter may as well be an escape.
+fn names_symbol(typed: &str) -> bool {
+    let Some((before, name)) = typed.rsplit_once('\\') else {
+        return false;
+    };
+    let escaped = before
+        .bytes()
+        .rev()
+        .take_while(|byte| *byte == b'\\')
+        .count()
+        % 2
+        == 1;
+    let mut letters = name.chars();
+    let first = letters.next().is_some_and(|first| first != ' ');
+    let alone = letters.next().is_none();
+    !escaped
+        && first
+        && (!alone || !name.is_ascii())
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "^_ -".contains(c) || !c.is_ascii())
 }
 
 /// Where the last bracket of `code` stands that is open at its end. Brackets in strings do not count.
