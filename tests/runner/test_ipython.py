@@ -82,6 +82,9 @@ class Program(Engine, unittest.TestCase):
         )
         cell = host.run("{}['k']")
         self.assertEqual((cell.output, cell.of("error"), cell.last["status"]), ("mine KeyError\n", [], "error"))
+        if sys.version_info >= (3, 11):
+            cell = host.run("10**5000")  # more digits than Python writes
+            self.assertEqual([frame["ename"] for frame in cell.of("error")], ["ValueError"])
         # as `rich.traceback.install()` does
         host.run(
             "shell = get_ipython()\nshell._showtraceback = lambda kind, *_rest: print('theirs', kind.__name__)\n"

@@ -111,7 +111,11 @@ class BuiltIn(Engine, unittest.TestCase):
         cell = host.run("display(1, Bad(), 2); print('after')")
         self.assertEqual([frame["type"] for frame in cell.frames], ["started", "display", "error", "display", "done"])
         self.assertEqual(cell.output, "after\n")
-        self.assertEqual(host.run("Rich()").of("result")[0]["bundle"]["text/html"], "<b>")
+        for code in ("Rich()", "display(Rich())"):
+            cell = host.run(code)
+            shown = (cell.of("result") + cell.of("display"))[0]["bundle"]
+            self.assertEqual((shown["text/html"], cell.error), ("<b>", "ZeroDivisionError"))
+            self.assertNotIn("unrepr", shown["text/plain"])
         self.assertEqual(host.run("1").value, "1")
 
 

@@ -328,22 +328,22 @@ class Engine:
         if self.storing:
             self.file_output(number, value)
         kind = type(value)
-        metadata, rich = {}, dict
+        metadata, rich, errors = {}, dict, []
         if kind in PLAIN:
             bundle = {"text/plain": self.float_format % value if kind is float and self.float_format else repr(value)}
         else:
             from . import mime
 
-            bundle, metadata = mime.bundle(value)
-            if bundle is None:
-                return
+            bundle, metadata = mime.bundle(value, failed=errors.append)
             rich = mime.with_form_for_terminal
-        if not self.silent:
+        if bundle is not None and not self.silent:
             frame = rich({"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number})
-            if last:
+            if last and not errors:
                 self.host.later(frame)
             else:
                 self.host.send(frame)
+        if errors:
+            raise errors[0]
 
     def file_output(self, number, value):
         ns = self.ns

@@ -108,7 +108,7 @@ class FrameDisplayHook(DisplayHook):
             ):
                 return None, None
         text = formatters["text/plain"](value)
-        return (None, None) if text is None else ({"text/plain": text}, {})
+        return {} if text is None else {"text/plain": text}, {}  # None: it has shown what went wrong
 
     def ends_cell(self, frame):
         """True when nothing can be printed between this value and the end of the request: the cell's last expression

@@ -65,7 +65,7 @@ def image_type(data):
 
 def bundle(value, include=None, exclude=None, failed=None):
     """({MIME: value}, metadata); (None, {}) when the object shows itself through `_ipython_display_`. What its
-    `__repr__` raises where that is all it has is raised, or shown by `failed`."""
+    `__repr__` raises goes to `failed`; without that it is raised, unless there is another form."""
     data, metadata = {}, {}
     if not isinstance(value, type) and has(value, "_ipython_display_"):
         try:
@@ -77,12 +77,15 @@ def bundle(value, include=None, exclude=None, failed=None):
         collect(value, data, metadata, include, exclude)
     if "text/plain" not in data:
         try:
-            data["text/plain"] = plain(value) if data else written(value)
+            data["text/plain"] = written(value)
         except Exception as error:
-            if failed is None:
+            if failed is not None:
+                failed(error)
+            elif not data:
                 raise
-            failed(error)
-            return None, {}
+            if not data:
+                return None, {}
+            data["text/plain"] = plain(value)
     for mime in list(data):
         if (include and mime not in include and mime != "text/plain") or (exclude and mime in exclude):
             del data[mime]

@@ -19,6 +19,7 @@ mod place;
 mod question;
 mod rules;
 mod sources;
+mod strings;
 #[cfg(test)]
 mod tests;
 mod wait;
