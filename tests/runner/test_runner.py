@@ -309,8 +309,12 @@ class BuiltIn(Both, unittest.TestCase):
                 host.run("value, 'later' in globals(), sys.argv, folder in sys.path").value,
                 "(['fails'], False, [''], False)",
             )
-            for line, value in (("a?.txt", "['a1.txt', 'a2.txt']"), ("-G", None), ("'x y' b*", "['x y', 'b*']"),
-                                ("'a?.txt' a?.txt", "['a?.txt', 'a1.txt', 'a2.txt']")):
+            for line, value in (
+                ("a?.txt", "['a1.txt', 'a2.txt']"),
+                ("-G", None),
+                ("'x y' b*", "['x y', 'b*']"),
+                ("'a?.txt' a?.txt", "['a?.txt', 'a1.txt', 'a2.txt']"),
+            ):
                 host.run("%run " + ("-G script.py a?.txt" if line == "-G" else "script.py " + line))
                 self.assertEqual(host.run("value").value, value or "['a?.txt']", line)
             self.assertEqual(host.run("%run script.py leaves").of("error")[0]["evalue"], "3")
@@ -385,12 +389,17 @@ class BuiltIn(Both, unittest.TestCase):
             (">>>x", "1"), ("# so\n>>> x + 1", "2"), ("x\nIn [2]: x + 2", "3"), ("In [1]: x = 4\n   ...: x", "4"),
             ("    In [1]: x\n    Out[1]: 3\n\n    In [2]: x + 1", "5"), ("[nav] In [1]: x", "4"),
             ("s = '''\n>>> a\nIn [1]: b\n'''\ns", repr("\n>>> a\nIn [1]: b\n")),
-            (">>> s = '''\n... >>> a'''\n>>> s", repr("\n>>> a")), ("def f():\n    '>>> 1'\n%pwd\nf.__doc__", "'>>> 1'"),
+            (">>> s = '''\n... >>> a'''\n>>> s", repr("\n>>> a")),
+            ("def f():\n    '>>> 1'\n%pwd\nf.__doc__", "'>>> 1'"),
             ("    >>> %alias say echo\n    >>> [Ellipsis,\n    ... ...]", "[Ellipsis, Ellipsis]"),
         ):  # fmt: skip
             self.assertEqual(host.run(code).value, value, code)
             self.assertEqual(host.ask("is_complete", code=code + "\n")["completeness"]["status"], "complete", code)
-        for code, status in (("    >>> x = 1\n    >>> x", "complete"), (">>> for i in x:", "incomplete"), (">>> )", "invalid")):
+        for code, status in (
+            ("    >>> x = 1\n    >>> x", "complete"),
+            (">>> for i in x:", "incomplete"),
+            (">>> )", "invalid"),
+        ):
             self.assertEqual(host.ask("is_complete", code=code)["completeness"]["status"], status, code)
 
     def test_old_objects_follow_a_reloaded_module(self):

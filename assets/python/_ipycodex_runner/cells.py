@@ -231,9 +231,7 @@ class Engine:
             # what the parser leaves to the compiler; statements before it run, as IPython has it
             parts = None
         if parts is None:
-            parts = (
-                self.compiled(tree, [node], shows and node is body[-1], filename, flags) for node in list(body)
-            )
+            parts = (self.compiled(tree, [node], shows and node is body[-1], filename, flags) for node in list(body))
         for code, value in parts:
             if (code is not None and code.co_flags & COROUTINE) or (value is not None and value.co_flags & COROUTINE):
                 from . import loop

@@ -95,7 +95,7 @@ def found(ns, line, here):
 
 def fitting(ns, here):
     """(key, True where nothing can follow it in the index)."""
-    owner, rows = here.owner, False
+    owner = here.owner
     if owner.endswith((".loc", ".at")):
         table = live.evaluate(ns, owner.rpartition(".")[0])
         if is_pandas(table):

@@ -1,9 +1,10 @@
 r"""Names of symbols at the cursor, and symbols of their names: `\alpha`, `\GREEK SMALL LETTER ALPHA`, `\α`.
 
 In: a line up to the cursor. Out: what it can go on with, from the backslash on. Invariants: a whole name gives its
-symbol, the beginning of one gives names, a symbol behind a backslash gives its names; only symbols that Python's names
-can hold have LaTeX names, all that Unicode names have those. Source of the LaTeX names: the table of Julia's REPL
-(`stdlib/REPL/src/latex_symbols.jl`, MIT licence), as IPython has it.
+symbol, the beginning of one gives names, a symbol behind a backslash gives its name; LaTeX names are only those of
+symbols that names in Python can hold. Source of the LaTeX names: the table of Julia's REPL
+(`stdlib/REPL/src/latex_symbols.jl`; MIT licence, copyright by Jeff Bezanson, Stefan Karpinski, Viral B. Shah and
+other contributors), as IPython has it.
 """
 
 import re

@@ -143,9 +143,7 @@ def one(error, sources, paint, lines, ruled=True):
 def syntax_error(error, sources, paint):
     """Where it is, with a caret, and what it says."""
     pieces = [
-        piece
-        for line in traceback.format_exception_only(type(error), error)
-        for piece in line.rstrip("\n").split("\n")
+        piece for line in traceback.format_exception_only(type(error), error) for piece in line.rstrip("\n").split("\n")
     ]
     marks = [at for at, piece in enumerate(pieces) if piece.strip() and not piece.strip(" ^")]
     for at in marks:
