@@ -1,4 +1,4 @@
-//! How property tests run: the same cases each time, or many new ones when asked.
+//! How property tests run, and those of deep nesting: the same cases each time, or many new ones when asked.
 //!
 //! In: how many cases a test has, and [`TIMES`] in the environment. Out: the configuration each `proptest!` of this
 //! crate names. Invariant: without the variable a run is a function of the source, so it fails for the commit that
@@ -31,6 +31,16 @@ fn config(cases: u32, times: Option<&str>) -> Config {
         rng_seed: times.map_or(RngSeed::Fixed(SEED), |_| RngSeed::Random),
         failure_persistence: None,
         ..Config::default()
+    }
+}
+
+/// Runs a test on the smallest stack that a thread of ours has: none asks for another than the usual one of Rust and of
+/// `tokio`. What overflows it ends the whole test program.
+pub(crate) fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(2 << 20);
+    let thread = thread.spawn(test).expect("a thread can be had");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
     }
 }
 

@@ -3,7 +3,8 @@
 //! In: cleaned markdown (CommonMark 0.31 with tables, strikethrough, task boxes and footnotes, as `pulldown-cmark` 0.13
 //! reads it). Out: [`Block`]s with byte offsets into that source. Invariant: what a top-level block (or top-level list
 //! item) becomes depends on its own source and on reference definitions that stand before it, never on what follows:
-//! else a stream could not settle it. Absent on purpose: widths, rows, gaps between lists' items decided by the whole
+//! else a stream could not settle it. A tree is at most [`NESTING`] containers deep; what is deeper stands in it as
+//! source. Absent on purpose: widths, rows, gaps between lists' items decided by the whole
 //! list (each gap is there if the source has a blank line there).
 
 use std::collections::HashMap;
@@ -12,9 +13,10 @@ use std::ops::Range;
 use nu_ansi_term::Style;
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag};
 
+use super::depth::bounded;
 use super::inline::{Builder, Context, Definitions, InlinePiece, label_key};
-use super::source::clean;
 use super::theme;
+use crate::text::NESTING;
 
 #[derive(Debug)]
 pub(crate) struct ListItem {
@@ -44,7 +46,7 @@ pub(crate) enum BlockKind {
     /// Rows of cells, the header first, each row with its offset.
     Table(Vec<Alignment>, Vec<(usize, Vec<Vec<InlinePiece>>)>),
     Rule,
-    /// Shown as it is written.
+    /// Shown as it is written: HTML, and what is nested too deep.
     Html(Vec<(usize, String)>),
     Footnote(String, Vec<Block>),
 }
@@ -77,6 +79,9 @@ pub(crate) fn options() -> Options {
 
 /// The top-level blocks of `source`.
 pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
+    let mut room = String::new();
+    let bounded = bounded(source, &mut room);
+    let source = bounded.source;
     let known = context.definitions;
     let lookup = |link: BrokenLink<'_>| {
         known
@@ -90,6 +95,7 @@ pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
         .map(|(label, definition)| (label_key(label), definition.span.start))
         .collect();
     let text = Builder {
+        bounded,
         source,
         context,
         own,
@@ -100,8 +106,14 @@ pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
         task: None,
         styles: vec![Style::new()],
         links: Vec::new(),
+        too_deep: 0,
     };
-    Reader { text, depth: 0 }.blocks()
+    let mut reader = Reader {
+        text,
+        depth: 0,
+        containers: 0,
+    };
+    reader.blocks()
 }
 
 /// Reference definitions that stand in `source`, without replacing earlier ones.
@@ -109,7 +121,8 @@ pub(crate) fn collect_definitions(source: &str, into: &mut Definitions) {
     if !source.contains("]:") {
         return;
     }
-    let parser = Parser::new_ext(source, options());
+    let mut room = String::new();
+    let parser = Parser::new_ext(bounded(source, &mut room).source, options());
     for (label, definition) in parser.reference_definitions().iter() {
         into.entry(label_key(label))
             .or_insert_with(|| definition.dest.to_string());
@@ -121,7 +134,8 @@ pub(crate) fn images(source: &str) -> Vec<String> {
     if !source.contains("![") {
         return Vec::new();
     }
-    Parser::new_ext(source, options())
+    let mut room = String::new();
+    Parser::new_ext(bounded(source, &mut room).source, options())
         .filter_map(|event| match event {
             Event::Start(Tag::Image { dest_url, .. }) => Some(dest_url.into_string()),
             _ => None,
@@ -132,7 +146,10 @@ pub(crate) fn images(source: &str) -> Vec<String> {
 /// Reads the parser's events: blocks here, their text where [`Builder`] is.
 struct Reader<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
     text: Builder<'s, 'c, F>,
+    /// Blocks and items that are open.
     depth: usize,
+    /// Quotes, lists and footnotes among them.
+    containers: usize,
 }
 
 impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
@@ -198,17 +215,24 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
     }
 
     fn container(&mut self, tag: Tag<'s>, range: &Range<usize>) -> BlockKind {
+        if let Tag::BlockQuote(_) | Tag::FootnoteDefinition(_) | Tag::List(_) = tag {
+            if self.containers == NESTING {
+                return self.as_written(range);
+            }
+            self.containers += 1;
+            let kind = self.nested(tag);
+            self.containers -= 1;
+            return kind;
+        }
         match tag {
             Tag::Heading { level, .. } => {
                 BlockKind::Heading(level as usize, self.text.pieces(theme::heading()))
             }
-            Tag::BlockQuote(_) => BlockKind::Quote(self.blocks()),
-            Tag::FootnoteDefinition(label) => {
-                BlockKind::Footnote(clean(&label).into_owned(), self.blocks())
-            }
             Tag::CodeBlock(kind) => {
                 let (info, fenced) = match kind {
-                    CodeBlockKind::Fenced(info) => (clean(&info).into_owned(), true),
+                    CodeBlockKind::Fenced(info) => {
+                        (self.text.bounded.shown(&info).into_owned(), true)
+                    }
                     CodeBlockKind::Indented => (String::new(), false),
                 };
                 let (lines, open) = self.raw_lines();
@@ -220,7 +244,6 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
                 }
             }
             Tag::HtmlBlock => BlockKind::Html(self.raw_lines().0),
-            Tag::List(start) => BlockKind::List(start, self.items()),
             Tag::Table(alignments) => BlockKind::Table(alignments, self.rows()),
             // Paragraphs, and what our options never produce.
             _ => {
@@ -228,6 +251,40 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
                 BlockKind::Paragraph(self.text.pieces(Style::new()))
             }
         }
+    }
+
+    /// A quote, a footnote or a list.
+    fn nested(&mut self, tag: Tag<'s>) -> BlockKind {
+        match tag {
+            Tag::List(start) => BlockKind::List(start, self.items()),
+            Tag::FootnoteDefinition(label) => {
+                let label = self.text.bounded.shown(&label).into_owned();
+                BlockKind::Footnote(label, self.blocks())
+            }
+            _ => BlockKind::Quote(self.blocks()),
+        }
+    }
+
+    /// The source of the container that has begun, which is passed over.
+    fn as_written(&mut self, range: &Range<usize>) -> BlockKind {
+        let mut open = 1;
+        while open > 0
+            && let Some((event, _)) = self.text.events.next()
+        {
+            match event {
+                Event::Start(_) => open += 1,
+                Event::End(_) => open -= 1,
+                _ => {}
+            }
+        }
+        let mut at = range.start;
+        let mut lines = Vec::new();
+        for line in self.text.source[range.clone()].split_inclusive('\n') {
+            let shown = self.text.bounded.shown(line.trim_end_matches('\n'));
+            lines.push((at, shown.into_owned()));
+            at += line.len();
+        }
+        BlockKind::Html(lines)
     }
 
     fn items(&mut self) -> Vec<ListItem> {
@@ -272,6 +329,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
     fn raw_lines(&mut self) -> (Vec<(usize, String)>, bool) {
         let mut lines: Vec<(usize, String)> = Vec::new();
         let mut open = false;
+        let bounded = self.text.bounded;
         for (event, range) in self.text.events.by_ref() {
             let (Event::Text(text) | Event::Html(text) | Event::InlineHtml(text)) = event else {
                 if matches!(event, Event::End(_)) {
@@ -281,7 +339,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
             };
             let mut at = range.start;
             for line in text.split_inclusive('\n') {
-                let content = clean(line.trim_end_matches('\n'));
+                let content = bounded.shown(line.trim_end_matches('\n'));
                 match lines.last_mut() {
                     Some((_, last)) if open => last.push_str(&content),
                     _ => lines.push((at, content.into_owned())),

@@ -3,11 +3,13 @@
 //! In: markdown. Out: the text of each fenced block tagged exactly `python` or `py`, at top level or in lists,
 //! stripped, without the empty ones, in order. Their numbers on the screen follow the same rule: `is_python`, not in a
 //! quote, and counted when their first line that is not blank comes. Absent on purpose: indented code, other tags
-//! (`python3`, `Python`), blocks inside quotes.
+//! (`python3`, `Python`), blocks inside quotes, and what is nested too deep to be shown as code.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use super::blocks::options;
+use super::depth::bounded;
+use crate::text::NESTING;
 
 /// Whether a fence with this info string holds Python that keys can insert.
 pub(crate) fn is_python(info: &str) -> bool {
@@ -18,17 +20,22 @@ pub(crate) fn is_python(info: &str) -> bool {
 pub fn python_blocks(markdown: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut current: Option<String> = None;
-    let mut quotes = 0;
-    for event in Parser::new_ext(markdown, options()) {
+    let (mut quotes, mut others) = (0, 0);
+    let mut room = String::new();
+    let bounded = bounded(markdown, &mut room);
+    for event in Parser::new_ext(bounded.source, options()) {
         match event {
             Event::Start(Tag::BlockQuote(_)) => quotes += 1,
             Event::End(TagEnd::BlockQuote(_)) => quotes -= 1,
+            Event::Start(Tag::List(_) | Tag::FootnoteDefinition(_)) => others += 1,
+            Event::End(TagEnd::List(_) | TagEnd::FootnoteDefinition) => others -= 1,
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                current = (is_python(&info) && quotes == 0).then(String::new);
+                let seen = quotes == 0 && others <= NESTING;
+                current = (is_python(&info) && seen).then(String::new);
             }
             Event::Text(text) => {
                 if let Some(block) = &mut current {
-                    block.push_str(&text);
+                    block.push_str(&bounded.written(&text));
                 }
             }
             Event::End(TagEnd::CodeBlock) => {

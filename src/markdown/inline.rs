@@ -11,9 +11,11 @@ use std::sync::Arc;
 use nu_ansi_term::Style;
 use pulldown_cmark::{BrokenLinkCallback, Event, LinkType, OffsetIter, Tag, TagEnd};
 
-use super::math::formula_at;
+use super::depth::Bounded;
+use super::math::{LONGEST, formula_at};
 use super::source::{RESUMED, clean, safe_link};
 use super::theme;
+use crate::text::NESTING;
 
 /// Destinations of reference definitions, by lower-case label.
 pub(crate) type Definitions = HashMap<String, String>;
@@ -57,6 +59,8 @@ enum LinkEnd {
 
 /// Reads the text of blocks from the parser's events.
 pub(crate) struct Builder<'s, 'c, F: BrokenLinkCallback<'s>> {
+    pub(crate) bounded: Bounded<'s>,
+    /// That of `bounded`.
     pub(crate) source: &'s str,
     pub(crate) context: &'c Context<'c>,
     pub(crate) own: HashMap<String, usize>,
@@ -71,6 +75,8 @@ pub(crate) struct Builder<'s, 'c, F: BrokenLinkCallback<'s>> {
     pub(crate) task: Option<bool>,
     pub(crate) styles: Vec<Style>,
     pub(crate) links: Vec<OpenLink>,
+    /// Elements that are open in one that is nested too deep and shown as it is written.
+    pub(crate) too_deep: usize,
 }
 
 impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
@@ -98,6 +104,19 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         range: Range<usize>,
         out: &mut Vec<InlinePiece>,
     ) {
+        match event {
+            Event::Start(_) if self.too_deep > 0 => self.too_deep += 1,
+            Event::Start(_) if self.styles.len() > NESTING => {
+                self.too_deep = 1;
+                self.push(&self.source[range.clone()], range.start, true, out);
+            }
+            Event::End(_) if self.too_deep > 0 => self.too_deep -= 1,
+            _ if self.too_deep > 0 => {}
+            event => self.element(event, range, out),
+        }
+    }
+
+    fn element(&mut self, event: Event<'s>, range: Range<usize>, out: &mut Vec<InlinePiece>) {
         let style = *self.styles.last().expect("a base style is always there");
         match event {
             Event::Start(Tag::Emphasis) => self.styles.push(style.italic()),
@@ -199,7 +218,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         if at < self.paragraph_end {
             return self.paragraph_end;
         }
-        let line = &self.source[at..];
+        let line = &self.source[at..self.source.floor_char_boundary(at + LONGEST)];
         at + line.find(['\n', '|']).unwrap_or(line.len())
     }
 
@@ -220,7 +239,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         let shown = if text == "\n" {
             text.into()
         } else {
-            clean(text).replace(['\n', '\t'], " ")
+            self.bounded.shown(text).replace(['\n', '\t'], " ")
         };
         let exact = exact && shown.len() == text.len();
         out.push(InlinePiece {

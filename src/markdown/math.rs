@@ -7,11 +7,12 @@
 
 use crate::output::in_characters;
 
-/// The longest formula, in bytes.
-const LONGEST: usize = 2000;
+/// The longest formula with its marks, in bytes: what has no end is not looked for further.
+pub(super) const LONGEST: usize = 2000;
 
 /// A formula at `at`: the byte after its end, and its text. It has to end before `end`.
 pub(crate) fn formula_at(source: &str, at: usize, end: usize) -> Option<(usize, String)> {
+    let end = end.min(source.floor_char_boundary(at + LONGEST));
     let line = source.get(at..end)?;
     let before = source[..at].chars().next_back();
     let (open, close) = if line.starts_with("$$") {
@@ -35,11 +36,7 @@ pub(crate) fn formula_at(source: &str, at: usize, end: usize) -> Option<(usize, 
     let inner = &rest[..length];
     let stop = at + open.len() + length + close.len();
     let after = source[stop..].chars().next();
-    if inner.len() > LONGEST
-        || inner.contains('`')
-        || inner.contains("\n>")
-        || inner.trim().is_empty()
-    {
+    if inner.contains('`') || inner.contains("\n>") || inner.trim().is_empty() {
         return None;
     }
     if open == "$" && !is_surely_one(inner, after) {

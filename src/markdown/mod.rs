@@ -5,13 +5,14 @@
 //! parsed again is only the last block. Dialect: CommonMark 0.31 with GitHub's tables, strikethrough, task boxes and
 //! footnotes. Absent on purpose: IO, terminals, ticks (`screen::live` draws what comes out here).
 //!
-//! `source` cleans, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and `layout` make rows,
+//! `source` cleans, `depth` bounds, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and `layout` make rows,
 //! `math` reads formulas, `code` and `theme` colour them, `fence` and `stream` carry state from frame to frame; `web`
 //! is code for exported pages.
 
 mod background;
 mod blocks;
 mod code;
+mod depth;
 mod fence;
 pub mod fences;
 mod inline;

@@ -1,5 +1,6 @@
 //! Tests of streamed markdown: snapshots, splits, settling, safety, cost. How it looks on a terminal: `screen::live`.
 
+mod depth;
 mod numbers;
 
 use std::fmt::Write as _;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::document::NotebookError;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
+use crate::text::parse_json;
 
 /// The session in it.
 ///
@@ -12,7 +13,7 @@ use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 /// Not JSON, or no list of events. An event of another kind is left out.
 pub fn read_events(text: &str) -> Result<SavedSession, NotebookError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let root: Value = serde_json::from_str(text)?;
+    let root = parse_json(text.as_bytes())?;
     let Some(events) = root.get("events").and_then(Value::as_array) else {
         return Err(NotebookError::Shape("has no list of events"));
     };

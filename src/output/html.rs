@@ -13,11 +13,10 @@ use grid::Grid;
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
-/// Tables within tables that are kept apart; deeper ones are text.
-const DEEPEST: usize = 4;
+use crate::text::NESTING;
 
-/// Lists within lists that are counted.
-const LISTS: usize = 32;
+/// Tables within tables that are kept apart, and lists within lists; deeper ones are text.
+const DEEPEST: usize = NESTING;
 
 /// The longest address that is shown, in bytes.
 const LONGEST_ADDRESS: usize = 2000;
@@ -202,7 +201,7 @@ impl Page {
             },
             "ul" | "ol" | "menu" => {
                 self.end_line();
-                if self.lists.len() < LISTS {
+                if self.lists.len() < DEEPEST {
                     let start = attribute(tag, "start").and_then(|n| n.parse().ok());
                     let first = start.unwrap_or(1u32).saturating_sub(1);
                     self.lists.push((name == "ol").then_some(first));
@@ -393,6 +392,32 @@ mod tests {
             "<table><caption>sizes</caption><tr><td>a<td>10<tr><td>bcd<td>2</table>end",
             "sizes\na    10\nbcd   2\nend",
         );
+    }
+
+    #[test]
+    fn any_nesting_is_read() {
+        properties::on_a_small_stack(|| {
+            for (open, close) in [
+                ("<div>", "</div>"),
+                ("<table><tr><td>", "</table>"),
+                ("<table><caption>", "</caption></table>"),
+                ("<table><tr><td>a<td colspan=9>", "<tr><td>b</table>"),
+                ("<ul><li>", "</ul>"),
+                ("<ol><li>", ""),
+                ("<pre>", "</pre>"),
+                ("<a href='https://x.org'>", "</a>"),
+                ("<", ">"),
+                ("<!--", ""),
+                ("&", ";"),
+            ] {
+                let html = open.repeat(100_000) + "innermost" + &close.repeat(100_000);
+                let text = html_to_text(&html, 80);
+                assert!(
+                    text.contains("innermost") || text.contains("more rows") || open == "<!--",
+                    "{open}"
+                );
+            }
+        });
     }
 
     proptest! {

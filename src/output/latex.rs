@@ -12,8 +12,10 @@ mod symbols;
 use layout::{grouped, in_rows, raised};
 use symbols::{accent, named_function, superscript, symbol};
 
+use crate::text::NESTING;
+
 /// Groups within groups.
-const DEEPEST: usize = 40;
+const DEEPEST: usize = NESTING;
 
 /// Bytes of a formula that is read.
 const LONGEST: usize = 20_000;
@@ -451,10 +453,25 @@ mod tests {
         ] {
             assert_eq!(formula(source), source);
         }
-        let deep = "{".repeat(5000) + &"}".repeat(5000);
-        assert_eq!(formula(&deep), deep);
-        let deep = r"\sqrt".repeat(4000);
-        assert_eq!(formula(&deep), deep);
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_stays() {
+        properties::on_a_small_stack(|| {
+            for (open, close) in [
+                ("{", "}"),
+                (r"\sqrt", ""),
+                (r"\sqrt[", "]x"),
+                (r"\left(", r"\right)"),
+                (r"\hat\frac", "x"),
+                (r"\begin{matrix}", r"\end{matrix}"),
+            ] {
+                for levels in [1000, 100_000] {
+                    let deep = open.repeat(levels) + "x" + &close.repeat(levels);
+                    assert_eq!(formula(&deep), deep, "{open}");
+                }
+            }
+        });
     }
 
     proptest! {

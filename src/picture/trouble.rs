@@ -20,6 +20,9 @@ pub(crate) enum Trouble {
     /// A drawing with blur, shadows and the like.
     #[error("drawings with filters are not drawn")]
     Effects,
+    /// Groups in groups, or clips of clips.
+    #[error("the drawing is nested too deep to draw")]
+    Deep,
     /// More bytes than are looked at.
     #[error("{0} MiB is too much to draw")]
     Long(usize),

@@ -1,18 +1,76 @@
 //! Foreign JSON: Python and JavaScript can write half of a surrogate pair as an escape, and programs bytes that are no
 //! UTF-8.
 //!
-//! In: one value as bytes. Out: the value; what is no character in it becomes U+FFFD. The parser's depth limit stays
-//! on.
+//! In: one value as bytes. Out: the value; what is no character in it becomes U+FFFD, and a list or object that lies
+//! deeper than [`NESTING`] becomes the text that it is. So a value can be put into others, written and read again
+//! before the parser's own limit (128 levels) refuses it, and whoever walks it needs little stack.
 
-use memchr::memchr;
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2, memchr2_iter};
 use serde_json::Value;
+
+use super::NESTING;
 
 /// Reads a value.
 ///
 /// # Errors
 /// The bytes are no JSON.
 pub fn parse(json: &[u8]) -> serde_json::Result<Value> {
-    serde_json::from_slice(json).or_else(|_| serde_json::from_str(&mended(json)))
+    let json = shallow(json);
+    serde_json::from_slice(&json).or_else(|_| serde_json::from_str(&mended(&json)))
+}
+
+/// `json` with each list and object that lies deeper than [`NESTING`] as a string.
+fn shallow(json: &[u8]) -> Cow<'_, [u8]> {
+    if memchr2_iter(b'[', b'{', json).nth(NESTING).is_none() {
+        return Cow::Borrowed(json);
+    }
+    let mut out = Vec::new();
+    // Up to where it is written, and where the list or object begins that is too deep.
+    let (mut done, mut deep) = (0, 0);
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(&byte) = json.get(at) {
+        match byte {
+            b'"' => at += string_length(&json[at..]),
+            b'[' | b'{' => {
+                if depth == NESTING {
+                    deep = at;
+                }
+                depth += 1;
+                at += 1;
+            }
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                at += 1;
+                if depth == NESTING && deep >= done {
+                    out.extend_from_slice(&json[done..deep]);
+                    let text = Value::from(String::from_utf8_lossy(&json[deep..at]));
+                    out.extend_from_slice(text.to_string().as_bytes());
+                    done = at;
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(json);
+    }
+    out.extend_from_slice(&json[done..]);
+    Cow::Owned(out)
+}
+
+/// Bytes of the string that begins here, with its quotes.
+fn string_length(json: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(found) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found + 1;
+        if json[at - 1] == b'"' {
+            return at;
+        }
+        at += 1;
+    }
+    json.len()
 }
 
 /// `json` as valid UTF-8, each lone `\uD800`-`\uDFFF` escape replaced.
@@ -46,6 +104,50 @@ fn surrogate(text: &str, at: usize) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A list in `levels` lists.
+    fn nested(levels: usize) -> String {
+        "[".repeat(levels) + "\"]\\\"[\"" + &"]".repeat(levels)
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_text_and_whole() {
+        let innermost = |json: &str| {
+            let mut value = &parse(json.as_bytes()).unwrap();
+            while let Value::Array(items) = value {
+                value = items.last().unwrap();
+            }
+            value.as_str().unwrap().to_owned()
+        };
+        assert_eq!(innermost(&nested(NESTING)), "]\"[");
+        for levels in [1, 2, 30, 100_000] {
+            assert_eq!(
+                innermost(&nested(NESTING + levels)),
+                nested(levels),
+                "{levels}"
+            );
+        }
+        // As an object, beside others, and with half a surrogate pair.
+        let deep = r#"{"a": [{}, {"b": "\ud800"}]}"#;
+        let json = "[".repeat(NESTING) + deep + ", 1, " + deep + &"]".repeat(NESTING);
+        assert_eq!(innermost(&json), deep);
+        let twice = parse(json.as_bytes()).unwrap().to_string();
+        assert_eq!(twice.matches(r#""{\"a\""#).count(), 2);
+        assert_eq!(parse(twice.as_bytes()).unwrap().to_string(), twice);
+        for open in [
+            "[".repeat(100_000),
+            "]".repeat(100_000),
+            "[".repeat(200) + "]",
+        ] {
+            assert!(parse(open.as_bytes()).is_err());
+        }
+    }
+
+    #[test]
+    fn many_lists_beside_each_other_are_no_nesting() {
+        let json = format!("[{}[\"[[\"]]", "[{}], ".repeat(1000));
+        assert_eq!(parse(json.as_bytes()).unwrap()[1000][0], "[[");
+    }
 
     #[test]
     fn lone_surrogates_are_mended_and_pairs_kept() {

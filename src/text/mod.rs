@@ -1,6 +1,9 @@
 //! Text as such: positions, display width, rows, styled lines and their colours, frontmatter, foreign text made safe;
 //! and as it is typed: bytes to keys, keys to a line.
 
+/// Levels of foreign nesting (quotes, groups, brackets) that are followed; what lies deeper is shown as text, whole.
+pub const NESTING: usize = 100;
+
 mod aligned;
 mod amounts;
 pub mod entry;

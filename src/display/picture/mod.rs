@@ -23,6 +23,7 @@ mod reserve;
 mod sixel;
 mod source;
 mod svg;
+mod svg_depth;
 mod tmux;
 
 use std::path::PathBuf;

@@ -2,14 +2,16 @@
 //!
 //! In: a text, and what decides the size. Out: pixels. Invariants: nothing is loaded, neither files nor addresses, but
 //! the fonts of the system, and those only for a drawing with text; the text is at most [`MOST_BYTES`], its elements as
-//! many as `usvg` allows. Drawings are made for paper: where they are clear they are white. Absent on purpose: filters,
+//! many as `usvg` allows, and not nested deeper than `svg_depth` allows. Drawings are made for paper: where they are clear they are white. Absent on purpose: filters,
 //! pictures within drawings, scripts, animation. Document: SVG 1.1, as `resvg` reads it.
 
 use std::sync::{Arc, LazyLock};
 
 use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::roxmltree::{Document, ParsingOptions};
 use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 
+use super::svg_depth::is_too_deep;
 use crate::picture::{Pixels, Trouble, allowed};
 
 /// The longest text that is read.
@@ -37,7 +39,15 @@ impl Drawing {
         if text.contains("<text") || text.contains(":text") {
             options.fontdb = fonts();
         }
-        let tree = Tree::from_str(text, &options).map_err(|_| Trouble::Broken)?;
+        let parsing = ParsingOptions {
+            allow_dtd: true,
+            ..ParsingOptions::default()
+        };
+        let document = Document::parse_with_options(text, parsing).map_err(|_| Trouble::Broken)?;
+        if is_too_deep(&document) {
+            return Err(Trouble::Deep);
+        }
+        let tree = Tree::from_xmltree(&document, &options).map_err(|_| Trouble::Broken)?;
         // Their sizes overflow in `resvg` 0.49 (`box_blur.rs`), which would end the program; plots have none.
         if !tree.filters().is_empty() {
             return Err(Trouble::Effects);
@@ -178,6 +188,60 @@ mod tests {
         }
         bomb.push_str(&format!("]>{HEAD}<text>&a11;</text></svg>"));
         assert!(Drawing::read(&bomb).is_err());
+    }
+
+    #[test]
+    fn what_is_nested_too_deep() {
+        let within = |open: &str, close: &str, levels: usize| {
+            let (open, close) = (open.repeat(levels), close.repeat(levels));
+            Drawing::read(&format!(
+                "{HEAD}{open}<rect width='1' height='1'/>{close}</svg>"
+            ))
+        };
+        // Of one that refers to the next.
+        let chain = |element: &str, levels: usize| {
+            let links: String = (0..levels)
+                .map(|n| {
+                    element
+                        .replace("NEXT", &format!("a{}", n + 1))
+                        .replace("THIS", &format!("a{n}"))
+                })
+                .collect();
+            Drawing::read(&format!(
+                "{HEAD}<g clip-path='url(#a0)' mask='url(#a0)' fill='url( \"#a0\")'>\
+                <rect width='1' height='1'/><use xlink:href='#a0'/></g>{links}</svg>"
+            ))
+        };
+        let chains = [
+            "<clipPath id='THIS' clip-path='url(#NEXT)'><rect width='1' height='1'/></clipPath>",
+            "<mask id='THIS' style='mask: url(#NEXT)'><rect width='1' height='1'/></mask>",
+            "<pattern id='THIS' width='1' height='1'><rect fill='url(#NEXT)' width='1' height='1'/></pattern>",
+            "<g id='THIS'><use xlink:href='#NEXT'/></g>",
+        ];
+        let work = move || {
+            let opacity = within("<g opacity='0.9'>", "</g>", 90).unwrap();
+            assert!(opacity.pixels(4, 2).is_ok());
+            for levels in [110, 1_000, 100_000] {
+                // Some are too long as well.
+                let deep = |read: Result<Drawing, Trouble>| {
+                    matches!(read, Err(Trouble::Deep | Trouble::Long(_)))
+                };
+                assert!(deep(within("<g>", "</g>", levels)), "{levels}");
+                assert!(deep(within("<svg>", "</svg>", levels)), "{levels}");
+                for element in chains {
+                    assert!(deep(chain(element, levels)), "{element} {levels}");
+                }
+            }
+            for element in chains {
+                assert!(
+                    chain(element, 40).unwrap().pixels(4, 2).is_ok(),
+                    "{element}"
+                );
+            }
+            let wide = "<g><rect clip-path='url(#c)' width='1' height='1'/></g>".repeat(1000);
+            assert!(Drawing::read(&format!("{HEAD}<clipPath id='c'/>{wide}</svg>")).is_ok());
+        };
+        crate::properties::on_a_small_stack(work);
     }
 
     proptest! {
