@@ -11,6 +11,8 @@
 //! Signals that a handler of our own catches for a while (`caught.rs`) are the keys of a terminal that is lent, and
 //! changes of its size while its answer is waited for (`resizes.rs`).
 //!
+//! What is done before a fault of our own ends us is in `faults.rs`.
+//!
 //! `memory.rs` and `disk.rs` have nothing to do with children: they are here since `unsafe` is.
 //!
 //! `pty.rs` makes the pseudo-terminals of those that own one.
@@ -19,6 +21,7 @@
 
 mod caught;
 mod disk;
+mod faults;
 mod front;
 mod guard;
 mod job;
@@ -32,6 +35,7 @@ mod spawn;
 mod tail;
 
 pub use disk::begin_writing;
+pub use faults::before_a_fault_ends_us;
 pub use front::run_in_front;
 pub use job::stop_our_job;
 pub use jobs::session_of;

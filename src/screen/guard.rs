@@ -1,4 +1,4 @@
-//! Gives the terminal back as it was: on return, on panic, on a signal, around a suspension; and takes it again.
+//! Gives the terminal back as it was: on return, on panic, on a fault, on a signal, around a suspension; and takes it again.
 //!
 //! Saves the mode of the controlling terminal at the start. Between reads of the line editor the terminal is in *host
 //! mode*: keys are neither echoed nor turned into lines or signals, so nothing typed while a cell runs shows up twice
@@ -35,6 +35,9 @@ use crate::process;
 const TOLD_APART: u8 = 5;
 /// Takes our level off the stack of the keyboard.
 const POP: &[u8] = b"\x1b[<u";
+/// No colours, no reports of the focus, no bracketed paste, a cursor.
+const SANE: &[u8] = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h";
+const LEAVE_ALTERNATE: &[u8] = b"\x1b[?1049l";
 
 /// Owns the terminal's mode; gives it back when dropped.
 #[derive(Debug)]
@@ -201,8 +204,11 @@ impl TerminalGuard {
         }
     }
 
-    /// From now on a panic of any thread gives the terminal back before it prints its message, also when it aborts.
-    pub fn restore_on_panic(&self) {
+    /// From now on a panic of any thread gives the terminal back before it prints its message, also when it aborts; so
+    /// does a fault that ends us, a stack that overflows for one.
+    pub fn restore_on_crash(&self) {
+        let restorer = self.restorer();
+        process::before_a_fault_ends_us(move || restorer.terminal.restore_in_a_handler());
         let restorer = self.restorer();
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -262,20 +268,42 @@ impl Terminal {
         if !self.taken.swap(false, Ordering::SeqCst) {
             return;
         }
-        let mut sequences = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h".to_vec();
+        let mut sequences = SANE.to_vec();
         let in_foreground = self.in_foreground();
         let mut tells_apart = self.tells_apart();
         if in_foreground && tells_apart.take().is_some() {
             sequences.extend_from_slice(POP);
         }
         if self.alternate_screen.swap(false, Ordering::SeqCst) {
-            sequences.extend_from_slice(b"\x1b[?1049l");
+            sequences.extend_from_slice(LEAVE_ALTERNATE);
         }
         // The terminal may have hung up or be stopped: the process is on its way out and has nobody to tell.
         if in_foreground {
             let _ = rustix::io::write(&self.tty, &sequences);
         }
         drop(tells_apart);
+        self.set(&self.saved);
+    }
+
+    /// As [`Terminal::restore`], in the handler of a signal: without memory, and without waiting for a lock that the
+    /// thread it interrupts may hold.
+    fn restore_in_a_handler(&self) {
+        if !self.taken.swap(false, Ordering::SeqCst) {
+            return;
+        }
+        if self.in_foreground() {
+            let told_apart = match self.tells_apart.try_lock() {
+                Ok(told_apart) => told_apart.is_some(),
+                Err(_) => self.may_tell_apart.load(Ordering::SeqCst),
+            };
+            let _ = rustix::io::write(&self.tty, SANE);
+            if told_apart {
+                let _ = rustix::io::write(&self.tty, POP);
+            }
+            if self.alternate_screen.swap(false, Ordering::SeqCst) {
+                let _ = rustix::io::write(&self.tty, LEAVE_ALTERNATE);
+            }
+        }
         self.set(&self.saved);
     }
 
@@ -540,7 +568,7 @@ mod tests {
             let _ = rustix::io::write(&message, b"message");
         }));
         guard.host_mode();
-        guard.restore_on_panic();
+        guard.restore_on_crash();
         let worker = std::thread::spawn(|| panic!("injected"));
         assert!(worker.join().is_err());
         std::panic::set_hook(standard);

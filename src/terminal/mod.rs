@@ -92,7 +92,7 @@ const LEAVE: Duration = Duration::from_secs(4);
 pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Result<i32, Report> {
     let guard = TerminalGuard::acquire().map(Arc::new);
     if let Some(guard) = &guard {
-        guard.restore_on_panic();
+        guard.restore_on_crash();
         guard.let_tell_apart(options.environment.tells_keys_apart());
         guard.host_mode();
     }

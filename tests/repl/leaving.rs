@@ -173,6 +173,33 @@ fn a_signal_gives_the_terminal_back_and_is_died_of() {
 }
 
 #[test]
+fn a_fault_gives_the_terminal_back_and_is_died_of() {
+    for (n, (signal, name)) in [
+        (Signal::ABORT, "Aborted"),
+        (Signal::SEGV, "Segmentation fault"),
+        (Signal::BUS, "Bus error"),
+        (Signal::ILL, "Illegal instruction"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for state in [STATES[n], STATES[n + 1]] {
+            let (shell, device, before) = held();
+            let expected = reach(state, &shell.pty, &shell.home);
+            shell.pty.signal(signal);
+            let status = shell.pty.exit_status();
+            assert_eq!(status.signal(), Some(name), "{state:?}");
+            given_back(&format!("{name} at {state:?}"), &shell, &before, &device);
+            assert_eq!(
+                inputs(&shell.record())[0],
+                expected[0],
+                "{name} at {state:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn leaving_gives_the_terminal_back_also_after_deaths_of_the_others() {
     for ends in ["", "import os; os.kill(os.getpid(), 9)", ".tell me slowly"] {
         let (shell, device, before) = held();

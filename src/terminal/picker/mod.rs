@@ -101,7 +101,7 @@ pub fn pick_first(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<
     let guard = TerminalGuard::acquire();
     let _watch = match &guard {
         Some(guard) => {
-            guard.restore_on_panic();
+            guard.restore_on_crash();
             Some(watch(guard.restorer())?)
         }
         None => None,
