@@ -54,6 +54,13 @@ pub(super) fn carry(
     new: &File,
 ) -> Result<Unkept, Errno> {
     let mut unkept = Unkept::default();
+    match u64::from(stat.st_nlink).saturating_sub(1) {
+        0 => {}
+        1 => unkept.add("its other name (a hard link) still has the old contents"),
+        others => unkept.add(format!(
+            "its {others} other names (hard links) still have the old contents"
+        )),
+    }
     let theirs = carry_owner(stat, new, &mut unkept)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let listed = match openat(directory, name, flags, Mode::empty()) {

@@ -307,3 +307,24 @@ fn long_names_and_names_that_are_not_text() {
     }
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
 }
+
+#[test]
+fn what_other_names_of_a_replaced_file_keep_is_said() {
+    let home = home();
+    let [path, other, third] = ["f", "g", "h"].map(|name| home.path().join(name));
+    fs::write(&path, "old").unwrap();
+    let write = || {
+        let fill = |file: &mut NewFile| file.write_all(b"new");
+        let unkept = write_whole_with(&path, FileMode::Keep, fill).unwrap();
+        unkept.said(&path)
+    };
+    assert_eq!(write(), None);
+    fs::write(&path, "old").unwrap();
+    fs::hard_link(&path, &other).unwrap();
+    assert!(write().unwrap().contains("its other name (a hard link)"));
+    assert_eq!(fs::read_to_string(&other).unwrap(), "old");
+    assert_eq!(write(), None);
+    fs::hard_link(&path, &other.with_extension("2")).unwrap();
+    fs::hard_link(&path, &third).unwrap();
+    assert!(write().unwrap().contains("2 other names (hard links)"));
+}

@@ -215,7 +215,14 @@ impl Tool for Working {
             ) => {
                 *self = Working::Over(line);
                 match written {
-                    Ok(()) => desk.done(result),
+                    Ok(unkept) => {
+                        let mut result = result;
+                        if let Some(unkept) = unkept {
+                            result.text = format!("{}\n{unkept}", result.text);
+                            result.content.push(InputPart::Text(unkept));
+                        }
+                        desk.done(result)
+                    }
                     Err(why) => ToolStep::failed(&why),
                 }
             }

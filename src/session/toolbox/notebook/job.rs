@@ -67,7 +67,8 @@ pub(in crate::session) enum NotebookJob {
 /// What came of it.
 pub(in crate::session) enum NotebookNews {
     Prepared(Box<Prepared>),
-    Written(Result<(), String>),
+    /// What could not be kept of the file besides its cells, or why it was not written.
+    Written(Result<Option<String>, String>),
 }
 
 /// A file that was read.
@@ -126,7 +127,11 @@ impl NotebookJob {
             } => match opened.write(&draft) {
                 Ok(written) => {
                     seen.saw(&opened.file);
-                    (NotebookNews::Written(Ok(())), change.filter(|_| written))
+                    let unkept = opened.file.unkept();
+                    (
+                        NotebookNews::Written(Ok(unkept)),
+                        change.filter(|_| written),
+                    )
                 }
                 Err(report) => (NotebookNews::Written(Err(one_line(&report))), None),
             },
