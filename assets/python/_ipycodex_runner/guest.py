@@ -55,10 +55,11 @@ class Engine:
         shell.display_trap.hook = sys.displayhook = values.append
         result = shell.run_cell(code, store_history=False)
         error = result.error_before_exec or result.error_in_exec
-        if error is not None:
+        errors = [] if error is None else [error]
+        if not errors and values and values[-1] is not None:
+            shown.send({"type": "result", "bundle": mime.bundle(values[-1], failed=errors.append)[0] or {}})
+        for error in errors:
             shown.send(dict(tracebacks.describe(error, {}, False), type="error"))
-        elif values and values[-1] is not None:
-            shown.send({"type": "result", "bundle": mime.bundle(values[-1])[0] or {}})
 
 
 class Answer:
