@@ -133,6 +133,33 @@ fn keys_and_modules() {
 }
 
 #[test]
+fn keys_with_blanks_are_whole_and_names_give_symbols() {
+    for shell in engines(SIZE) {
+        shell.cell(1, "table = {'a b': 1, 'col 1': 2, 'col 2': 3}");
+        shell.tab("table[\"a ");
+        shell.at_with(2, "table[\"a b\"]");
+        shell.pty.send("\r");
+        shell.shows("Out[2]: 1");
+        shell.at(3);
+        shell.tab("table[\"col ");
+        shell.pty.wait_for("col 2\"]   key");
+        shell.pty.send(DOWN);
+        shell.pty.send("\r");
+        shell.at_with(3, "table[\"col 2\"]");
+        shell.pty.send("\r");
+        shell.shows("Out[3]: 3");
+        shell.at(4);
+        shell.tab("\\alp");
+        shell.at_with(4, "\\alpha");
+        shell.pty.send(TAB);
+        shell.at_with(4, "α");
+        shell.clear(4);
+        shell.tab("x = '\\GREEK SMALL LETTER OMEGA");
+        shell.at_with(4, "x = 'ω");
+    }
+}
+
+#[test]
 fn tab_in_white_space_indents() {
     let shell = Shell::new();
     shell.pty.send("if True:\r");
