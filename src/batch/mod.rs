@@ -17,7 +17,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use crate::display::{Display, Pictures, Showing, copied, follow, theme_rows};
-use crate::input::Mode;
+use crate::input::{Mode, has_prompt_dot};
 use crate::markdown::{Appearance, Theme};
 use crate::output::traceback::CellError;
 use crate::report::Report;
@@ -109,7 +109,7 @@ pub fn run(
                 options.screen.notice(&line)?;
             }
         }
-        let prompts = input.text.starts_with('.');
+        let prompts = has_prompt_dot(&input.text);
         let run = session.submit(input);
         let watch = Watch::over(session, options.timeout);
         let mut ended = show(session, &run, kept.as_deref_mut(), options)?;

@@ -10,7 +10,7 @@ use crate::cli::work::{Work, notebook_of, work_of};
 use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
-use crate::input::Mode;
+use crate::input::{Mode, has_prompt_dot};
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
@@ -122,7 +122,7 @@ fn run(
         return Err(report);
     }
     let prompt_mode = settings.choices.prompt_mode;
-    let prompts = prompt_mode || work.cells.iter().any(|cell| cell.text.starts_with('.'));
+    let prompts = prompt_mode || work.cells.iter().any(|cell| has_prompt_dot(&cell.text));
     let mut kept = match work.keep {
         Some(keep) => {
             let document = match keep.document {
@@ -171,8 +171,9 @@ fn run(
     let status = batch::run(&session, &background, inputs, kept.as_mut(), &options);
     if let Some(kept) = &mut kept {
         kept.finish()?;
-        if let Some(moved) = kept.moved() {
-            options.screen.notice(&moved)?;
+        let told = kept.moved().into_iter().chain(kept.left_behind());
+        for told in told {
+            options.screen.notice(&told)?;
         }
         if let Some(unkept) = kept.unkept() {
             options.screen.notice(unkept)?;

@@ -11,6 +11,7 @@ use super::asking::print;
 use super::rows::Rows;
 use super::source;
 use crate::dialog::display_form;
+use crate::input::has_prompt_dot;
 use crate::markdown::{Appearance, render};
 use crate::runtime::TerminalSize;
 use crate::screen::{Screen, ScreenError};
@@ -128,7 +129,7 @@ fn block(entry: &EarlierEntry, width: usize, room: usize, appearance: &Appearanc
         mark.push(&cut(text, width), Style::new().dimmed(), None);
         block.push(mark);
     }
-    let is_prompt = entry.source.trim_start().starts_with('.');
+    let is_prompt = has_prompt_dot(&entry.source);
     let typed = if is_prompt {
         let mut typed = Rows::new(width);
         let label = format!("In [{}]: ", entry.line);

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::message::Write;
 use super::turns::STEPPED_OVER;
 use super::values::{CellEnd, Earlier, EarlierEntry, RecordedCell};
-use crate::input::is_ours;
+use crate::input::{has_prompt_dot, is_ours};
 use crate::output::shown::Layout;
 
 /// Characters that are read of an output or an answer.
@@ -64,7 +64,7 @@ pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<
     }
     for exchange in unnumbered(db, session, most)? {
         let typed = earlier.entries.iter_mut().find(|entry| {
-            let is_prompt = entry.source.trim_start().starts_with('.');
+            let is_prompt = has_prompt_dot(&entry.source);
             entry.line == exchange.line && !entry.is_answer && is_prompt
         });
         match typed {
@@ -200,5 +200,5 @@ fn step_over(cells: &mut [RecordedCell], is_meant: impl Fn(u32) -> bool, over: b
 }
 
 fn is_command(source: &str) -> bool {
-    is_ours(source) && !source.trim_start().starts_with('.')
+    is_ours(source) && !has_prompt_dot(source)
 }

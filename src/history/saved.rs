@@ -11,7 +11,7 @@ use super::entries;
 use super::message::Write;
 use super::values::Bundle;
 use crate::dialog::{Dialog, PromptEntry};
-use crate::input::is_ours;
+use crate::input::{has_prompt_dot, is_ours};
 use crate::notebook::{CellTime, SavedCell, SavedPrompt, SavedSession};
 use crate::output::mime::MimeBundle;
 use crate::output::shown::{Layout, without_layout};
@@ -159,7 +159,7 @@ fn exchange(prompt: &PromptEntry, dialog: &Dialog, forms: &HashMap<u32, Forms>) 
     let named = dialog
         .cells
         .binary_search_by_key(&prompt.history_line, |cell| cell.line);
-    let is_prompt = named.is_ok_and(|at| dialog.cells[at].source.trim_start().starts_with('.'));
+    let is_prompt = named.is_ok_and(|at| has_prompt_dot(&dialog.cells[at].source));
     let (line, history_line) = if is_prompt {
         (prompt.history_line, code_before(prompt.history_line))
     } else {

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::index::{self, Mark};
 use super::listing::{self, Scope};
+use crate::input::has_prompt_dot;
 use crate::text::needle::Needle;
 
 /// What something found is.
@@ -153,7 +154,7 @@ fn in_session(
             let Ok(text) = row.get_ref(1)?.as_str() else {
                 continue;
             };
-            match text.strip_prefix('.') {
+            match text.strip_prefix('.').filter(|_| has_prompt_dot(text)) {
                 Some(prompt) => look(row.get(0)?, FoundKind::Prompt, prompt),
                 None => look(row.get(0)?, FoundKind::Cell, text),
             }

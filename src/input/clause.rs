@@ -4,13 +4,13 @@
 //! deeper than that. Nothing is said of a line in brackets or strings, or where no statement above can go on so.
 
 use super::scan::{self, End, LogicalKind};
-use super::{Mode, without_leading_blank_lines};
+use super::{Mode, has_dot, without_leading_blank_lines};
 
 /// The columns of white space the last line of `text` should begin with instead of those it has; `None` to leave it.
 pub fn clause_indent(text: &str, mode: Mode) -> Option<usize> {
     let body = without_leading_blank_lines(text);
     let python = match mode {
-        _ if body.starts_with('.') => return None,
+        _ if has_dot(body) => return None,
         Mode::Cells => body,
         Mode::Prompts => body.strip_prefix(';')?,
         Mode::Shell => return None,

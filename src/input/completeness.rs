@@ -6,7 +6,7 @@
 
 use super::mode::{Mode, without_leading_blank_lines};
 use super::scan::{self, End, Line, LogicalKind};
-use super::{is_pythons_in_shell_mode, shell};
+use super::{has_dot, is_pythons_in_shell_mode, shell};
 
 /// What Enter does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +37,14 @@ pub fn completeness(text: &str, mode: Mode) -> Completeness {
             false => Complete,
         };
     }
-    if body.starts_with('.') {
+    if has_dot(body) {
         return prompt(body);
     }
     if mode == Mode::Prompts {
         if let Some(code) = body.strip_prefix(';') {
             return python(without_leading_blank_lines(code));
         }
-        if !body.starts_with(['!', '%']) {
+        if !body.starts_with(['!', '%', '.']) {
             return prompt(body);
         }
     }

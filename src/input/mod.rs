@@ -89,8 +89,8 @@ pub fn classify(text: &str, mode: Mode) -> Input {
     if mode == Mode::Shell {
         return in_shell_mode(body);
     }
-    if let Some(rest) = body.strip_prefix('.') {
-        return prompt(rest, mode == Mode::Cells);
+    if has_dot(body) {
+        return prompt(&body[1..], mode == Mode::Cells);
     }
     if mode == Mode::Prompts {
         if let Some(code) = body.strip_prefix(';') {
@@ -99,11 +99,21 @@ pub fn classify(text: &str, mode: Mode) -> Input {
         if matches!(body.trim(), "exit" | "quit" | "exit()" | "quit()") {
             return Input::Leave;
         }
-        if !body.starts_with(['!', '%']) {
+        if !body.starts_with(['!', '%', '.']) {
             return prompt(body, false);
         }
     }
     python(body)
+}
+
+/// True when a source of the record, or a text in any mode but that of the shell, begins with the dot of a prompt.
+pub fn has_prompt_dot(source: &str) -> bool {
+    has_dot(source.trim_start())
+}
+
+/// True when `body` begins with the dot of a prompt. `...` alone is Python's `Ellipsis`.
+fn has_dot(body: &str) -> bool {
+    body.starts_with('.') && body.trim_end() != "..."
 }
 
 /// What begins a cell of a shell.
@@ -114,7 +124,7 @@ const ZSH_CELL: &str = "%%script zsh\n";
 /// never context and never saved as code.
 pub fn is_ours(source: &str) -> bool {
     let source = source.trim_start();
-    source.starts_with('.')
+    has_dot(source)
         || magic_rest(source, "%%ipycodex").is_some()
         || magic_rest(source, "%ipycodex").is_some()
 }

@@ -1,7 +1,7 @@
 //! Where the Python of a text begins: what colours ask at every key, without the copies [`classify`](super::classify)
 //! makes.
 
-use super::{Mode, is_pythons_in_shell_mode, magic_rest, without_leading_blank_lines};
+use super::{Mode, has_dot, is_pythons_in_shell_mode, magic_rest, without_leading_blank_lines};
 
 /// Where the Python of `text` begins, in bytes from its start; `None` when it is a prompt (`.why`, `%%ipycodex`, prompt
 /// mode), a command of the shell, or blank.
@@ -11,13 +11,13 @@ pub fn code_start(text: &str, mode: Mode) -> Option<usize> {
     if mode == Mode::Shell && !is_pythons_in_shell_mode(body) {
         return None;
     }
-    if body.trim_start().is_empty() || body.starts_with('.') {
+    if body.trim_start().is_empty() || has_dot(body) {
         return None;
     }
     if mode == Mode::Prompts {
         match body.as_bytes()[0] {
             b';' => start += 1,
-            b'!' | b'%' => {}
+            b'!' | b'%' | b'.' => {}
             _ => return None,
         }
     }
