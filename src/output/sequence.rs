@@ -4,7 +4,7 @@
 //! character may be split anywhere and the pieces' meaning is the same.
 //!
 //! Invariants: the text of a piece is valid UTF-8 without any control character but `\n` and `\t` (bytes that are no
-//! UTF-8 become U+FFFD, U+0080-U+009F vanish); a sequence that does not end before a newline or within 4 KiB is
+//! UTF-8 become U+FFFD, U+0080-U+009F vanish; what the line drawing set of DEC draws is the character that looks so); a sequence that does not end before a newline or within 4 KiB is
 //! [`SequencePiece::Broken`] and its text comes out; time is linear in the bytes.
 //!
 //! Absent on purpose: what a sequence means.
@@ -53,7 +53,17 @@ pub(crate) struct Sequences {
     body: Vec<u8>,
     /// The start of a character whose rest has not come yet.
     partial: Vec<u8>,
+    /// Which of the two character sets (G0 and G1) are the one for line drawing, and which of them is in use.
+    drawn: [bool; 2],
+    in_use: usize,
 }
+
+/// What the bytes from `_` on are in the line drawing set ("DEC Special Graphics", VT220 Programmer Reference).
+/// Its pictures of control characters (`b` to `e`, `h`, `i`), which nobody draws with, stay letters.
+const LINE_DRAWING: [char; 32] = [
+    '\u{a0}', '◆', '▒', 'b', 'c', 'd', 'e', '°', '±', 'h', 'i', '┘', '┐', '┌', '└', '┼', '⎺', '⎻',
+    '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+];
 
 impl Default for Sequences {
     fn default() -> Self {
@@ -61,6 +71,8 @@ impl Default for Sequences {
             state: State::Ground,
             body: Vec::new(),
             partial: Vec::new(),
+            drawn: [false; 2],
+            in_use: 0,
         }
     }
 }
@@ -86,6 +98,7 @@ impl Sequences {
     pub(crate) fn finish(&mut self, mut sink: impl FnMut(SequencePiece<'_>)) {
         self.break_off(&mut sink);
         self.end_partial(&mut sink);
+        (self.drawn, self.in_use) = ([false; 2], 0);
     }
 
     /// Text up to the next control character, or that character. Returns the bytes used, at least one.
@@ -94,7 +107,12 @@ impl Sequences {
         if run == 0 {
             match bytes[0] {
                 0x1b => self.state = State::Escape,
-                control => sink(SequencePiece::Control(control)),
+                control => {
+                    if let 0x0e | 0x0f = control {
+                        self.in_use = usize::from(control == 0x0e);
+                    }
+                    sink(SequencePiece::Control(control));
+                }
             }
             return 1;
         }
@@ -102,13 +120,13 @@ impl Sequences {
         while !rest.is_empty() {
             match std::str::from_utf8(rest) {
                 Ok(text) => {
-                    emit_text(text, sink);
+                    self.emit(text, sink);
                     break;
                 }
                 Err(error) => {
                     let (good, bad) = rest.split_at(error.valid_up_to());
                     if let Ok(text) = std::str::from_utf8(good) {
-                        emit_text(text, sink);
+                        self.emit(text, sink);
                     }
                     match error.error_len() {
                         Some(length) => {
@@ -164,6 +182,12 @@ impl Sequences {
             }
             (State::Intermediate, 0x20..=0x2f) => self.body.push(byte),
             (State::Escape | State::Intermediate, 0x30..=0x7e) => {
+                match self.body.as_slice() {
+                    b"(" => self.drawn[0] = byte == b'0',
+                    b")" => self.drawn[1] = byte == b'0',
+                    b"" if byte == b'c' => (self.drawn, self.in_use) = ([false; 2], 0),
+                    _ => {}
+                }
                 self.end(sink, SequencePiece::Other)
             }
             (State::Csi, 0x20..=0x3f) => self.body.push(byte),
@@ -190,6 +214,18 @@ impl Sequences {
             }
         }
         true
+    }
+
+    /// Text in the character set in use.
+    fn emit(&self, text: &str, sink: &mut impl FnMut(SequencePiece<'_>)) {
+        if !self.drawn[self.in_use] {
+            return emit_text(text, sink);
+        }
+        let drawn = |c: char| match c {
+            '_'..='~' => LINE_DRAWING[c as usize - '_' as usize],
+            c => c,
+        };
+        emit_text(&text.chars().map(drawn).collect::<String>(), sink);
     }
 
     fn end(&mut self, sink: &mut impl FnMut(SequencePiece<'_>), piece: SequencePiece<'_>) {

@@ -31,6 +31,7 @@ fn what_a_reader_would_have_seen() {
     check(b"a\nb\n", "a\nb");
     check(b"a\r\nb\r\n\r\n", "a\nb");
     check(b"\n\na", "\n\na");
+    check(b"\x1b(0lqk\x1b(B x", "┌─┐ x");
     check(b"trailing blanks  \nx", "trailing blanks  \nx");
     check(b"abc\rX", "Xbc");
     check(b"10%\r20%\r100%\n", "100%");
