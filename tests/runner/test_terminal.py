@@ -167,7 +167,9 @@ class Both(Engine):
         host = self.host()
         self.assertEqual(host.run("print('a\\ud800b')").output, "a\\ud800b\n")
         self.assertEqual(host.run("class S:\n    def __repr__(self): return '\\ud800x'\nS()").value, "\ufffdx")
-        self.assertEqual(host.run("raise ValueError('\\ud800')").of("error")[0]["evalue"], "\ufffd")
+        error = host.run("raise ValueError('\\ud8ff \\ud83d\\ude00')").of("error")[0]
+        self.assertEqual(error["evalue"], "\\ud8ff 😀")
+        self.assertIn("\\ud8ff 😀", error["traceback"][-1])
         host.send(code="import time\nclass H:\n    def __repr__(self):\n        print('on'); time.sleep(60)\nH()")
         host.wait_output(b"on")
         self.assertTrue(host.stop().last["cancelled"])

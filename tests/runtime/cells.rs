@@ -238,7 +238,7 @@ fn tools_are_described_and_called() {
 fn lone_surrogates_do_no_harm() {
     let mut bench = Bench::start(Form::Pipes);
     let told = bench.run("raise ValueError('x\\ud800y')");
-    assert_eq!(told.error.as_deref(), Some("ValueError: x\u{fffd}y"));
+    assert_eq!(told.error.as_deref(), Some("ValueError: x\\ud800y"));
     assert_eq!(bench.run("'\\ud800'").finish.ending, Ending::Ok);
 }
 

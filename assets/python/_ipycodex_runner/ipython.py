@@ -231,9 +231,9 @@ class Shell(Terminal, InteractiveShell):
 
     def _showtraceback(self, etype, evalue, stb):
         lines = stb if isinstance(stb, list) else [str(stb)]
-        lines = "\n".join(str(line) for line in lines).split("\n")
         from . import tracebacks
 
+        lines = tracebacks.escaped("\n".join(str(line) for line in lines)).split("\n")
         hint = tracebacks.spawn_hint(lines)
         if hint:
             lines.append(hint)

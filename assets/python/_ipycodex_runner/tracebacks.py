@@ -2,7 +2,7 @@
 
 In: the exception, the sources of cells. Out: {ename, evalue, traceback}. Invariants: never raises; no frame of the
 runner is shown, not in chained exceptions either; a syntax error of a cell shows only the caret part. Coloured only
-when asked.
+when asked; what is no character (half of a surrogate pair) is written as its escape.
 """
 
 import linecache
@@ -54,16 +54,24 @@ def describe(error, sources, colour):
     hint = spawn_hint(lines)
     if hint:
         lines.append(hint)
-    return {"ename": type(error).__name__, "evalue": value_text(error), "traceback": lines}
+    return {"ename": type(error).__name__, "evalue": value_text(error), "traceback": [escaped(line) for line in lines]}
 
 
 def value_text(error):
     if isinstance(error, SystemExit):
-        return "" if error.code is None else str(error.code)
+        return "" if error.code is None else escaped(str(error.code))
     try:
-        return str(error)
+        return escaped(str(error))
     except Exception:
         return "<unprintable %s>" % type(error).__name__
+
+
+def escaped(text):
+    """`text` with lone surrogates as Python's `repr` spells them."""
+    if text.isascii():
+        return text
+    pairs_joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return pairs_joined.encode("utf-8", "backslashreplace").decode()
 
 
 def spawn_hint(lines):
