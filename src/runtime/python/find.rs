@@ -72,6 +72,11 @@ fn look(
             let prefix = folder.join(name);
             if prefix.join("pyvenv.cfg").is_file() {
                 search.add_environment(&prefix, name, variables, true);
+            } else if name == ".venv" && prefix.is_dir() {
+                search.rejected.push(format!(
+                    "{} ({name}) has no pyvenv.cfg, so it is no environment",
+                    prefix.display()
+                ));
             }
         }
     }
@@ -133,10 +138,16 @@ impl InterpreterSearch {
             .iter()
             .any(|name| self.add(prefix.join("bin").join(name), origin, variables));
         if !found && say {
-            self.rejected.push(format!(
-                "{} ({origin}) has no bin/python3",
-                prefix.display()
-            ));
+            let python = prefix.join("bin/python3");
+            let why = if python.is_file() {
+                "has a bin/python3 that is not executable"
+            } else if python.is_symlink() {
+                "has a bin/python3 that leads nowhere"
+            } else {
+                "has no bin/python3"
+            };
+            self.rejected
+                .push(format!("{} ({origin}) {why}", prefix.display()));
         }
     }
 
@@ -381,5 +392,22 @@ mod tests {
             "{:?}",
             search.rejected
         );
+        // In a project: an environment whose Python is gone, cannot run, or that was never made whole.
+        for (file, why) in [
+            (".venv/pyvenv.cfg", "has no bin/python3"),
+            (".venv/bin/python3", "has no pyvenv.cfg"),
+            (".venv/bin/activate", "has no pyvenv.cfg"),
+        ] {
+            let tree = Tree::new(&["usr/bin/python3", "work/deep/x"]);
+            tree.file(&format!("work/{file}"), 0o644);
+            let search = tree.check(None, &[("PATH", "$/usr/bin")], &["PATH usr/bin/python3"]);
+            assert_eq!(search.rejected.len(), 1, "{file}");
+            assert!(search.rejected[0].contains(why), "{:?}", search.rejected);
+            tree.file("work/.venv/pyvenv.cfg", 0o644);
+            tree.file("work/.venv/bin/python3", 0o644);
+            let search = tree.check(None, &[("PATH", "$/usr/bin")], &["PATH usr/bin/python3"]);
+            let why = "is not executable";
+            assert!(search.rejected[0].contains(why), "{:?}", search.rejected);
+        }
     }
 }
