@@ -5,9 +5,9 @@
 //! parsed again is only the last block. Dialect: CommonMark 0.31 with GitHub's tables, strikethrough, task boxes and
 //! footnotes. Absent on purpose: IO, terminals, ticks (`screen::live` draws what comes out here).
 //!
-//! `source` cleans, `depth` bounds, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and `layout` make rows,
-//! `math` reads formulas, `code` and `theme` colour them, `fence` and `stream` carry state from frame to frame; `web`
-//! is code for exported pages.
+//! `source` cleans, `depth` bounds, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and
+//! `layout` make rows, `math` reads formulas, `code` and `theme` colour them, `fence` and `stream` carry state from
+//! frame to frame; `web` is code for exported pages.
 
 mod background;
 mod blocks;

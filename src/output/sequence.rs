@@ -4,8 +4,9 @@
 //! character may be split anywhere and the pieces' meaning is the same.
 //!
 //! Invariants: the text of a piece is valid UTF-8 without any control character but `\n` and `\t` (bytes that are no
-//! UTF-8 become U+FFFD, U+0080-U+009F vanish; what the line drawing set of DEC draws is the character that looks so); a sequence that does not end before a newline or within 4 KiB is
-//! [`SequencePiece::Broken`] and its text comes out; time is linear in the bytes.
+//! UTF-8 become U+FFFD, U+0080-U+009F vanish; what the line drawing set of DEC draws is the character that looks so); a
+//! sequence that does not end before a newline or within 4 KiB is [`SequencePiece::Broken`] and its text comes out;
+//! time is linear in the bytes.
 //!
 //! Absent on purpose: what a sequence means.
 

@@ -1,4 +1,5 @@
-//! Gives the terminal back as it was: on return, on panic, on a fault, on a signal, around a suspension; and takes it again.
+//! Gives the terminal back as it was: on return, on panic, on a fault, on a signal, around a suspension; and takes it
+//! again.
 //!
 //! Saves the mode of the controlling terminal at the start. Between reads of the line editor the terminal is in *host
 //! mode*: keys are neither echoed nor turned into lines or signals, so nothing typed while a cell runs shows up twice

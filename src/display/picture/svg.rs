@@ -2,8 +2,9 @@
 //!
 //! In: a text, and what decides the size. Out: pixels. Invariants: nothing is loaded, neither files nor addresses, but
 //! the fonts of the system, and those only for a drawing with text; the text is at most [`MOST_BYTES`], its elements as
-//! many as `usvg` allows, and not nested deeper than `svg_depth` allows. Drawings are made for paper: where they are clear they are white. Absent on purpose: filters,
-//! pictures within drawings, scripts, animation. Document: SVG 1.1, as `resvg` reads it.
+//! many as `usvg` allows, and not nested deeper than `svg_depth` allows. Drawings are made for paper: where they are
+//! clear they are white. Absent on purpose: filters, pictures within drawings, scripts, animation. Document: SVG 1.1,
+//! as `resvg` reads it.
 
 use std::sync::{Arc, LazyLock};
 
