@@ -1,12 +1,13 @@
 # Typed into zsh as its first line (`. /dev/fd/197`): the user's own files of settings come first, as an interactive zsh
 # reads them, then what lets us hand in commands; how that goes, bash.sh tells.
 #
-# Programs must get neither of our descriptors, and zsh redirects no numbers of three digits: both are opened again.
+# Programs must get none of our descriptors, and zsh redirects no numbers of three digits: they are opened again.
 zmodload zsh/system
+sysopen -r -o cloexec -u __ipycodex_lines /dev/fd/196
 sysopen -r -o cloexec -u __ipycodex_commands /dev/fd/198
-sysopen -w -o cloexec -u __ipycodex_marks /dev/fd/199
-for __ipycodex_command in 197 198 199; do exec {__ipycodex_command}>&-; done
-builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;go\a'
+sysopen -rw -o cloexec -u __ipycodex_terminal /dev/fd/199
+for __ipycodex_command in 196 197 198 199; do exec {__ipycodex_command}>&-; done
+builtin print -rn -u $__ipycodex_terminal -- $'\e]7717;@NONCE@;go\a'
 typeset +x PS1
 PS1='%m%# '
 if [[ @RC@ == 1 ]]; then
@@ -20,15 +21,14 @@ fi
 __ipycodex_prompt() {
   __ipycodex_status=$?
   local -a reply
-  # Should the user's settings throw this function out of precmd_functions, the prompt itself is a mark.
-  PS1=$'\e]7717;@NONCE@;prompt\a' PS2= RPS1= RPS2=
+  PS1= PS2= RPS1= RPS2=
   # The line editor would read ahead what was typed for the next command; errors are those of a prompt.
   unsetopt zle prompt_sp prompt_cr eval_lineno
   # Hooks of the user's are for the command, not for the line that takes it.
   __ipycodex_preexecs=(${preexec_functions:#__ipycodex_read}) preexec_functions=()
   __ipycodex_aside preexec
-  builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;'$__ipycodex_status.$$$'\a'
-  __ipycodex_take 1
+  exec 0<&$__ipycodex_lines
+  builtin print -rn -u $__ipycodex_terminal -- $'\e]7717;@NONCE@;'$__ipycodex_status.$$$'\a'
 }
 # Puts a function aside, and back.
 __ipycodex_aside() {
@@ -41,14 +41,15 @@ __ipycodex_back() {
   functions[$1]=$functions[__ipycodex_own_$1]
   unfunction __ipycodex_own_$1
 }
-# Reads so many words that end in a zero byte. `read -d` would put the terminal back to what it was before.
+# Reads the words behind that of this command; one before it may have been interrupted before it was taken. `read -d`
+# would put the terminal back to what it was before.
 __ipycodex_take() {
-  local words= piece
-  until ((${#${words//[^$'\0']}} >= $1)); do
+  local words= piece at=0
+  until [[ $words == *$'\0' ]] && reply=("${(@0)words}") at=${reply[(Ie)@NONCE@$1]} && ((at && $#reply - at > 2)); do
     sysread -i $__ipycodex_commands piece || builtin exit
     words+=$piece
   done
-  reply=("${(@0)words}")
+  shift $at reply
 }
 __ipycodex_hook() {
   local before=$?
@@ -56,22 +57,26 @@ __ipycodex_hook() {
   precmd_functions=(${precmd_functions:#__ipycodex_prompt} __ipycodex_prompt)
   return $before
 }
+# The line that is typed when a prompt came without the word of how the command ended.
+__ipycodex_again() {
+  __ipycodex_hook "$__ipycodex_last"
+}
 __ipycodex_keep() {
   return $__ipycodex_status
 }
 __ipycodex_go() {
-  builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;go\a'
+  builtin print -rn -u $__ipycodex_terminal -- $'\e]7717;@NONCE@;go\a'
   local -a reply
-  __ipycodex_take 2
+  __ipycodex_take $1
+  builtin print -rn -u $__ipycodex_terminal -- $'\e]7717;@NONCE@;run\a'
   __ipycodex_command=$reply[2]
   [[ $__ipycodex_command == *'$_'* ]] && __ipycodex_command="__ipycodex_keep ${(qq)__ipycodex_last}; $__ipycodex_command"
-  [[ -z $reply[1] || $reply[1] -ef . ]] || builtin cd -- $reply[1]
+  [[ -z $reply[1] || $reply[1] -ef . ]] || builtin cd -- $reply[1] <&$__ipycodex_terminal
   builtin print -rs -- $reply[2]
   __ipycodex_as_typed
   # What comes before the prompt of that line is no prompt.
   __ipycodex_precmds=("${precmd_functions[@]}") precmd_functions=(__ipycodex_between)
   __ipycodex_aside precmd
-  PS1=
   return $__ipycodex_status
 }
 # `eval` would be the first job, and the command's the second: a command is read as if it had been typed.
@@ -93,8 +98,11 @@ __ipycodex_parses() {
   { functions[__ipycodex_whole]=$1 } 2>/dev/null
   (( $+functions[__ipycodex_whole] ))
 }
-# The line has been read: who lists aliases finds their own.
+# The line has been read: the terminal is the command's, and who lists aliases finds their own.
 __ipycodex_read() {
+  exec 0<&$__ipycodex_terminal
+  # Should the command throw our function out of precmd_functions, the prompt itself is a mark.
+  PS1=$'\e]7717;@NONCE@;prompt\a'
   unset 'aliases[__ipycodex_run]'
   ((__ipycodex_comments)) && unsetopt interactive_comments
   __ipycodex_comments=0

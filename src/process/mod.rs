@@ -40,7 +40,9 @@ pub use front::run_in_front;
 pub use job::stop_our_job;
 pub use jobs::session_of;
 pub use memory::large_buffer;
-pub use pty::{StopKey, is_raw, open_pty, other_end, set_echo, set_size, take_unread};
+pub use pty::{
+    StopKey, is_raw, job_in_front, open_pty, other_end, set_echo, set_size, take_unread,
+};
 pub use reading::reads_input;
 pub use resizes::{KeptResizes, let_resize_come, resize_is_kept};
 pub use short::short_answer;

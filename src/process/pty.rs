@@ -7,10 +7,11 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, ptsname, unlockpt};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, Winsize,
-    tcgetattr, tcsetattr, tcsetwinsize,
+    tcgetattr, tcgetpgrp, tcgetsid, tcsetattr, tcsetwinsize,
 };
 
 /// Whether the key for it (Ctrl-Z) stops what runs on the terminal.
@@ -86,6 +87,12 @@ pub fn is_raw(end: impl AsFd) -> bool {
                 .local_modes
                 .intersects(LocalModes::ICANON | LocalModes::ECHO)
     })
+}
+
+/// The process group that has the terminal, where that is not the one of the session's leader (a shell).
+pub fn job_in_front(end: impl AsFd) -> Option<Pid> {
+    let job = tcgetpgrp(&end).ok()?;
+    (tcgetsid(&end).ok()? != job).then_some(job)
 }
 
 /// What is typed shows, or no longer; nothing else changes.

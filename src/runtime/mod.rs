@@ -117,8 +117,8 @@ pub struct TerminalMode {
     pub signals: bool,
     /// ICANON: input comes in lines. False while a full-screen program or a line editor runs.
     pub canonical: bool,
-    /// A program started by the cell (`!vim`, `!less`) owns the terminal at this moment.
+    /// A program started by the cell (`!vim`, `!less`), or a job of the shell, owns the terminal at this moment.
     pub foreground_program: bool,
-    /// It is a shell's: Ctrl-C and Ctrl-Z are for the job in front, and nobody else's affair.
+    /// It is a shell's: Ctrl-C and Ctrl-Z are for the job in front, but for a third Ctrl-C, which ends it.
     pub jobs: bool,
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
 
 use super::{CellTerminal, TerminalMode, TerminalSize};
-use crate::process::{self, StopKey};
+use crate::process::{self, StopKey, job_in_front};
 
 /// What control-C sends.
 const INTERRUPT: u8 = 3;
@@ -180,11 +180,17 @@ impl CellTerminal for InnerTerminal {
             .map_or(LocalModes::ISIG | LocalModes::ICANON, |termios| {
                 termios.local_modes
             });
+        let jobs = self.stop == StopKey::Stops;
         TerminalMode {
             signals: flags.contains(LocalModes::ISIG),
             canonical: flags.contains(LocalModes::ICANON),
-            foreground_program: state.foreground_program,
-            jobs: self.stop == StopKey::Stops,
+            foreground_program: state.foreground_program
+                || (jobs
+                    && state
+                        .master
+                        .as_ref()
+                        .is_some_and(|it| job_in_front(it).is_some())),
+            jobs,
         }
     }
 }

@@ -68,6 +68,7 @@ pub(super) enum Command {
     Interrupt,
     Restart,
     KillRuntime,
+    KillShell,
     SkipStep,
     ReplyInput(u64, InputReply),
     ReplyRecord(u64, Option<RecordPlace>),
@@ -295,6 +296,12 @@ impl SessionHandle {
             // The loop says why not.
             None => drop(self.commands.send(Command::KillRuntime)),
         }
+    }
+
+    /// Ends what holds the shell up: the job in front, else, or when that has not helped, the shell itself, whose
+    /// variables are lost.
+    pub fn kill_shell(&self) {
+        let _ = self.commands.send(Command::KillShell);
     }
 
     /// Answers a cell that asked for input.

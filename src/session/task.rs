@@ -238,6 +238,10 @@ impl Session {
                 let told = self.runtimes.user.kill();
                 self.say(told);
             }
+            Command::KillShell => {
+                let told = self.runtimes.shell.kill();
+                self.say(told);
+            }
             Command::SkipStep => self.on_floor(FloorEvent::Skipped),
             Command::Answer(question, reply) => {
                 self.on_asking(AskingEvent::Answered { question, reply });

@@ -138,9 +138,13 @@ impl ForCell {
         out
     }
 
-    /// The beginning of a mark that nothing of has been handed on.
+    /// What has to come before what is typed next: that it is pasted, and the beginning of a mark that nothing of has
+    /// been handed on.
     pub(super) fn held(self) -> Vec<u8> {
-        self.mark
+        match self.pasting {
+            true => [PASTE_BEGINS, &self.mark].concat(),
+            false => self.mark,
+        }
     }
 
     fn rest(&mut self, out: &mut Vec<u8>) {
@@ -253,6 +257,9 @@ mod tests {
         let (handed, cell) = to_cell(&["a\x1b[2"]);
         assert_eq!(handed, "a");
         assert_eq!(cell.held(), b"\x1b[2");
+        let (handed, cell) = to_cell(&["a\x1b[200~b\x1b[20"]);
+        assert_eq!(handed, "ab");
+        assert_eq!(cell.held(), b"\x1b[200~\x1b[20");
     }
 
     #[test]

@@ -17,6 +17,9 @@ use crate::terminal::ahead::{self, ForCell};
 use crate::terminal::keys::gate::{Gate, SharedGate, pass};
 use crate::text::keys::{Decoder, plain};
 
+/// How long a program has to end at Ctrl-C before it is given more.
+const DYING: Duration = Duration::from_millis(50);
+
 /// Who has the keyboard; shared by the thread that reads and those who are typed for.
 pub(super) struct Hands {
     pub(super) session: SessionHandle,
@@ -40,6 +43,8 @@ pub(super) struct State {
     pub(super) kept: Vec<u8>,
     /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
     pub(super) refused: Vec<u8>,
+    /// When Ctrl-C was given to the job in front of a shell.
+    pub(super) interrupting: Option<Instant>,
     /// The terminal of the cell that runs or is about to.
     pub(super) cell: Option<Arc<dyn CellTerminal>>,
     /// The cell has begun: it takes the bytes.
@@ -68,6 +73,9 @@ impl State {
                 let line_mode = terminal.mode().canonical;
                 let bytes = self.for_cell.hand_on(bytes, line_mode);
                 self.refused.extend(bytes);
+                if self.interrupting.is_some_and(|at| at.elapsed() < DYING) {
+                    return;
+                }
                 let taken = terminal.type_bytes(&self.refused);
                 self.refused.drain(..taken);
             }
@@ -122,6 +130,14 @@ impl State {
         true
     }
 
+    /// Ctrl-C for the job in front of a shell. A program that waits for what is typed would take along into its death what
+    /// was typed behind the key: that is given on a moment later.
+    pub(super) fn interrupt_job(&mut self, key: u8) {
+        self.interrupting = None;
+        self.keep(&[key]);
+        self.interrupting = Some(Instant::now());
+    }
+
     /// Ctrl-C: what was to run does not, and what the interrupt would take from the cell's terminal is taken first.
     pub(super) fn stop(&mut self) {
         if !self.turn {
@@ -160,6 +176,7 @@ impl Hands {
                 ahead: Vec::new(),
                 kept: Vec::new(),
                 refused: Vec::new(),
+                interrupting: None,
                 cell: None,
                 open: false,
                 tries: 0,
@@ -232,7 +249,7 @@ impl Hands {
     pub(super) fn take_rest(&self) -> Vec<u8> {
         self.close(&[]);
         let mut state = self.state();
-        if let Some(event) = state.decoder.escape() {
+        if let Some(event) = state.decoder.rest() {
             state.gate().hold(event);
         }
         // Nobody had the keyboard.
@@ -241,13 +258,15 @@ impl Hands {
         rest
     }
 
-    /// Offers the cell's terminal what it has not taken; true while there is more.
+    /// Offers the cell's terminal what it has not taken; true while there is more, or may be: what waits for the cell
+    /// to begin may be too early for its terminal.
     pub(super) fn offer_refused(&self) -> bool {
         let mut state = self.state();
         if state.open && !state.refused.is_empty() {
             state.keep(&[]);
         }
-        !state.refused.is_empty()
+        let early = state.cell.is_some() && !state.open && !state.turn && !state.kept.is_empty();
+        early || !state.refused.is_empty()
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

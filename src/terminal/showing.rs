@@ -21,7 +21,7 @@ use crate::terminal::keys::gate::{SharedGate, pass};
 use crate::terminal::query;
 use crate::terminal::signals::Attached;
 use crate::terminal::told::Told;
-use crate::terminal::typing::{KeyTarget, Signal, Typing};
+use crate::terminal::typing::{Ends, KeyTarget, Signal, Typing};
 
 /// The screen and the keyboard while something runs.
 pub(super) struct Showing {
@@ -194,12 +194,24 @@ impl Showing {
         let heard = (self.focus.clone(), self.ground.clone());
         let on_signal = move |signal| {
             let said = match signal {
-                Signal::InterruptedTwice => {
-                    let text = "press Ctrl-C once more to kill the interpreter (its variables are lost), any other key \
-                                to keep it";
+                Signal::InterruptedTwice(ends) => {
+                    let what = match ends {
+                        Ends::Interpreter => "kill the interpreter (its variables are lost)",
+                        Ends::Shell => "end the shell (its variables and jobs are lost)",
+                        Ends::Job => "kill the program in front",
+                    };
+                    let text =
+                        format!("press Ctrl-C once more to {what}, any other key to keep it");
                     say(&screen, &Notice::warning(text))
                 }
-                Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
+                Signal::Kill(ends) => {
+                    let text = match ends {
+                        Ends::Interpreter => "killing the interpreter",
+                        Ends::Shell => "ending the shell",
+                        Ends::Job => "killing the program in front",
+                    };
+                    say(&screen, &Notice::warning(text))
+                }
                 Signal::Suspend => {
                     let gone = screen.passing(None);
                     if let Some(guard) = &guard {

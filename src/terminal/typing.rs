@@ -23,7 +23,7 @@ use crate::terminal::ground::Ground;
 use crate::terminal::hands::Hands;
 use crate::terminal::keys::gate::pass;
 use crate::terminal::told::{self, News, Told};
-use crate::text::keys::spelled_by_habit;
+use crate::text::keys::{Decoder, spelled_by_habit};
 
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
@@ -40,6 +40,12 @@ const SKIP: u8 = b's';
 const REFUSED_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
+};
+
+/// How long the rest of a paste that has begun may take to come.
+const REST_PAUSE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
 };
 
 /// How often it is looked whether the terminal is ours again: a shell does not say so when it brings back a job that
@@ -62,14 +68,23 @@ pub(super) enum KeyTarget {
 /// What a key means to the shell itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// A second Ctrl-C in a cell.
-    InterruptedTwice,
-    /// A third: the kernel goes.
-    Kill,
+    /// A second Ctrl-C in a cell or a command; what a third would end.
+    InterruptedTwice(Ends),
+    /// A third: this goes.
+    Kill(Ends),
     /// Ctrl-Z.
     Suspend,
     /// The terminal is ours again, which nobody has said.
     Returned,
+}
+
+/// What a third Ctrl-C ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    Interpreter,
+    Shell,
+    /// The job in front of the shell.
+    Job,
 }
 
 /// Reads the keyboard until it is stopped.
@@ -120,6 +135,7 @@ impl Typing {
                 hands,
                 on_signal,
                 stopped: false,
+                within: Decoder::default(),
             };
             if std::mem::take(&mut keys.hands.state().interrupted) {
                 keys.take(&[CTRL_C]);
@@ -156,6 +172,10 @@ impl Typing {
                 }
                 if !sources[0].revents().is_empty() {
                     match told::next(&mut listener) {
+                        News::Over if keys.within.is_within() && may_read() => {
+                            keys.finish(&stdin);
+                            break;
+                        }
                         News::Over => break,
                         News::Interrupt => keys.take(&[CTRL_C]),
                         News::Resumed => {
@@ -206,6 +226,8 @@ struct Keys<F> {
     on_signal: F,
     /// We have been stopped, and the terminal has not been seen as ours since.
     stopped: bool,
+    /// Where in a key or a paste the bytes end.
+    within: Decoder,
 }
 
 /// Who a byte is for.
@@ -222,6 +244,9 @@ impl<F: Fn(Signal)> Keys<F> {
             return;
         }
         self.hands.state().last_key = Instant::now();
+        for byte in bytes {
+            self.within.push(*byte);
+        }
         let mut rest = bytes;
         while let Some(at) = rest
             .iter()
@@ -232,6 +257,22 @@ impl<F: Fn(Signal)> Keys<F> {
             rest = &rest[at + 1..];
         }
         self.hand_on(rest);
+    }
+
+    /// Reads to the end of the paste or the key that has begun, as far as it comes at once: who reads next would take its
+    /// rest for something else.
+    fn finish(&mut self, stdin: &std::io::Stdin) {
+        while self.within.is_within() {
+            let mut source = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+            if !matches!(poll(&mut source, Some(&REST_PAUSE)), Ok(1..)) {
+                return;
+            }
+            let mut chunk = [0; 4096];
+            match rustix::io::read(stdin, &mut chunk) {
+                Ok(count @ 1..) => self.take(&chunk[..count]),
+                _ => return,
+            }
+        }
     }
 
     /// Bytes without a meaning for us: to whoever has the keyboard.
@@ -282,12 +323,11 @@ impl<F: Fn(Signal)> Keys<F> {
             (Rule::Turn, _) => {}
             // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
             // A shell knows what they mean to the job in front.
+            (Rule::Cell(terminal, _), CTRL_C) if terminal.mode().jobs => {
+                self.interrupt_job(terminal.as_ref());
+            }
             (Rule::Cell(terminal, _), byte) if terminal.mode().jobs => {
-                let mut state = self.hands.state();
-                if byte == CTRL_C {
-                    state.stop();
-                }
-                state.keep(&[byte]);
+                self.hands.state().keep(&[byte]);
             }
             (Rule::Cell(terminal, turn), CTRL_C) if terminal.mode().signals || self.replays() => {
                 self.interrupt(terminal.as_ref(), turn);
@@ -331,7 +371,7 @@ impl<F: Fn(Signal)> Keys<F> {
             state.tries
         };
         if tries > 2 {
-            (self.on_signal)(Signal::Kill);
+            (self.on_signal)(Signal::Kill(Ends::Interpreter));
             self.hands.session.kill();
             return;
         }
@@ -344,7 +384,35 @@ impl<F: Fn(Signal)> Keys<F> {
             self.hands.state().keep(&[CTRL_C]);
         }
         if tries == 2 {
-            (self.on_signal)(Signal::InterruptedTwice);
+            (self.on_signal)(Signal::InterruptedTwice(Ends::Interpreter));
+        }
+    }
+
+    /// The same at a command of the shell, as long as nobody has the terminal out of line mode: to line editors and
+    /// full-screen programs it is a key among others, however often it comes.
+    fn interrupt_job(&mut self, terminal: &dyn CellTerminal) {
+        let mode = terminal.mode();
+        let tries = {
+            let mut state = self.hands.state();
+            state.stop();
+            state.tries = match mode.signals && mode.canonical {
+                true => state.tries + 1,
+                false => 0,
+            };
+            if state.tries <= 2 {
+                state.interrupt_job(CTRL_C);
+            }
+            state.tries
+        };
+        let ends = match mode.foreground_program && tries <= 3 {
+            true => Ends::Job,
+            false => Ends::Shell,
+        };
+        if tries == 2 {
+            (self.on_signal)(Signal::InterruptedTwice(ends));
+        } else if tries > 2 {
+            (self.on_signal)(Signal::Kill(ends));
+            self.hands.session.kill_shell();
         }
     }
 }

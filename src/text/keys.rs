@@ -80,12 +80,25 @@ impl Decoder {
         })
     }
 
+    /// The same, where nothing will follow: also a paste that has no end is one.
+    pub fn rest(&mut self) -> Option<Event> {
+        match self.paste.take() {
+            Some(paste) => Some(Event::Paste(String::from_utf8_lossy(&paste).into_owned())),
+            None => self.escape(),
+        }
+    }
+
+    /// True in the middle of a paste or of a key: more is on its way.
+    pub fn is_within(&self) -> bool {
+        self.paste.is_some() || self.pending.len() > 1
+    }
+
     /// The keys these bytes are, with nothing to follow.
     pub fn all(bytes: &[u8]) -> Vec<Event> {
         let mut decoder = Decoder::default();
         let keys = bytes.iter().filter_map(|byte| decoder.push(*byte));
         let mut keys: Vec<Event> = keys.collect();
-        keys.extend(decoder.escape());
+        keys.extend(decoder.rest());
         keys
     }
 }
@@ -396,6 +409,8 @@ mod tests {
         let pasted = Event::Paste("y\r".into());
         assert_eq!(Decoder::all(b"\x1b[200~y\r\x1b[201~"), [pasted]);
         assert_eq!(Decoder::all(b"\xff\xc3y"), []);
+        let cut = Event::Paste("y\rz".into());
+        assert_eq!(Decoder::all(b"\x1b[200~y\rz"), [cut]);
     }
 
     #[test]

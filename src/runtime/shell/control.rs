@@ -1,7 +1,7 @@
 //! How a shell is interrupted.
 //!
 //! Invariants: nothing here blocks; an interrupt before the shell has begun with a command is kept until it has, or
-//! ends a shell that is still reading its settings.
+//! ends a shell that is still reading its settings; an end comes at once, whatever the shell is doing.
 
 use super::super::Interrupter;
 use super::super::control;
@@ -16,6 +16,10 @@ pub(super) struct Interrupts {
     running: bool,
     /// Somebody wants what runs, or is about to, to stop.
     interrupted: bool,
+    /// Ctrl-C is being typed for what runs.
+    typed: bool,
+    /// Somebody wants what holds the shell up to end.
+    killed: bool,
 }
 
 impl Control {
@@ -26,6 +30,16 @@ impl Control {
         state.own.interrupted &= running;
     }
 
+    /// Whether Ctrl-C was typed since this was asked.
+    pub(super) fn take_typed(&self) -> bool {
+        std::mem::take(&mut self.state().own.typed)
+    }
+
+    /// Whether somebody wants an end; nobody does afterwards.
+    pub(super) fn take_kill(&self) -> bool {
+        std::mem::take(&mut self.state().own.killed)
+    }
+
     /// Whether somebody wants a stop; nobody does afterwards.
     pub(super) fn take_interrupt(&self) -> bool {
         std::mem::take(&mut self.state().own.interrupted)
@@ -34,10 +48,12 @@ impl Control {
 
 impl EarlyKeys for Control {
     fn interrupts_early(&self) -> bool {
-        let early = !self.state().own.running;
-        if early {
-            self.interrupt();
-        }
+        let mut state = self.state();
+        let early = !state.own.running;
+        state.own.interrupted |= early;
+        state.own.typed |= !early;
+        drop(state);
+        self.wake();
         early
     }
 }
@@ -49,8 +65,7 @@ impl Interrupter for Control {
     }
 
     fn kill(&self) {
-        if let Some(group) = &self.state().group {
-            group.kill();
-        }
+        self.state().own.killed = true;
+        self.wake();
     }
 }

@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process_group};
 
 use super::super::Death;
 use super::super::marks::{MarkFilter, StreamPiece};
 use super::control::Control;
 use super::launch::Launched;
+use super::plan::Dialect;
 use super::words::ShellMark;
-use crate::process::{Group, is_raw, set_echo, take_unread};
+use crate::process::{Group, is_raw, job_in_front, set_echo, take_unread};
 
 /// Largest chunk handed on, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -23,6 +24,8 @@ const CHUNK: usize = 64 * 1024;
 const GRACE: Duration = Duration::from_millis(800);
 /// How often it is looked whether it has ended, where nothing tells.
 const LOOK: Duration = Duration::from_millis(200);
+/// The line that has it say how the last command ended.
+const AGAIN: &str = " __ipycodex_again\n";
 /// What gives a program the whole screen.
 const WHOLE_SCREEN: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 
@@ -32,10 +35,10 @@ pub(super) struct Shell {
     marks: MarkFilter<ShellMark>,
     /// Not yet in the pipe.
     unsent: Vec<u8>,
+    /// How many commands it was to take.
+    count: u64,
     /// Its own process.
     pub(super) process: Option<i32>,
-    /// It waits for a word before it reads its terminal.
-    pub(super) held: bool,
     /// Its terminal has been closed by all who had it.
     silent: bool,
 }
@@ -46,8 +49,8 @@ impl Shell {
             marks: MarkFilter::new(&launched.nonce),
             launched,
             unsent: Vec::new(),
+            count: 0,
             process: None,
-            held: false,
             silent: false,
         }
     }
@@ -74,14 +77,45 @@ impl Shell {
         self.send(b"");
     }
 
-    /// Types the line that takes a command; nobody sees it.
+    /// Sends the line that takes a command.
     pub(super) fn wake(&mut self) {
+        self.count += 1;
+        let count = self.count;
+        self.send_line(&match self.launched.dialect {
+            Dialect::Bash => format!(
+                " __ipycodex_go {count} \"$__ipycodex_last\"; \
+                 builtin eval \"$__ipycodex_command\" 0<&199 196<&- 198<&- 199>&-; __ipycodex_hook\n"
+            ),
+            // The second line is what the first makes of it: an alias for the command.
+            Dialect::Zsh => format!(" __ipycodex_go {count}\n __ipycodex_run\n"),
+        });
+    }
+
+    /// True when a prompt that comes without the word of how the command ended reads the terminal: in zsh it is that word
+    /// that puts the pipe in its place, in bash the end of the command.
+    pub(super) fn reads_terminal(&self) -> bool {
+        self.launched.dialect == Dialect::Zsh
+    }
+
+    /// Such a prompt has come: has the shell say how the command ended. What was typed and not read is given back where
+    /// this goes over the terminal; nobody may be typing.
+    pub(super) fn ask_again(&mut self) -> Vec<u8> {
+        if !self.reads_terminal() {
+            self.send_line(AGAIN);
+            return Vec::new();
+        }
+        let unread = self.take_unread();
         let master = &self.launched.master;
         // These fail only when the shell is gone, which is noticed elsewhere.
         let _ = set_echo(master, false);
-        let _ = rustix::io::write(master, self.launched.trigger);
-        if std::mem::take(&mut self.held) {
-            self.send(b"go\0");
+        let _ = rustix::io::write(master, AGAIN.as_bytes());
+        unread
+    }
+
+    /// Ctrl-C was typed: a prompt may come of it that says nothing.
+    pub(super) fn was_interrupted(&mut self) {
+        if !self.reads_terminal() {
+            self.send_line(AGAIN);
         }
     }
 
@@ -90,10 +124,20 @@ impl Shell {
         let _ = set_echo(&self.launched.master, true);
     }
 
-    /// Hands over a command and where it is to run; what is typed shows from now on.
+    /// Hands over a command and where it is to run.
     pub(super) fn hand_over(&mut self, place: &str, code: &str) {
-        self.show_typing();
-        self.send(&[place.as_bytes(), code.as_bytes(), b""].join(&0));
+        let name = format!("{}{}", self.launched.nonce, self.count);
+        let words = [name.as_bytes(), place.as_bytes(), code.as_bytes(), b""];
+        self.send(&words.join(&0));
+    }
+
+    /// Ends the job in front of it, if there is one and `job` is wanted; else the shell itself.
+    pub(super) fn end_front(&self, job: bool) {
+        let job = job_in_front(&self.launched.master).filter(|_| job);
+        // One that runs as another user cannot be ended.
+        if !job.is_some_and(|job| kill_process_group(job, Signal::KILL).is_ok()) {
+            self.group().kill();
+        }
     }
 
     /// The key that interrupts the job in front.
@@ -172,11 +216,12 @@ impl Shell {
         let Launched {
             mut child,
             master,
+            lines,
             commands,
             ..
         } = launched;
         // A shell that waits for a command leaves when none can come any more.
-        drop(commands);
+        drop((lines, commands));
         let group = child.group();
         if !idle {
             group.signal(Signal::HUP);
@@ -203,6 +248,12 @@ impl Shell {
         }
         // It has been killed.
         let _ = child.wait();
+    }
+
+    /// Sends what it reads at its prompt: a few short lines, for which there is room.
+    fn send_line(&self, line: &str) {
+        // Fails only when the shell is gone, which is noticed elsewhere.
+        let _ = rustix::io::write(&self.launched.lines, line.as_bytes());
     }
 
     /// Sends what it is to read on its pipe, as far as there is room.

@@ -17,6 +17,7 @@ use super::plan::{Dialect, Program, ShellPlan};
 use crate::process::{self, Child, Leadership, set_echo};
 
 /// Numbers of our descriptors in the shell: high, because scripts choose low ones.
+const LINES_NUMBER: i32 = 196;
 const SETTINGS_NUMBER: i32 = 197;
 const COMMANDS_NUMBER: i32 = 198;
 const MARKS_NUMBER: i32 = 199;
@@ -31,11 +32,12 @@ pub(super) struct Launched {
     /// Becomes readable when the shell has ended.
     pub(super) exit: Option<OwnedFd>,
     pub(super) master: Arc<OwnedFd>,
-    /// Commands, each ended by a zero byte.
+    /// The lines it reads at its prompt, in place of what is typed.
+    pub(super) lines: OwnedFd,
+    /// Commands, as words that each end in a zero byte.
     pub(super) commands: OwnedFd,
     pub(super) nonce: String,
-    /// What it is typed to take a command: no echo shows it.
-    pub(super) trigger: &'static [u8],
+    pub(super) dialect: Dialect,
 }
 
 /// Starts `program`; `settings`: the user's own are read first.
@@ -52,12 +54,12 @@ pub(super) fn launch(
     let Driving {
         script,
         options,
-        trigger,
         first_line,
         prompt,
     } = driving(program.dialect);
     let ours = script.replace("@NONCE@", &nonce);
     let ours = ours.replace("@RC@", if settings { "1" } else { "0" });
+    let (their_lines, lines) = pipe_with(PipeFlags::CLOEXEC)?;
     let (their_commands, commands) = pipe_with(PipeFlags::CLOEXEC)?;
     let (their_settings, settings_end) = pipe_with(PipeFlags::CLOEXEC)?;
     // A pipe holds 64 KiB: this never waits.
@@ -77,6 +79,7 @@ pub(super) fn launch(
     // A deleted directory must not keep the shell from starting.
     child.cwd = Some(plan.cwd.clone()).filter(|cwd| cwd.is_dir());
     child.inherited = vec![
+        (their_lines, LINES_NUMBER),
         (their_settings, SETTINGS_NUMBER),
         (their_commands, COMMANDS_NUMBER),
         (slave, MARKS_NUMBER),
@@ -86,45 +89,51 @@ pub(super) fn launch(
         .ok()
         .and_then(Pid::from_raw)
         .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    rustix::io::ioctl_fionbio(lines.as_fd(), true)?;
     rustix::io::ioctl_fionbio(commands.as_fd(), true)?;
     Ok(Launched {
         child,
         exit,
         master,
+        lines,
         commands,
         nonce,
-        trigger,
+        dialect: program.dialect,
     })
 }
 
-/// How shells of a dialect are driven.
+/// How shells of a dialect are started.
 struct Driving {
     /// What is read behind the user's own settings.
     script: &'static str,
     options: &'static [&'static str],
-    trigger: &'static [u8],
     /// What stands on the terminal before it starts.
     first_line: &'static [u8],
     /// The prompt before which that line is read.
     prompt: Option<&'static str>,
 }
 
-/// No line editors: they would read ahead what was typed for the next command.
+/// No line editors: they would read the terminal.
 fn driving(dialect: Dialect) -> Driving {
     match dialect {
         Dialect::Bash => Driving {
             script: BASH,
             options: &["--noediting", "--rcfile", "/dev/fd/197", "-i"],
-            trigger: b" __ipycodex_go \"$__ipycodex_last\"; builtin eval \"$__ipycodex_command\" 198<&- 199>&-; \
-                __ipycodex_hook\n",
             first_line: b"",
             prompt: None,
         },
         Dialect::Zsh => Driving {
             script: ZSH,
-            options: &["-f", "-i", "-o", "nozle", "-o", "nopromptsp", "-o", "nopromptcr"],
-            // The second line is what the first makes of it: an alias for the command.
-            trigger: b" __ipycodex_go\n __ipycodex_run\n",
+            options: &[
+                "-f",
+                "-i",
+                "-o",
+                "nozle",
+                "-o",
+                "nopromptsp",
+                "-o",
+                "nopromptcr",
+            ],
             first_line: b" . /dev/fd/197\n",
             prompt: Some(""),
         },

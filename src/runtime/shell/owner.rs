@@ -1,10 +1,14 @@
 //! The thread of a shell: hands it commands, tells what its terminal shows, says how each ended.
 //!
 //! In: requests ([`Control`]). Out: events. A command goes through these states: the shell reads its settings
-//! (`Starting`, once), it has been woken and is about to take the command (`Waking`), the command runs (`Running`), the
-//! shell waits for the next one (`Idle`). Invariants: what is typed reaches the terminal only in a state in which it is
-//! the command's (or the settings' own question); all that a command printed precedes its end; once a program has
-//! taken the terminal for itself, all up to the command's end is its, so that what gives the terminal back is.
+//! (`Starting`, once), it has been woken (`Waking`), it is being told the command (`Taking`), the command runs
+//! (`Running`), the shell waits for the next one (`Idle`). Each is left at the word of the shell, with its death, or at
+//! a third Ctrl-C.
+//!
+//! Invariants: the shell takes its lines from a pipe, so that what is typed, in whatever state, is the command's (or the
+//! settings' own question) and nothing else; what the command has not read comes back; all that a command printed
+//! precedes its end; once a program has taken the terminal for itself, all up to the command's end is its, so that what
+//! gives the terminal back is.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,6 +62,7 @@ enum State {
     },
     Idle,
     Waking,
+    Taking,
     Running,
 }
 
@@ -69,6 +74,10 @@ struct Command {
     began: Instant,
     /// A program has the terminal for itself.
     foreign: bool,
+    /// Its job in front has been ended on request.
+    job_ended: bool,
+    /// Typed for it, not read, and taken back before its end.
+    unread: Vec<u8>,
 }
 
 impl Owner {
@@ -123,6 +132,9 @@ impl Owner {
     }
 
     fn begin(&mut self, id: RequestId, execute: Execute) {
+        // What was to stop or to end is over.
+        self.control.set_running(false);
+        self.control.take_kill();
         self.events.send(RuntimeEvent::Started { id });
         let place = execute.directory.filter(|place| place.is_dir());
         self.command = Some(Command {
@@ -132,9 +144,14 @@ impl Owner {
             place: place.map_or(String::new(), |place| place.to_string_lossy().into_owned()),
             began: Instant::now(),
             foreign: false,
+            job_ended: false,
+            unread: Vec::new(),
         });
         match &mut self.running {
-            Some(running) => running.wake(),
+            Some(running) => {
+                self.terminal.begin_cell();
+                running.wake();
+            }
             None => self.start(true),
         }
     }
@@ -163,8 +180,7 @@ impl Owner {
         };
         let shell = Shell::new(launched);
         self.control.state().group = Some(shell.group());
-        self.control.set_running(false);
-        // The settings may ask something.
+        // The settings may ask something; what they do not read is the command's.
         self.terminal.begin_cell();
         self.running = Some(Running {
             shell,
@@ -202,6 +218,15 @@ impl Owner {
             State::Starting { .. } if self.control.take_interrupt() => running.shell.group().kill(),
             // Kept until the command has begun.
             _ => {}
+        }
+        if self.control.take_typed() && matches!(running.state, State::Running) {
+            running.shell.was_interrupted();
+        }
+        if self.control.take_kill() && !matches!(running.state, State::Idle) {
+            // Where ending its job was not enough, the shell itself starts the next one.
+            let before = self.command.as_mut().map(|command| &mut command.job_ended);
+            let job = before.is_some_and(|before| !std::mem::replace(before, true));
+            running.shell.end_front(job);
         }
         // What it printed before its end is there by then.
         let over = running.shell.is_over();
@@ -253,10 +278,8 @@ impl Owner {
                 let info = running.info(process, *since);
                 let spoke = *spoke;
                 running.shell.process = Some(process);
-                running.shell.held = true;
                 running.state = State::Idle;
                 self.events.send(RuntimeEvent::Ready(info));
-                self.terminal.end_cell();
                 if let Some(command) = &mut self.command {
                     if spoke {
                         // What the settings say has been shown, and is no output of the command.
@@ -272,40 +295,56 @@ impl Owner {
                 let Some(command) = &mut self.command else {
                     return;
                 };
-                self.terminal.begin_cell();
                 let code = match self.control.take_interrupt() {
                     true => STOPPED,
                     false => &command.code,
                 };
                 running.shell.hand_over(&command.place, code);
+                running.state = State::Taking;
+            }
+            (ShellMark::Run, State::Taking) => {
                 running.state = State::Running;
-                command.began = Instant::now();
                 self.control.set_running(true);
+                // It came while the command was being told: keys reach it only from here on.
+                if self.control.take_interrupt() {
+                    running.shell.interrupt();
+                }
+                if let Some(command) = &mut self.command {
+                    command.began = Instant::now();
+                }
             }
-            (ShellMark::Ended { status, .. }, State::Running) => {
-                running.shell.held = true;
-                self.ended(Some(status));
+            // An interrupt of somebody else's kept it from taking the command.
+            (ShellMark::Ended { status, .. }, State::Taking | State::Running) => self.ended(status),
+            (ShellMark::Prompt, State::Starting { .. } | State::Running) => {
+                if running.shell.reads_terminal() {
+                    self.terminal.end_cell();
+                }
+                let unread = running.shell.ask_again();
+                if let Some(command) = &mut self.command {
+                    command.unread.extend(unread);
+                }
             }
-            (ShellMark::Prompt, State::Running) => self.ended(None),
             _ => {}
         }
     }
 
     /// The command is over.
-    fn ended(&mut self, status: Option<i32>) {
+    fn ended(&mut self, status: i32) {
         let Some(running) = &mut self.running else {
             return;
         };
         running.state = State::Idle;
         self.control.set_running(false);
         self.terminal.end_cell();
-        let typeahead = running.shell.take_unread();
-        if let Some(command) = self.command.take() {
+        let unread = running.shell.take_unread();
+        if let Some(mut command) = self.command.take() {
             let ending = match status {
-                Some(INTERRUPTED) => Ending::Interrupted,
+                INTERRUPTED => Ending::Interrupted,
                 _ => Ending::Ok,
             };
-            self.finish(&command, ending, status, typeahead);
+            let mut typeahead = std::mem::take(&mut command.unread);
+            typeahead.extend(unread);
+            self.finish(&command, ending, Some(status), typeahead);
         }
     }
 

@@ -7,8 +7,10 @@ use super::super::marks::Mark;
 pub(super) enum ShellMark {
     /// `0.4711`: the last command ended with this status, and the shell of this process waits for the next.
     Ended { status: i32, process: i32 },
-    /// `go`: it has read the line that takes a command; what is typed from here on is the command's.
+    /// `go`: it has read the line that takes a command, and wants to be told which.
     Go,
+    /// `run`: it has been told, and runs it.
+    Run,
     /// `prompt`: it reads the next line.
     Prompt,
 }
@@ -17,6 +19,7 @@ impl Mark for ShellMark {
     fn parse(word: &[u8]) -> Option<Self> {
         match word {
             b"go" => Some(ShellMark::Go),
+            b"run" => Some(ShellMark::Run),
             b"prompt" => Some(ShellMark::Prompt),
             word => {
                 let (status, process) = std::str::from_utf8(word).ok()?.split_once('.')?;
@@ -29,8 +32,9 @@ impl Mark for ShellMark {
     }
 
     fn begins(word: &[u8]) -> bool {
-        b"go".starts_with(word)
-            || b"prompt".starts_with(word)
+        [&b"go"[..], b"run", b"prompt"]
+            .iter()
+            .any(|known| known.starts_with(word))
             || word
                 .iter()
                 .all(|byte| byte.is_ascii_digit() || *byte == b'.')
@@ -46,6 +50,7 @@ mod tests {
         let ended = |status, process| Some(ShellMark::Ended { status, process });
         for (word, expected) in [
             ("go", Some(ShellMark::Go)),
+            ("run", Some(ShellMark::Run)),
             ("prompt", Some(ShellMark::Prompt)),
             ("0.4194304", ended(0, 4_194_304)),
             ("255.7", ended(255, 7)),
