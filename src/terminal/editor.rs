@@ -407,11 +407,7 @@ impl Editor {
     /// What was typed ahead, as text, when some of it would run; nothing of it waits any more then.
     pub(super) fn take_queue(&self) -> Option<String> {
         let mut gate = pass(&self.gate);
-        let lines = gate.lines();
-        (!lines.ended.is_empty()).then(|| {
-            gate.empty();
-            lines.into_text()
-        })
+        (!gate.lines().ended.is_empty()).then(|| gate.take_unrun())
     }
 
     /// Does what a key wants; returns the In number of a prompt that was recalled.

@@ -411,7 +411,7 @@ impl EditMode for Keys {
             gate.hold(event);
             return ReedlineEvent::None;
         }
-        let behind = gate.holds() && gate.is_open();
+        let behind = gate.is_open() && (gate.holds() || gate.may_begin_line());
         drop(gate);
         let event = if behind {
             self.catch_up(event)

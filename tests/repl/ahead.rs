@@ -194,6 +194,29 @@ fn after_an_error_what_was_typed_ahead_stands_in_the_editor() {
 }
 
 #[test]
+fn an_enter_around_the_end_of_a_failing_cell_is_not_lost() {
+    let shell = Shell::new();
+    for round in 0..40 {
+        let from = shell.pty.raw().len();
+        let [one, two] = ["a", "b"].map(|name| format!("{name}{round} = {round}"));
+        shell.pty.send_line("1/0");
+        type_apart(&shell, &[&one, "\r", &two, "\r"], round * 7);
+        // All have run, or stand in the editor, where one more Enter runs them.
+        shell.pty.wait_raw(b"ZeroDivisionError", from);
+        let last = format!("a{round} + b{round}, 'sum{round}')");
+        let sum = format!("\n{} sum{round}", 2 * round);
+        shell.pty.send(&format!("\rprint({last}\r"));
+        shell
+            .pty
+            .wait_until("the last line, or what it prints", |screen| {
+                cursor_line(screen).ends_with(&last) || screen.contents().contains(&sum)
+            });
+        shell.pty.send("\r");
+        shell.shows(&sum);
+    }
+}
+
+#[test]
 fn after_ctrl_c_what_was_typed_before_it_stands_in_the_editor() {
     for shell in waiting_shells() {
         shell.type_meanwhile("wait()", "a = 42\ra + 1\r");

@@ -26,6 +26,8 @@ pub(in crate::terminal) const RESUMED: Event = no_key(u8::MAX);
 pub(in crate::terminal) struct Gate {
     state: State,
     held: VecDeque<Event>,
+    /// What stands in the editor was ended by an Enter that did not run it: text that follows begins a line.
+    line_ended: bool,
 }
 
 /// What happens to the next key.
@@ -81,7 +83,19 @@ impl Gate {
 
     /// Holds a key, behind those that are held already.
     pub(in crate::terminal) fn hold(&mut self, event: Event) {
-        self.held.push_back(by_habit(event));
+        let event = by_habit(event);
+        if self.line_ended && !is_of_ours(&event) {
+            self.line_ended = false;
+            if types_text(&event) {
+                self.held.push_back(Event::Paste("\n".to_owned()));
+            }
+        }
+        self.held.push_back(event);
+    }
+
+    /// True while the next key may begin a line.
+    pub(in crate::terminal) fn may_begin_line(&self) -> bool {
+        self.line_ended
     }
 
     /// The oldest held key; none while keys are not parsed.
@@ -94,9 +108,14 @@ impl Gate {
         self.held.pop_front()
     }
 
+    /// Puts a key before all others.
+    pub(in crate::terminal) fn hold_first(&mut self, event: Event) {
+        self.held.push_front(event);
+    }
+
     /// Puts back what was taken last, for after the next paint.
     pub(in crate::terminal) fn put_back(&mut self, event: Event) {
-        self.held.push_front(event);
+        self.hold_first(event);
         self.pause();
     }
 
@@ -133,9 +152,15 @@ impl Gate {
         Some(text.into_bytes())
     }
 
-    /// Takes all keys.
-    pub(in crate::terminal) fn empty(&mut self) {
+    /// Takes all keys, to stand in the editor as one text that does not run. The Enter it ends with is for the key that
+    /// follows: text goes on in a new line, another Enter runs all.
+    pub(in crate::terminal) fn take_unrun(&mut self) -> String {
+        let lines = self.lines();
         self.held.clear();
+        let ended = lines.typed.is_empty();
+        let text = lines.into_text();
+        self.line_ended = ended && !text.is_empty();
+        text
     }
 
     /// The last line that Enter ended is being typed again; false when more was typed since, or there is none.
@@ -159,6 +184,23 @@ impl Gate {
 
 /// Stands among the keys for a guest who needs the screen; no terminal has this key.
 pub(in crate::terminal) const CALLED: Event = no_key(u8::MAX - 1);
+
+/// It stands among the keys and was not typed.
+fn is_of_ours(event: &Event) -> bool {
+    *event == RESUMED || *event == CALLED || !matches!(event, Event::Key(_) | Event::Paste(_))
+}
+
+/// True for characters and pastes.
+fn types_text(event: &Event) -> bool {
+    match event {
+        Event::Paste(_) => true,
+        Event::Key(key) => {
+            let typed = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+            typed && matches!(key.code, KeyCode::Char(_) | KeyCode::Tab)
+        }
+        _ => false,
+    }
+}
 
 const fn no_key(number: u8) -> Event {
     Event::Key(KeyEvent::new(KeyCode::F(number), KeyModifiers::NONE))
@@ -261,6 +303,34 @@ mod tests {
         one.take();
         one.take();
         assert_eq!(one.take(), Some(Event::Key(KeyCode::Esc.into())));
+    }
+
+    #[test]
+    fn an_enter_that_ran_nothing_is_not_lost() {
+        let lines = |typed: &str| Lines::of(&Decoder::all(typed.as_bytes()));
+        let whole = "\ra = 1\r  b = 2\rc";
+        for at in 0..=whole.len() {
+            let mut one = gate(&whole[..at]);
+            let stands = one.take_unrun();
+            Decoder::all(whole[at..].as_bytes())
+                .into_iter()
+                .for_each(|event| one.hold(event));
+            let rest = one.lines();
+            // Of what was typed later an Enter ends a line; in what stands there it begins one.
+            let read = [&rest.ended[..], &[rest.typed]].concat().join("\n");
+            let read = format!("{stands}{read}");
+            let expected = lines(whole).into_text();
+            assert_eq!(read.trim_start_matches('\n'), expected, "{at}");
+        }
+        for (next, begins) in [("x", true), ("\x1b[200~x\x1b[201~", true), ("\x01x", false)] {
+            let mut one = gate("a\r");
+            one.take_unrun();
+            one.hold(RESUMED);
+            Decoder::all(next.as_bytes())
+                .into_iter()
+                .for_each(|event| one.hold(event));
+            assert_eq!(one.lines().typed.starts_with('\n'), begins, "{next:?}");
+        }
     }
 
     #[test]
