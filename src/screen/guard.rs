@@ -191,6 +191,11 @@ impl TerminalGuard {
         self.terminal.tell_apart(true);
     }
 
+    /// True while it tells keys apart: Alt with a character is nothing else then.
+    pub fn tells_apart(&self) -> bool {
+        *self.terminal.tells_apart() == Some(true)
+    }
+
     /// Writes sequences that put right what another program left, as far as the terminal takes them.
     pub fn write(&self, sequences: &[u8]) {
         if self.terminal.in_foreground() {

@@ -125,6 +125,31 @@ impl Keys {
                 && self.meaning(stroke) == Meaning::Nothing)
     }
 
+    /// In vi's modes, Esc and a character that came in one read: the character. Most terminals send the same for Alt and
+    /// the character.
+    fn behind_escape(&self, event: &Event) -> Option<KeyEvent> {
+        let Event::Key(key) = event else { return None };
+        let guard = self.setup.guard.as_ref();
+        let same = key.modifiers - KeyModifiers::SHIFT == KeyModifiers::ALT
+            && matches!(key.code, KeyCode::Char(_))
+            && self.machine.vi().is_some()
+            && !guard.is_some_and(|guard| guard.tells_apart());
+        same.then(|| KeyEvent::new(key.code, key.modifiers - KeyModifiers::ALT))
+    }
+
+    /// Alt and this character do something that vi has no key for.
+    fn is_chord_of_ours(&self, event: &Event) -> bool {
+        let Event::Key(key) = event else { return false };
+        match self.meaning(Stroke::new(key.code, key.modifiers)) {
+            Meaning::Begun => true,
+            Meaning::Actions(actions) => actions.iter().any(|action| {
+                let means = self.is_empty() || action.shares() != Shares::WhereNothingIsTyped;
+                means && !does::is_of_vi(*action)
+            }),
+            Meaning::Nothing => false,
+        }
+    }
+
     fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
         let ring = &self.setup.ring;
         ring.lock().unwrap_or_else(PoisonError::into_inner)
@@ -144,7 +169,14 @@ impl Keys {
         let mut alone = true;
         loop {
             let next = pass(&self.setup.gate).take();
-            let Some(event) = next else { break };
+            let Some(mut event) = next else { break };
+            // Who means the chord types nothing with it.
+            if let Some(behind) = self.behind_escape(&event)
+                && (pass(&self.setup.gate).holds() || !self.is_chord_of_ours(&event))
+            {
+                pass(&self.setup.gate).hold_first(Event::Key(behind));
+                event = Event::Key(KeyCode::Esc.into());
+            }
             if !alone && self.leaves_inserting(&event) {
                 pass(&self.setup.gate).put_back(event);
                 break;
@@ -411,7 +443,19 @@ impl EditMode for Keys {
             gate.hold(event);
             return ReedlineEvent::None;
         }
-        let behind = gate.is_open() && (gate.holds() || gate.may_begin_line());
+        let with_escape = self.behind_escape(&event).is_some();
+        if with_escape && gate.is_open() && !gate.holds() {
+            if !fresh {
+                gate.put_back(event);
+                return ReedlineEvent::None;
+            }
+            if self.is_chord_of_ours(&event) {
+                // It is not known yet whether something came with it.
+                gate.hold(event);
+                return ReedlineEvent::None;
+            }
+        }
+        let behind = gate.is_open() && (gate.holds() || gate.may_begin_line() || with_escape);
         drop(gate);
         let event = if behind {
             self.catch_up(event)

@@ -88,7 +88,7 @@ fn our_keys_hold_in_both_modes() {
     for (keys, text) in [
         ("\x17", "foo"),
         ("\x19", "foo bar"),
-        ("\x1bb\x0b", "foo"),
+        ("\x02\x0b", "foo ba"),
         ("\x1f", "foo bar"),
     ] {
         pty.send(keys);
@@ -100,7 +100,7 @@ fn our_keys_hold_in_both_modes() {
     at(&shell, "[nav] Pr [1]: foo bar");
     pty.send("\x1bp");
     at(&shell, "[nav] In [1]: foo bar");
-    // What is vi's own is vi's: Alt and a letter nobody bound is Esc and the letter.
+    // What is vi's own is vi's: what terminals send for Alt and a letter is Esc and the letter.
     pty.send("a\x1bh");
     at(&shell, "[nav] In [1]: foo bar");
     pty.send("x");
@@ -117,4 +117,39 @@ fn our_keys_hold_in_both_modes() {
     at(&shell, "[ins] In [2]:");
     pty.send("\x04");
     assert_eq!(pty.exit_status().exit_code(), 0);
+}
+
+#[test]
+fn escape_and_letters_in_one_read_are_that() {
+    let shell = vi();
+    let pty = &shell.pty;
+    at(&shell, "[ins] In [1]:");
+    let typed = "one two";
+    for (keys, becomes) in [
+        ("\x1bdd", "[nav] In [1]:"),
+        ("\x1bbD", "[nav] In [1]: one"),
+        ("\x1bbcwsix\x1bx", "[nav] In [1]: one si"),
+        ("\x1bx", "[nav] In [1]: one tw"),
+        ("\x1bccnew", "[ins] In [1]: new"),
+        ("\x1bA!", "[ins] In [1]: one two!"),
+        ("\x1b0rO", "[nav] In [1]: One two"),
+        ("\x1bs!", "[ins] In [1]: one tw!"),
+        ("\x1b\x1bdd", "[nav] In [1]:"),
+    ] {
+        // All in one read, and behind text that has been painted.
+        for whole in [true, false] {
+            if !whole {
+                pty.send(typed);
+                at(&shell, &format!("[ins] In [1]: {typed}"));
+            }
+            let keys = match whole {
+                true => format!("{typed}{keys}"),
+                false => keys.to_owned(),
+            };
+            pty.send(&keys);
+            at(&shell, becomes);
+            pty.send(CTRL_C);
+            at(&shell, "[ins] In [1]:");
+        }
+    }
 }

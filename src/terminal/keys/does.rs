@@ -125,6 +125,31 @@ pub(super) fn is_for_insert_mode(action: KeyAction) -> bool {
     )
 }
 
+/// True for actions that vi has keys of its own for.
+pub(super) fn is_of_vi(action: KeyAction) -> bool {
+    is_for_insert_mode(action)
+        || selects(action)
+        || matches!(
+            action,
+            KeyAction::Up
+                | KeyAction::Down
+                | KeyAction::PreviousEntry
+                | KeyAction::NextEntry
+                | KeyAction::Left
+                | KeyAction::Right
+                | KeyAction::WordLeft
+                | KeyAction::WordRight
+                | KeyAction::AcceptWord
+                | KeyAction::AcceptSuggestion
+                | KeyAction::LineStart
+                | KeyAction::LineEnd
+                | KeyAction::TextStart
+                | KeyAction::TextEnd
+                | KeyAction::Undo
+                | KeyAction::Redo
+        )
+}
+
 /// True when the editor hands over to us and parses no further key of this read.
 pub(super) fn ends_reading(event: &ReedlineEvent, empty: bool) -> bool {
     match event {
