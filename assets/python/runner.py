@@ -31,7 +31,7 @@ exec(
     code,
     {
         "__name__": "_ipycodex_runner.start",
-        "__builtins__": __builtins__,
+        "__builtins__": vars(__builtins__).copy(),
         "given": (folder, cache, magic, stamp, code, index, head, started),
     },
 )

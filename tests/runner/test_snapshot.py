@@ -8,7 +8,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Engine  # noqa: E402
+from harness import Engine, is_alive  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
@@ -37,6 +37,17 @@ def unavailable():
         .stdout.decode()
         .strip()
     )
+
+
+def below(process):
+    found = [process]
+    for each in found:
+        try:
+            with open("/proc/%d/task/%d/children" % (each, each)) as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass
+    return found[1:]
 
 
 class Both(Engine):
@@ -210,6 +221,41 @@ class Both(Engine):
         )
         self.assertEqual(self.look(host, "for n in range(50): os.fork() or time.sleep(7732)\n'done'"), ("", "'done'"))
         self.assertEqual(host.run("os.waitpid(-1, os.WNOHANG) if False else 6").value, "6")
+
+    def test_what_escapes_it_is_ended_however_it_ends(self):
+        """A session of its own where that is allowed, deaf to signals, and no child of the copy's any more."""
+        escapes = (
+            "import os, signal, sys, time\n"
+            "for _ in range(3):\n"
+            "    if os.fork() == 0:\n"
+            "        try: os.setsid()\n"
+            "        except PermissionError: pass\n"
+            "        for number in (1, 2, 3, 15): signal.signal(number, signal.SIG_IGN)\n"
+            "        if os.fork() == 0:\n"
+            "            os.write(1, b'left %d\\n' % os.getpid()); time.sleep(600)\n"
+            "        time.sleep(600 * (_ % 2)); os._exit(0)\n"
+            "for _ in range(500):\n"
+            "    time.sleep(0.01)\n"
+        )
+        for end, ended in (("", None), ("os.kill(os.getpid(), 9)", "SIGKILL"), ("os._exit(3)", "exit code 3"),
+                           ("1 / 0", "ZeroDivisionError")):  # fmt: skip
+            host = self.host()
+            answer = host.ask("snapshot", code=escapes.replace("500", "50") + end)["snapshot"]
+            self.assertIn(ended or "", str(answer.get("error")), end)
+            left = [int(line.split()[1]) for line in answer["printed"].splitlines()]
+            self.assertEqual(len(left), 3, answer)
+            self.assertEqual([process for process in left if is_alive(process)], [], end)
+            self.assertEqual(host.run("x = 4\nx").value, "4")
+        host = self.host()
+        host.run("x = 41")
+        host.send(type="snapshot", code=escapes + "os.kill(%d, 9); time.sleep(600)" % host.pid, unprotected=True)
+        with open("/proc/%d/task/%d/children" % (host.pid, host.pid)) as file:
+            self.until(lambda: file.seek(0) == 0 and file.read().split())
+            guard = int((file.seek(0), file.read())[1].split()[0])
+        self.until(lambda: len(below(guard)) >= 6)
+        copies = below(guard)
+        os.kill(host.pid, 9)
+        self.until(lambda: not any(map(is_alive, copies + [guard])))
 
     def test_pictures(self):
         host = self.start()

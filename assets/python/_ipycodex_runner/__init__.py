@@ -10,11 +10,12 @@ from the end of the index. Absent on purpose: slow imports.
 
 `wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first
 use; `ipycodex` is what cells import by that name.
-Layers, lowest first: reader <- wire, debug, cut, record, late, comms, host_watch <- loop, terminal, stdin, watchdog
-<- dark <- mime <- figures, tracebacks, tables, surroundings <- follow, system, syntax, magics, pictures, signatures,
+Layers, lowest first: library <- reader <- wire, debug, cut, record, late, comms, host_watch <- loop, terminal, stdin,
+watchdog <- dark <- mime <- figures, tracebacks, tables, surroundings <- follow, system, syntax, magics, pictures, signatures,
 live, symbols <- deeper, keys <- complete, inspection <- cells / ipython (on ipython_history, ipython_terminal,
-ipython_debugger) <- arguments, schema, results <- tools, references, kept, snapshot (on confine) and trial (on it and
-kept), home (on ipython_profile), checkpoints (on copies <- carry, and written; early_steps before it) <- serve.
+ipython_debugger) <- arguments, schema, results <- tools, references, kept, snapshot (on confine and guard) and trial
+(on it and kept), home (on ipython_profile), checkpoints (on copies <- carry, and written; early_steps before it) <-
+serve.
 """
 
 import marshal
@@ -35,25 +36,32 @@ class Parts:
         self.fresh = {}  # part -> (stamp, marshalled code), compiled in this process
         self.dirty = not head
         self.after_import = {}
+        self.builtins = dict(__builtins__)  # the parts' own
+        self.library = None  # the part of that name
 
     def find_spec(self, name, path=None, target=None):
         if name == "ipycodex" or name.startswith(PACKAGE + "."):
             source = "%s/%s/%s.py" % (self.folder, PACKAGE, short_of(name))
             return self.make_spec(name, self, origin=source)
-        if name in self.after_import:
-            for finder in sys.meta_path:
-                if finder is not self and hasattr(finder, "find_spec"):
-                    spec = finder.find_spec(name, path, target)
-                    if spec is not None:
-                        if hasattr(spec.loader, "exec_module"):
-                            spec.loader = HookedLoader(spec, self.after_import[name])
-                        return spec
-        return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        library = self.library
+        spec = library.find(name, others) if path is None and library is not None else None
+        if name not in self.after_import:
+            return spec
+        for finder in others:
+            if spec is None and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+        if hasattr(getattr(spec, "loader", None), "exec_module") and (
+            library is None or name not in library.names() or library.belongs(spec.origin or "")
+        ):
+            spec.loader = HookedLoader(spec, self.after_import[name])
+        return spec
 
     def create_module(self, spec):
         return None
 
     def exec_module(self, module):
+        module.__dict__["__builtins__"] = self.builtins
         exec(self.get_code(module.__name__), module.__dict__)
 
     def get_code(self, name):
@@ -154,6 +162,10 @@ def start(folder, cache, magic, stamp, code, index, head, started):
     sys.argv[:] = [""]
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]  # the script's folder; `serve` puts the working directory there
+    from _ipycodex_runner import library
+
+    parts.library = library
+    parts.builtins["__import__"] = library.import_for_runner
     from _ipycodex_runner import serve
 
     serve.main(arguments)

@@ -13,7 +13,7 @@ import select
 import sys
 from time import monotonic, sleep
 
-from . import confine, cut, snapshot, wire
+from . import confine, cut, guard, library, snapshot, wire
 
 PATIENCE = 4.0  # seconds for what runs to react to an interrupt; the session comes again after 5
 NUMBERS = 216  # descriptors from here on
@@ -58,6 +58,7 @@ class Branch:
                 os._exit(0)
             while os.getppid() == between:
                 sleep(0.0002)
+            guard.fork_guarded(snapshot.fork, os.getppid())
             wire.write_all(result, wire.dump({"process": os.getpid()}).encode("ascii") + b"\n")
             snapshot.become_copy(
                 work, snapshot.rules(folders), host, os.getppid(), result, output, (requests,)
@@ -150,8 +151,9 @@ def snapshot_line(fd):
 def serve(requests, result, engine, host, folder):
     """The life of the copy."""
     os.environ["TMPDIR"] = folder
-    if "tempfile" in sys.modules:
-        sys.modules["tempfile"].tempdir = folder
+    tempfile = library.loaded("tempfile")
+    if tempfile is not None:
+        tempfile.tempdir = folder
     buffer = b""
     while True:
         wire.interrupts.user = False

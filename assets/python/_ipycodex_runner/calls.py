@@ -11,7 +11,7 @@ from _queue import Empty, SimpleQueue
 from _thread import allocate_lock, get_ident
 from itertools import count
 
-from . import asking, wire
+from . import asking, library, wire
 from .asking import Error
 from .wire import MAIN, interrupts
 
@@ -219,6 +219,7 @@ def serve(line):
         if main:
             host.id, host.stdin = host.cell, kept
             interrupts.user = True
+            library.return_builtins()
         else:
             del host.ids[get_ident()]
     if main and interrupts.seen != seen:

@@ -11,7 +11,7 @@ import builtins
 import os
 import sys
 
-from . import wire
+from . import library, wire
 
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
@@ -105,7 +105,7 @@ class Engine:
         self.ns.update(values)
 
     def ask_exit(self, code=None):
-        self.host.send({"type": "exit_requested", "code": code})
+        self.host.ask_exit(code)
 
     def execute(self, code, store, silent, number, place):
         """Runs one cell; `place`: the file it stands in, and its first line there. Returns `ok`, `error` or
@@ -134,6 +134,7 @@ class Engine:
         finally:
             if store:
                 self.count = number
+        self.host.leave_if_child()
         return "ok"
 
     def new_filename(self, number):
@@ -283,7 +284,7 @@ class Engine:
         """Keeps a cell's source for tracebacks and `inspect`."""
         entry = (len(text), None, text.splitlines(True), filename)
         self.sources[filename] = entry
-        linecache = sys.modules.get("linecache")
+        linecache = library.loaded("linecache")
         if linecache is not None:
             linecache.cache[filename] = entry
 
@@ -363,6 +364,8 @@ class Engine:
 
     def fail(self, error):
         """Shows the error that ended a cell."""
+        self.host.leave_if_child(error)
+        library.repair_builtins()
         from . import tracebacks
 
         tracebacks.prepare(error, self.sources)

@@ -14,7 +14,7 @@ import re
 import sys
 from time import perf_counter
 
-from . import keys, live
+from . import keys, library, live
 
 LIMIT = 500
 DESCRIBE = 0.02  # seconds for the signatures of one answer
@@ -251,7 +251,7 @@ def members(dotted, prefix, position):
     start = position - len(prefix)
     module = sys.modules.get(dotted)
     if module is None and (
-        dotted in sys.builtin_module_names or dotted.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+        dotted in sys.builtin_module_names or library.belongs(getattr(find_spec(dotted), "origin", None) or "")
     ):
         try:
             module = __import__(dotted, fromlist=["*"])

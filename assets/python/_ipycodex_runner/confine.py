@@ -70,12 +70,16 @@ def probe():
     return version, None
 
 
-def die_with_parent(parent):
-    """The copy does not outlive the interpreter, however that ends."""
+def library():
     global libc
     if libc is None:
         libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(DEATH_SIGNAL, 9, 0, 0, 0)
+    return libc
+
+
+def die_with_parent(parent):
+    """The copy does not outlive its guard, however that ends."""
+    library().prctl(DEATH_SIGNAL, 9, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 

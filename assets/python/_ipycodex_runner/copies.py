@@ -18,6 +18,7 @@ from select import POLLIN, poll
 from time import sleep, time
 
 from . import carry, host_watch, wire
+from .library import Genuine
 
 DEATH_SIGNAL = 1  # of prctl
 PATIENCE = 5.0  # seconds for a copy to take over
@@ -112,7 +113,7 @@ def make(host, steps):
 def fork():
     import warnings
 
-    with warnings.catch_warnings():
+    with Genuine(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads beside the fork: only ours are there, and they hold nothing
         return os.fork()
 
@@ -226,7 +227,8 @@ def take_over(host, told, baggage):
     """From here on this process is the interpreter."""
     libc.prctl(DEATH_SIGNAL, _signal.SIGTERM, 0, 0, 0)
     frames, requests = host.frames, host.requests
-    frames.pid, frames.synced = os.getpid(), told["synced"]
+    host.process = frames.pid = os.getpid()
+    frames.synced = told["synced"]
     requests.buffer = told["buffer"].encode("latin-1")
     requests.lines[:] = [line.encode("latin-1") for line in told["lines"]]
     take_terminal(host)

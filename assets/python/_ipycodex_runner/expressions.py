@@ -20,6 +20,7 @@ def each(expression, engine):
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        engine.host.leave_if_child(error)
         import traceback
 
         lines = traceback.format_exception(type(error), error, error.__traceback__.tb_next)

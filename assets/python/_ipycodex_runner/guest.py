@@ -31,6 +31,9 @@ class Host:
     def ask(self, frame):
         return None
 
+    def leave_if_child(self, error=None):
+        """A process that user code has forked is the kernel's."""
+
 
 class Engine:
     """What parts of the runner see of the shell."""

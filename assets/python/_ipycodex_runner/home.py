@@ -34,7 +34,8 @@ class Home:
             for name, step in steps:
                 try:
                     step()
-                except KeyboardInterrupt:
+                except KeyboardInterrupt as error:
+                    self.host.leave_if_child(error)
                     left = [name for name, _step in steps]
                     rest = "; not run: " + ", ".join(map(shown, left)) if left else ""
                     self.say("%s was interrupted%s" % (shown(name), rest))
@@ -116,6 +117,7 @@ class Home:
             self.say("%s failed; the shell goes on" % shown(name))
 
     def failed(self, name, error):
+        self.host.leave_if_child(error)
         if isinstance(error, SystemExit):
             code = "" if error.code in (None, 0) else error.code
             self.say("%s called exit(%s): the rest of it was not run; the shell continues" % (shown(name), code))

@@ -4,6 +4,7 @@ In: frames. Out: the same, with the request they belong to. Invariant: a thread 
 request, all others as what the main thread serves. Absent on purpose: who waits (`wire.Requests`, `calls`).
 """
 
+import os
 import sys
 
 from . import wire
@@ -15,6 +16,7 @@ class Host:
 
     def __init__(self, request_fd, frame_fd, nonce, pty):
         self.pty = pty
+        self.process = os.getpid()  # the one this is; what user code forks is another
         self.frames = wire.Frames(frame_fd, nonce, pty)
         self.requests = wire.Requests(request_fd)
         self.ids = {}  # of the request that a thread serves; without one it is the main thread's
@@ -23,6 +25,7 @@ class Host:
         self.stdin = "terminal" if pty else "refuse"
         self.dark = None  # the terminal the running cell is looked at on is dark: "text"; "pictures" are to fit it, too
         self.interrupts = interrupts
+        self.ipython_error = None  # why IPython is not in use though it is there
 
     @property
     def id(self):
@@ -44,8 +47,25 @@ class Host:
         frame["id"] = self.id
         self.frames.later(frame)
 
+    def leave_if_child(self, error=None):
+        """A process that user code has forked ends where its cell does, or with its `error`: it never goes on as a
+        second runner."""
+        if os.getpid() != self.process:
+            from . import leave
+
+            leave.end_child(error)
+
+    def ask_exit(self, code):
+        """`exit` and `quit`: the host ends the interpreter; a forked child ends itself."""
+        if os.getpid() != self.process:
+            raise SystemExit(code)
+        self.send({"type": "exit_requested", "code": code})
+
     def ask(self, frame):
-        """Sends a question frame and waits for the reply; None when the host is gone."""
+        """Sends a question frame and waits for the reply; None when the host is gone, and in a forked child, whom it
+        would not hear."""
+        if self.frames.forked():
+            return None
         self.calls += 1
         call = "%s#%d" % (self.id, self.calls)
         frame["call"] = call

@@ -11,7 +11,7 @@ import os
 import sys
 import warnings
 
-from . import mime, system
+from . import library, mime, system
 from .cells import PLAIN, ends_quietly
 
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
@@ -57,6 +57,10 @@ class FrameDisplayHook(DisplayHook):
         return self.shell.cell_number
 
     def __call__(self, result=None):
+        with library.Genuine(library.thorough):
+            self.show(result)
+
+    def show(self, result):
         self.check_for_underscore()
         if type(result) is FrameExit:
             result()
@@ -78,7 +82,7 @@ class FrameDisplayHook(DisplayHook):
             bundle, metadata = carried(bundle), metadata or {}
             frame = {"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number}
             frame = mime.with_form_for_terminal(frame)
-            if self.ends_cell(sys._getframe(1)):
+            if self.ends_cell(sys._getframe(2)):
                 host().later(frame)
             else:
                 host().send(frame)
@@ -177,6 +181,7 @@ class Shell(Terminal, InteractiveShell):
     storing = True
     silent = False
     source = ""
+    reached = False  # the running cell's code was
     depth = 0  # of `run_cell` calls: a cell may run others
 
     def run_cell(self, *arguments, **options):
@@ -185,6 +190,15 @@ class Shell(Terminal, InteractiveShell):
             return super().run_cell(*arguments, **options)
         finally:
             self.depth -= 1
+
+    async def run_code(self, *arguments, **options):
+        """The cell's own code: it finds what cells have made of builtins, IPython does not."""
+        self.reached = True
+        library.return_builtins(("__import__",))  # which is called on the way to the cell's code
+        try:
+            return await super().run_code(*arguments, **options)
+        finally:
+            library.repair_builtins()
 
     def _ipython_dir_changed(self, change):
         """The folder is not made."""
@@ -213,7 +227,7 @@ class Shell(Terminal, InteractiveShell):
         """Figures are shown inline; windows need the loop of their toolkit, which matplotlib runs in `show()`."""
 
     def ask_exit(self):
-        host().send({"type": "exit_requested", "code": None})
+        host().ask_exit(None)
 
     def system(self, command):
         command = self.var_expand(command, depth=1)
@@ -237,6 +251,10 @@ class Shell(Terminal, InteractiveShell):
         hint = tracebacks.spawn_hint(lines)
         if hint:
             lines.append(hint)
+        if os.getpid() != host().process:
+            from . import leave
+
+            leave.end_child(evalue, lines)
         name = getattr(etype, "__name__", str(etype))
         host().send({"type": "error", "ename": name, "evalue": tracebacks.value_text(evalue), "traceback": lines})
         self.failed = how_it_failed(etype)
@@ -255,6 +273,7 @@ class Shell(Terminal, InteractiveShell):
         return etype, value, tb
 
     def showtraceback(self, exc_tuple=None, *arguments, **options):
+        library.repair_builtins()
         etype, value, tb = self._get_exc_info(exc_tuple)
         if etype is not None and etype.__name__ == "CancelledError":
             from . import loop
@@ -306,7 +325,7 @@ class FrameExit:
         return "Use %s() or Ctrl-D to leave" % self.name
 
     def __call__(self, code=None, *_keep):
-        host().send({"type": "exit_requested", "code": code})
+        host().ask_exit(code)
 
 
 def colours(theme):
@@ -408,6 +427,17 @@ class Engine:
                 setattr(shell.InteractiveTB, name, "monokai" if dark else "default")
 
     def execute(self, code, store, silent, number, place):
+        self.shell.reached = False
+        library.repair_builtins()
+        try:
+            return self.run_as_cell(code, store, silent, number, place)
+        except Exception:
+            if self.shell.reached or not library.changed(True):
+                raise
+            library.repair_builtins(True)
+            return self.run_as_cell(code, store, silent, number, place)
+
+    def run_as_cell(self, code, store, silent, number, place):
         shell = self.shell
         if not silent:
             self.suit_ground()
@@ -419,6 +449,7 @@ class Engine:
             self.pad_inputs(number)
         shell.execution_count = number
         result = shell.run_cell(code, store_history=store, silent=silent and not store)
+        self.host.leave_if_child(result.error_in_exec or result.error_before_exec)
         if "matplotlib.pyplot" in sys.modules:
             from . import figures
 

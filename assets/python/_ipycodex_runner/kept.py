@@ -14,7 +14,7 @@ import pickle
 import stat
 from time import monotonic, time
 
-from . import watchdog
+from . import library, watchdog
 
 HEAD = b"ipycodex variables 1\n"
 PATIENCE = 0.8  # seconds for all; the end of a session waits for it
@@ -138,6 +138,13 @@ def listing(path, engine):
         return told(found, [], max(0, int(time() - os.fstat(file.fileno()).st_mtime)))
 
 
+def unpickled(file):
+    return pickle.load(file)
+
+
+library.for_users.add(unpickled.__code__)
+
+
 def bring(path, engine):
     file, found = opened(path)
     rows, left = [], []
@@ -149,7 +156,7 @@ def bring(path, engine):
                 continue
             try:
                 file.seek(old["at"])
-                engine.set_names({name: pickle.load(file)})
+                engine.set_names({name: unpickled(file)})
             except KeyboardInterrupt:
                 raise
             except BaseException as error:

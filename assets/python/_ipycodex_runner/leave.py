@@ -9,7 +9,7 @@ import _signal
 import os
 import sys
 
-from . import wire
+from . import library, wire
 
 THREADS_GET = 1.0  # seconds
 AFTER_TERM = 0.5  # seconds; the host kills a second after its SIGTERM
@@ -26,7 +26,7 @@ def leave(code):
     end_of_patience = EndOfPatience(code)
     if _signal.getsignal(_signal.SIGTERM) is _signal.SIG_DFL:
         _signal.signal(_signal.SIGTERM, end_of_patience)
-    threading = sys.modules.get("threading")
+    threading = library.loaded("threading")
     if threading is not None and has_company(threading):
         wait_for_threads(threading, end_of_patience)
     atexit = sys.modules.get("atexit")
@@ -39,11 +39,46 @@ def leave(code):
     os._exit(code)
 
 
+def end_child(error, lines=None):
+    """The end of a forked child, as Python's: `error` is what its cell raised, if anything; `lines` show it."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code
+        if code is None:
+            code = 0
+        elif not isinstance(code, int):
+            say(str(code))
+            code = 1
+    elif error is not None:
+        from . import tracebacks
+
+        code = 1
+        sources = getattr(sys.modules[__package__].engine, "sources", {})
+        say("\n".join(lines or tracebacks.describe(error, sources, False)["traceback"]))
+    try:
+        end_of_script()
+    except BaseException as late:
+        sys.excepthook(type(late), late, late.__traceback__)
+    wire.flush_streams()
+    if isinstance(error, KeyboardInterrupt):
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        os.kill(os.getpid(), _signal.SIGINT)
+    os._exit(code & 0xFF)
+
+
+def say(text):
+    try:
+        print(text, file=sys.stderr)
+    except Exception:
+        pass  # closed or replaced by the cell: its own affair
+
+
 def end_of_script():
     """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run
     at exit."""
-    if "threading" in sys.modules:
-        sys.modules["threading"]._shutdown()
+    threading = library.loaded("threading")
+    if threading is not None:
+        threading._shutdown()
     if "atexit" in sys.modules:
         sys.modules["atexit"]._run_exitfuncs()
 

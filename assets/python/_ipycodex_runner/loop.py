@@ -149,18 +149,21 @@ def next_line(requests):
             loop, ended = get(), []
 
             def readable():
-                if not requests.read_more():
-                    ended.append(True)
-                if requests.lines or ended:
-                    loop.stop()
+                try:
+                    if not requests.read_more():
+                        ended.append(True)
+                finally:
+                    if requests.lines or requests.got or ended:
+                        loop.stop()
 
             try:
-                loop.add_reader(requests.fd, readable)
-                loop.run_forever()
-            except OSError:
-                mend(loop)
+                if requests.got:
+                    readable()
+                else:
+                    loop.add_reader(requests.fd, readable)
+                    loop.run_forever()
             except BaseException as error:
-                complain(loop, error)
+                recover(loop, error)
             finally:
                 loop.remove_reader(requests.fd)
             if ended and not requests.lines:
@@ -168,11 +171,20 @@ def next_line(requests):
         return requests.lines.pop(0)
 
 
-def complain(loop, error):
+def recover(loop, error):
+    """What has ended the loop: its descriptors were closed, a task asks for the end, or, raised again, a signal handler
+    has raised it."""
     from . import tracebacks
 
-    tracebacks.strip(error)
-    loop.call_exception_handler({"message": "a background task failed", "exception": error})
+    frames = [frame for frame, _line, _last in tracebacks.all_frames(error.__traceback__)]
+    ours = [tracebacks.in_asyncio(frame) or frame.f_code.co_filename.endswith("/selectors.py") for frame in frames]
+    if isinstance(error, OSError) and error.errno is not None and (ours[-1] or tracebacks.own(frames[-1])):
+        mend(loop)
+    elif any(ours[at] and frame.f_code.co_name == "_run" for at, frame in enumerate(frames)):
+        tracebacks.strip(error)
+        loop.call_exception_handler({"message": "a background task failed", "exception": error})
+    else:
+        raise error
 
 
 def next_queued(requests):
@@ -182,10 +194,8 @@ def next_queued(requests):
             loop = get()
             try:
                 loop.run_forever()
-            except OSError:
-                mend(loop)
             except BaseException as error:
-                complain(loop, error)
+                recover(loop, error)
     finally:
         del requests.wake
     return requests.queue.get()

@@ -3,6 +3,7 @@
 import os
 import sys
 
+from . import library
 from .magics import UsageError, options, status, words
 
 
@@ -219,6 +220,7 @@ def line_run(shell, line, names):
     scope = vars(module)
     scope["__file__"] = path
     scope.setdefault("get_ipython", shell.engine.get_ipython)  # scripts made of notebooks call it
+    scope.setdefault("__builtins__", sys.modules["builtins"])
     arguments = rest[1:] if "G" in flags else expanded(rest[1:], line)
     with arranged([target] + arguments, os.path.dirname(path), module if "n" not in flags else sys.modules["__main__"]):
         try:
@@ -251,6 +253,9 @@ def run_module(shell, name):
     import runpy
 
     take_over(shell, runpy.run_module(name, None, "__main__", True))
+
+
+library.for_users.add(run_module.__code__)
 
 
 def take_over(shell, scope):
@@ -291,6 +296,7 @@ def performed(shell, flags, run, code, scope):
         else:
             run()
     except SystemExit as error:
+        shell.engine.host.leave_if_child(error)
         if error.code not in (None, 0) and "e" not in flags:
             from . import tracebacks
 
@@ -411,7 +417,9 @@ def line_load_ext(shell, line, names):
         return
     if not name:
         raise UsageError("%load_ext needs a module")
-    module = importlib.import_module(name)
+    from . import reload
+
+    module = reload.import_named(name)
     if not hasattr(module, "load_ipython_extension"):
         raise UsageError("The %s module is not an IPython extension." % name)
     module.load_ipython_extension(shell)

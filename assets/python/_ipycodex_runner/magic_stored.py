@@ -6,6 +6,7 @@ find the other's. Invariant: a value on disk is whole or the one before. Absent 
 
 import os
 
+from . import library
 from .magics import UsageError, options
 
 
@@ -70,6 +71,9 @@ def load(name):
         raise KeyError(name) from None
     with file:
         return pickle.load(file)
+
+
+library.for_users.add(load.__code__)
 
 
 def keep(name, value):

@@ -45,10 +45,10 @@ def variable(expression, engine):
     if missing:
         return {"expression": expression, "undefined": missing}
     if live:
-        return valued(expression, code, ns)
+        return valued(expression, code, engine)
     from . import snapshot
 
-    entry = snapshot.in_copy(lambda: valued(expression, code, ns), engine.host)
+    entry = snapshot.in_copy(lambda: valued(expression, code, engine), engine.host)
     sys.stdout.write(entry.pop("printed", ""))
     if "error" not in entry:
         return entry
@@ -58,9 +58,9 @@ def variable(expression, engine):
     return {"expression": expression, "type": name, "text": "Error: %s" % text, "failed": True}
 
 
-def valued(expression, code, ns):
+def valued(expression, code, engine):
     try:
-        value = eval(code, ns)
+        value = eval(code, engine.ns)
         if code.co_flags & COROUTINE or (type(value).__name__ == "coroutine" and "(" in expression):
             from . import loop, tools
 
@@ -68,6 +68,7 @@ def valued(expression, code, ns):
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        engine.host.leave_if_child(error)
         return failed(expression, error)
     entry = {"expression": expression, "type": watchdog.type_name(value)}
     try:
@@ -181,9 +182,11 @@ def listen(process):
                 del streams[fd]
         if not ready and process.poll() is not None:
             return output, errors, True
+    import subprocess
+
     try:
         process.wait(max(0.0, deadline - monotonic()))
-    except sys.modules["subprocess"].TimeoutExpired:
+    except subprocess.TimeoutExpired:
         return output, errors, False
     return output, errors, True
 

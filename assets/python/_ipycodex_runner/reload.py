@@ -13,6 +13,7 @@ import sys
 import types
 import weakref
 
+from . import library
 from .magics import UsageError
 
 mode = 0
@@ -46,9 +47,14 @@ def aimport(shell, line):
             wanted.discard(name[1:])
         else:
             wanted.add(name)
-            module = importlib.import_module(name)
+            module = import_named(name)
             shell.user_ns[name.split(".")[0]] = sys.modules[name.split(".")[0]]
             stamp_of(module)
+
+
+def import_named(name):
+    """A module that the user has named: one of theirs comes first."""
+    return importlib.import_module(name)
 
 
 def stamp_of(module):
@@ -107,6 +113,9 @@ def renew(name, module):
                 update(before, after)
                 renewed.append((before, after))
     rebind(renewed)
+
+
+library.for_users.update((import_named.__code__, renew.__code__))
 
 
 def update(before, after):

@@ -12,7 +12,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import debug, follow, host_watch, wire
+from . import debug, follow, host_watch, library, wire
 from .host import Host
 from .wire import interrupts
 
@@ -20,6 +20,9 @@ from .wire import interrupts
 LOOK = 2  # seconds for a completion or an inspection
 # what may change what there is
 RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set", "variables"}
+NO_IPYTHON = "IPython of %s cannot be loaded (%s); cells run without it"
+# what is looked up for the keyboard
+LOOKS = {"complete", "inspect", "is_complete", "missing"}
 # answers that come after all output written so far
 ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm", "variables"}
 
@@ -34,7 +37,7 @@ def main(arguments):
     arguments = arguments[: -len(script) - 1] if script else arguments
     pty, alone = "--pty" in arguments, "--alone" in arguments
     unprotected = confined(arguments[arguments.index("--confine") + 1]) if "--confine" in arguments else None
-    _signal.signal(_signal.SIGINT, wire.on_sigint)
+    wire.on_sigint.install()
     faulthandler.enable(2)
     faulthandler.register(_signal.SIGQUIT, 2)
     host = Host(request_fd, frame_fd, nonce, pty)
@@ -50,8 +53,6 @@ def main(arguments):
     else:
         use_pipes(alone)
     searches = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
-    if searches and not alone:
-        sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
     module = sys.modules["__main__"] = type(sys)("__main__")
     if script:
         from . import surroundings
@@ -63,6 +64,8 @@ def main(arguments):
     stdin.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
+    if searches and not alone:
+        sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
     host.frames.send(
         {
             "type": "ready",
@@ -76,6 +79,8 @@ def main(arguments):
         },
         False,
     )
+    if host.ipython_error is not None:
+        host.frames.send({"type": "notice", "text": NO_IPYTHON % (sys.executable, host.ipython_error)}, False)
     try:
         interrupts.make_bell()
     except (OSError, ValueError):
@@ -100,7 +105,7 @@ def confined(folders):
 def excuse_own_threads():
     """Python warns of forks beside threads; ours take no locks that a child could miss. Beside the user's own it shall
     warn."""
-    threading = sys.modules.get("threading")
+    threading = library.loaded("threading")
     if threading is None or threading.active_count() <= 1:
         import warnings
 
@@ -151,6 +156,9 @@ class Server:
     def __init__(self, host, engine, parts):
         self.host, self.engine, self.parts = host, engine, parts
         engine.begun_with = None  # the last request `set_up`
+        self.idle = getattr(engine, "idle", None)
+        self.request = None  # the one that is being carried out
+        self.raised = None  # by a signal handler, outside of a cell
         self.loop = None  # the module `loop`, once asyncio is in use
         self.steps = None  # checkpoints, once they are wanted; first what ran before there was time to load them
         self.actions = {
@@ -172,46 +180,12 @@ class Server:
         }
 
     def serve(self):
-        requests = self.host.requests
-        idle = getattr(self.engine, "idle", None)
         while True:
-            if self.parts.dirty:
-                self.parts.save()
-            if idle is not None and idle():
-                idle = None
-            if self.loop is None and "asyncio" in sys.modules:
-                from . import loop
-
-                self.loop = loop
-            if self.steps is not None:
-                self.steps = self.steps.pause(self)
-            line = requests.next_line() if self.loop is None else self.loop.next_line(requests)
-            if line is None:
-                break
             try:
-                request = requests.parse(line)
-            except Exception as error:
-                self.refuse("", "%s: %s" % (type(error).__name__, error))
-                continue
-            if request is None:
-                continue
-            kind = request.get("type", "exec")
-            name = self.host.id = request.get("id", "")
-            late = sys.modules.get(__package__ + ".late")
-            if late is not None:
-                late.begin(self.host)
-            if self.steps is not None and kind in RUNS_CODE:
-                self.steps.begins(kind, request)
-            if kind in ("exec", "set_up"):
-                self.execute(request)
-            elif kind == "take_back":
-                self.take_back()
-            elif kind == "exit":
+                self.serve_all()
                 break
-            elif kind in self.actions:
-                self.answer(self.actions[kind], request)
-            else:
-                self.refuse(name, "unknown request type: %r" % (kind,))
+            except BaseException as error:  # of a signal handler
+                self.raised = error
         branch = sys.modules.get(__package__ + ".branch")
         if branch is not None and branch.current is not None:
             branch.current.end()
@@ -221,6 +195,72 @@ class Server:
             leave.leave(0)
         wire.flush_streams()  # there is nothing to wait for and nothing to run at exit
         os._exit(0)
+
+    def serve_all(self):
+        goes_on = True
+        while goes_on:
+            if self.raised is not None:
+                error, self.raised = self.raised, None
+                self.survive(error)
+            goes_on = self.serve_one()
+
+    def serve_one(self):
+        """Waits for a request and carries it out. False at the end."""
+        requests = self.host.requests
+        if self.parts.dirty:
+            self.parts.save()
+        if self.idle is not None and self.idle():
+            self.idle = None
+        if self.loop is None and library.loaded("asyncio") is not None:
+            from . import loop
+
+            self.loop = loop
+        if self.steps is not None:
+            self.steps = self.steps.pause(self)
+        line = requests.next_line() if self.loop is None else self.loop.next_line(requests)
+        if line is None:
+            return False
+        try:
+            request = requests.parse(line)
+        except ValueError as error:
+            self.refuse("", "%s: %s" % (type(error).__name__, error))
+            return True
+        if request is None:
+            return True
+        kind = request.get("type", "exec")
+        if kind == "exit":
+            return False
+        self.request, self.host.id = request, request.get("id", "")
+        late = sys.modules.get(__package__ + ".late")
+        if late is not None:
+            late.begin(self.host)
+        if self.steps is not None and kind in RUNS_CODE:
+            self.steps.begins(kind, request)
+        if kind in ("exec", "set_up"):
+            self.execute(request)
+        elif kind == "take_back":
+            self.take_back()
+        elif kind in self.actions:
+            self.answer(self.actions[kind], request)
+        else:
+            self.refuse(self.host.id, "unknown request type: %r" % (kind,))
+        self.request = None
+        return True
+
+    def survive(self, error):
+        """What a signal handler of the user's has raised outside of a cell is shown; the request that it has cut off
+        is ended."""
+        self.host.leave_if_child(error)
+        library.repair_builtins(True)
+        show_aside(error, self.engine, self.host)
+        request = self.request
+        if request is None or request.get("id", "") == self.host.frames.ended:
+            pass
+        elif request.get("type", "exec") in ("exec", "set_up"):
+            self.finish(request, "error", perf_counter(), b"")
+        elif request.get("type") != "take_back":
+            self.refuse(self.host.id, "%s, raised by a signal handler" % type(error).__name__)
+        self.request = None
 
     def take_back(self):
         """What was typed between the end of a cell and the host's seeing it."""
@@ -234,19 +274,18 @@ class Server:
 
     def answer(self, action, request):
         try:
-            payload = action(request)
+            if request.get("type") in LOOKS:
+                with library.Genuine():
+                    payload = action(request)
+            else:
+                payload = action(request)
         except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit) as error:
-            payload = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
-        self.leave_if_forked()
+            self.host.leave_if_child(error)
+            payload = {"error": {"ename": type(error).__name__, "evalue": text_of(error), "traceback": []}}
+        self.host.leave_if_child()
         payload["type"] = "answer"
         self.host.id = request.get("id", "")
         self.host.send(payload, request.get("type") in ORDERED)
-
-    def leave_if_forked(self):
-        """A forked child that returns from a cell must not go on as a second runner."""
-        if self.host.frames.forked():
-            wire.flush_streams()
-            os._exit(0)
 
     def complete(self, request):
         engine, code, position = self.engine, request["code"], request["pos"]
@@ -271,7 +310,7 @@ class Server:
         """A look at objects whose own `__dir__` and docs may never end; the cells wait for it."""
         from . import watchdog
 
-        return self.run_user_code(lambda: watchdog.within(LOOK, look))
+        return self.run_user_code(lambda: watchdog.within(LOOK, look), False)
 
     def is_complete(self, request):
         status, indent = self.engine.is_complete(request["code"])
@@ -365,16 +404,21 @@ class Server:
                 self.engine.ns.pop(name, None)
         return {"set": True}
 
-    def run_user_code(self, function):
-        """Calls `function` with interrupts on. One that arrives in the last moment is dropped with the flag."""
+    def run_user_code(self, function, theirs=True):
+        """Calls `function` with interrupts on, and with what cells have made of builtins if it is `theirs`. An
+        interrupt that arrives in the last moment is dropped with the flag."""
         if wire.get_ident() != wire.MAIN:
             return function()  # for a thread that waits for a turn (`calls`): signals are the main thread's
         before_cell()
+        self.engine.ns.setdefault("__builtins__", sys.modules["builtins"])  # else `exec` would put the runner's there
+        if theirs:
+            library.return_builtins()
         try:
             interrupts.begin()
             return function()
         finally:
             interrupts.user = False
+            library.repair_builtins()
             if sys.gettrace() is not None:
                 debug.end_stepping()
 
@@ -422,12 +466,17 @@ class Server:
             host.send({"type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]})
             outcome = "cancelled"
         except BaseException as error:
-            import traceback
+            self.host.leave_if_child(error)
+            from . import tracebacks
 
-            lines = traceback.format_exception(type(error), error, error.__traceback__)
-            host.send({"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": lines})
+            host.send(dict(tracebacks.describe(error, {}, False), type="error"))
             outcome = "error"
-        self.leave_if_forked()
+        self.host.leave_if_child()
+        self.finish(request, outcome, began, typed)
+
+    def finish(self, request, outcome, began, typed):
+        """The end of a cell."""
+        host, frames = self.host, self.host.frames
         host.cell, host.id = None, request.get("id", "")
         calls = sys.modules.get(__package__ + ".calls")
         if hasattr(calls, "cell_ended"):  # a thread may be importing it
@@ -443,6 +492,8 @@ class Server:
         }
         repair_outputs(frames)
         if host.pty:
+            from . import terminal
+
             done["typeahead"] = terminal.typeahead(typed + terminal.take_back())
         try:
             done["cwd"] = os.getcwd()
@@ -450,6 +501,26 @@ class Server:
             done["cwd"] = None
         done["ms"] = round((perf_counter() - began) * 1000, 3)
         host.send(done)
+        self.request = None
+
+
+def text_of(error):
+    try:
+        return str(error)
+    except Exception:
+        return "<unprintable %s>" % type(error).__name__
+
+
+def show_aside(error, engine, host):
+    """Says what went wrong outside of a cell."""
+    try:
+        from . import tracebacks
+
+        lines = tracebacks.describe(error, getattr(engine, "sources", {}), host.pty)["traceback"]
+        print("\n".join(lines), file=sys.stderr)
+        sys.stderr.flush()
+    except Exception:
+        pass  # closed or replaced by the cell: its own affair
 
 
 def before_cell():
@@ -459,7 +530,7 @@ def before_cell():
     if current is wire.on_sigint:
         return
     owner = type(getattr(current, "__self__", None))
-    if current is _signal.default_int_handler or any(base.__name__ == "Bdb" for base in owner.__mro__):
+    if current is wire.default_int_handler or any(base.__name__ == "Bdb" for base in owner.__mro__):
         _signal.signal(_signal.SIGINT, wire.on_sigint)
 
 

@@ -12,7 +12,7 @@ import re
 import select
 import sys
 
-from . import confine, cut, figures, pictures, wire
+from . import confine, cut, figures, guard, library, pictures, wire
 
 MOST_PRINTED = 1 << 20  # bytes kept, of both ends
 MOST_PICTURES = 20
@@ -41,7 +41,8 @@ def in_copy(work, host, folders=()):
     try:
         child = fork()
         if child == 0:
-            become_copy(work, rules(folders), host, parent, result, output)  # does not return
+            guard.fork_guarded(fork, parent)
+            become_copy(work, rules(folders), host, os.getppid(), result, output)  # does not return
     except OSError as error:  # no memory, no processes
         for fd in (results, prints):
             os.close(fd)
@@ -93,7 +94,7 @@ def pipes(count, number):
 def fork():
     import warnings
 
-    with warnings.catch_warnings():
+    with library.Genuine(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads beside the fork: the copy does without them
         return os.fork()
 
@@ -121,12 +122,11 @@ def listen(child, results, prints, answer, printed):
 
 
 def end(child):
-    """Ends the copy and all it started; gives its status, that of its own end where it had one."""
-    for kill in (os.killpg, os.kill):
-        try:
-            kill(child, 9)
-        except OSError:
-            pass
+    """Has the guard end the copy and all it started; gives the copy's status, that of its own end where it had one."""
+    try:
+        os.kill(child, 15)
+    except OSError:
+        pass
     return os.waitpid(child, 0)[1]
 
 
@@ -187,10 +187,13 @@ def become_copy(work, rules, host, parent, result, output, kept=()):
             figures.close_but(set())  # the interpreter's: not to be shown as if this code had drawn them
             wire.interrupts.held = 0
             wire.interrupts.user = True
+            host.process = os.getpid()
             answer = work()
         except BaseException as error:
             answer = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
         wire.flush_streams()
+        if host.process != os.getpid():
+            os._exit(0)  # a child that user code has forked
         wire.write_all(result, wire.dump(answer).encode("ascii") + b"\n")
     finally:
         os._exit(0)
@@ -209,7 +212,7 @@ def cut_off(host, result, output, kept):
     stdin.installed or stdin.install()
     host.stdin = "refuse"
     host.pty = False
-    if "asyncio" in sys.modules:
+    if library.loaded("asyncio") is not None:
         from . import loop
 
         loop.forget()

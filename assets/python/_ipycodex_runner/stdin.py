@@ -14,7 +14,7 @@ import io
 import sys
 from time import perf_counter
 
-from . import wire
+from . import library, wire
 from .wire import interrupts
 
 REFUSED = "input() is not available here: this cell runs without a user who could answer"
@@ -281,8 +281,9 @@ class Spout(io.FileIO):
                 setattr(os, name, self.settled(getattr(os, name)))
         hooks = sys.modules[__package__].parts.after_import
         hooks["subprocess"] = self.guard_subprocess
-        if "subprocess" in sys.modules:
-            self.guard_subprocess(sys.modules["subprocess"])
+        subprocess = library.loaded("subprocess")
+        if subprocess is not None:
+            self.guard_subprocess(subprocess)
 
     def guard_subprocess(self, module):
         module.Popen._execute_child = self.settled(module.Popen._execute_child)

@@ -63,6 +63,7 @@ def call(name, arguments, engine):
             value = results.listed(value)  # what it raises is the tool's own failure
         return {"tool": results.result(value)}
     except BaseException as error:
+        engine.host.leave_if_child(error)
         from . import tracebacks
 
         return {"error": tracebacks.describe(error, getattr(engine, "sources", {}), False)}

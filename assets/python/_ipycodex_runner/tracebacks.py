@@ -11,6 +11,7 @@ import re
 import sys
 import traceback
 
+from . import library
 from .debug import own
 
 CONTEXT = 2  # lines shown above and below the failing one
@@ -27,10 +28,11 @@ WORD = re.compile(r"[^\W\d]\w*")
 
 def prepare(error, sources):
     """Leaves the user's part of the traceback, and lets every reader of it find the sources of cells."""
-    strip(error)
-    linecache.cache.update(sources)
-    if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
-        give_text(error)
+    with library.Genuine():
+        strip(error)
+        linecache.cache.update(sources)
+        if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
+            give_text(error)
 
 
 def give_text(error):
@@ -45,12 +47,14 @@ def give_text(error):
 
 
 def describe(error, sources, colour):
-    try:
-        prepare(error, sources)
-        lines = render(error, sources, colour)
-    except Exception:
-        lines = traceback.format_exception(type(error), error, error.__traceback__)
-        lines = "".join(lines).splitlines()
+    for everything in (False, True):
+        try:
+            with library.Genuine(everything):
+                prepare(error, sources)
+                lines = render(error, sources, colour)
+            break
+        except Exception:
+            lines = ["%s: %s" % (type(error).__name__, value_text(error))]
     hint = spawn_hint(lines)
     if hint:
         lines.append(hint)

@@ -10,7 +10,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import confine, cut, kept, snapshot, wire, written
+from . import confine, cut, kept, library, snapshot, wire, written
 
 LIMIT = 30  # seconds
 MOST_COMPARED = 16 << 20  # bytes of a value that are looked at to see a change in it
@@ -59,8 +59,9 @@ def run(cells, engine, host, folder):
     _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
     _signal.alarm(LIMIT)
     os.environ["TMPDIR"] = folder
-    if "tempfile" in sys.modules:
-        sys.modules["tempfile"].tempdir = folder
+    tempfile = library.loaded("tempfile")
+    if tempfile is not None:
+        tempfile.tempdir = folder
     shown = Shown()
     host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
     before = seen(engine)

@@ -150,11 +150,20 @@ class Interrupts:
         # who looks at the signal empties the pipe: a number that is still there has not been looked at
         before = self.seen
         try:
-            rung = SIGINT in os.read(self.bell[0], 512)
+            numbers = os.read(self.bell[0], 512)
         except (OSError, TypeError):
             return False
-        pause = 2  # ms
+        rung = SIGINT in numbers
+        for pause in (2, 20, 200, 1000) if set(numbers).difference((SIGINT, SIGURG)) else ():  # ms
+            if getsignal(SIGURG) is not is_:
+                break
+            if patience(pause):
+                return True
+            pthread_kill(MAIN, SIGURG)
+        pause = 2
         while rung and self.seen == before and (self.user or self.awaited) and getsignal(SIGURG) is is_:
+            if pause == 100 and getsignal(SIGINT) is not on_sigint:
+                break  # another handler does not tell that it was called
             if patience(pause):
                 return True
             pthread_kill(MAIN, SIGURG)
@@ -187,8 +196,22 @@ uncut = set()  # code objects in which an interrupt waits
 
 
 class SigintHandler:
-    """What Python calls on SIGINT. `__call__` is a property that picks the C function to be called, so that what it
+    """What Python calls on SIGINT, and what libraries find as `signal.default_int_handler`: they handle SIGINT
+    themselves only where that does. `__call__` is a property that picks the C function to be called, so that what it
     raises has no frame of the runner in its traceback."""
+
+    def __init__(self):
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(self, name, getattr(default_int_handler, name, None))
+
+    def __repr__(self):
+        return repr(default_int_handler)
+
+    def install(self):
+        for name in ("_signal", "signal"):
+            if name in sys.modules:
+                sys.modules[name].default_int_handler = self
+        signal(SIGINT, self)
 
     @property
     def __call__(self):
@@ -244,16 +267,32 @@ def interrupt_again():
         function()
 
 
+def in_handler(error):
+    """True for what was not raised by the system call that its handler surrounds, but in the midst of it."""
+    return error.__traceback__.tb_next is not None
+
+
 def write_all(fd, data):
-    """Writes every byte, also when user code made the stream non-blocking."""
-    view = memoryview(data)
-    while view:
+    """Writes every byte, also when user code made the stream non-blocking. Returns what a signal handler has raised
+    meanwhile."""
+    view, written, raised = memoryview(data), [], None
+    while True:
         try:
-            view = view[os.write(fd, view) :]
+            while sum(written) < len(view):
+                # no handler runs between the write and the keeping of its count
+                written.extend(map(os.write, (fd,), (view[sum(written) :],)))
+            break
         except BlockingIOError:
             import select
 
             select.select((), (fd,), (), 1)
+        except OSError as error:
+            if not in_handler(error):
+                raise
+            raised = error
+        except BaseException as error:
+            raised = error
+    return raised
 
 
 def flush(stream):
@@ -283,6 +322,7 @@ class Frames:
         self.outputs = [private_copy(1, 200)] if pty else [private_copy(1, 200), private_copy(2, 201)]
         self.pty = pty
         self.waiting = []
+        self.ended = None  # the last cell whose end was told
 
     def forked(self):
         return os.getpid() != self.pid
@@ -315,7 +355,10 @@ class Frames:
                     lines.append(line_of(kept))
                 del self.waiting[:]
                 lines.append(line_of(frame))
-                write_all(self.fd, b"".join(lines))
+                raised = write_all(self.fd, b"".join(lines))
+                self.ended = frame.get("id") if frame["type"] == "done" else self.ended
+            if raised is not None:
+                raise raised
         except BrokenPipeError:
             os._exit(0)
         finally:
@@ -403,6 +446,7 @@ class Requests:
 
     def __init__(self, fd):
         self.fd = fd
+        self.got = []  # what was read and not yet looked at
         self.buffer = b""
         self.lines = []
         self.queue = None
@@ -413,11 +457,17 @@ class Requests:
     def read_more(self):
         """Reads once; False at the end of the stream."""
         try:
-            data = os.read(self.fd, 1 << 16)
-        except OSError:
-            data = b""
+            if not self.got:
+                # kept before a signal handler runs, which may raise
+                self.got.extend(map(os.read, (self.fd,), (1 << 16,)))
+        except OSError as error:
+            if in_handler(error):
+                raise
+            return False
+        data = self.got[0]
         if not data:
             return False
+        del self.got[:]
         if b"\n" not in data:
             self.buffer += data
             return True

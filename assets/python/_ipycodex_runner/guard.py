@@ -1,0 +1,110 @@
+"""The guard of a copy: a process between the copy and whoever started it that ends all the copy has left behind.
+
+In: the end of the copy; SIGTERM; the end of the guard's own parent. Out: nothing is left of what the copy started, then
+the copy's own status. Invariants: neither a second fork nor a session of its own takes a process out of the guard's
+sight, since whoever loses its parent below becomes the guard's child; all signals but SIGKILL wait until they are taken
+here. Absent on purpose: what the copy may do (`confine`). Document: prctl(2), PR_SET_CHILD_SUBREAPER.
+"""
+
+import _signal
+import os
+from time import monotonic
+
+from . import confine
+
+SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl
+MOST = 5.0  # seconds until what does not die of SIGKILL is given up
+TICK = 0.01  # seconds between two looks at what is left
+ALL = set(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
+
+
+def fork_guarded(fork, parent):
+    """Returns in a child of this process, which becomes the child's guard and does not return. `parent` is whose end is
+    the guard's."""
+    os.setsid()
+    libc = confine.library()
+    libc.prctl(SUBREAPER, 1, 0, 0, 0)
+    before = _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
+    libc.prctl(DEATH_SIGNAL, _signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    try:
+        child = fork()
+    except OSError:
+        os._exit(1)
+    if child == 0:
+        for number in (_signal.SIGTERM, _signal.SIGCHLD):
+            while _signal.sigtimedwait({number}, 0):
+                pass  # the guard's
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+        return
+    try:
+        leave_as(guard(child))
+    finally:
+        os._exit(1)
+
+
+def guard(child):
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            os.close(int(name))
+        except OSError:
+            pass  # that of the list
+    status = None
+    while status is None:
+        number = _signal.sigwait({_signal.SIGCHLD, _signal.SIGTERM})
+        status = reap(child)[0]
+        if number == _signal.SIGTERM:
+            break
+    until = monotonic() + MOST
+    while monotonic() < until:
+        for process in below(os.getpid()):
+            try:
+                os.kill(process, _signal.SIGKILL)
+            except OSError:
+                pass
+        found, alone = reap(child)
+        status = found if status is None else status
+        if alone:
+            break
+        _signal.sigtimedwait({_signal.SIGCHLD}, TICK)
+    return _signal.SIGKILL if status is None else status
+
+
+def reap(child):
+    """The status of `child`, if it has ended; whether nothing is left."""
+    status = None
+    while True:
+        try:
+            process, found = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status, True
+        if process == 0:
+            return status, False
+        if process == child:
+            status = found
+
+
+def below(process):
+    """The processes that descend from one."""
+    found, looked_at = [process], 0
+    while looked_at < len(found):
+        threads = "/proc/%d/task" % found[looked_at]
+        try:
+            for thread in os.listdir(threads):
+                with open("%s/%s/children" % (threads, thread)) as file:
+                    found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass  # it has ended
+        looked_at += 1
+    return found[1:]
+
+
+def leave_as(status):
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number != _signal.SIGKILL:
+            _signal.signal(number, _signal.SIG_DFL)
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))

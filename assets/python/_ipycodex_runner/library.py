@@ -1,0 +1,246 @@
+"""The standard library and the builtins as Python has them, for the runner's own code, whatever a user's folder holds
+under the name of one of its modules and whatever cells have put in place of a builtin.
+
+In: imports by parts of the runner, and by what they call in libraries. Out: modules. Invariants: user code gets what
+Python would give it, and what cells have put in `sys.modules` and `builtins` is there when they run; parts look
+builtins up in a copy of their own. Absent on purpose: what cells have changed inside a module of the standard library.
+"""
+
+import os
+import sys
+from _operator import is_
+from _thread import allocate_lock, get_ident
+
+PACKAGE = __package__
+OWN = PACKAGE + "/"
+external = sys.modules["_frozen_importlib_external"]
+builtins = vars(sys.modules["builtins"])
+python_import = builtins["__import__"]
+PYTHONS = {
+    name: value for name, value in builtins.items() if type(value) in (type, type(len)) and name != "input"
+}  # `input` is ours to set
+MISSING = object()
+CALLABLE = list(PYTHONS.values())
+FOLDER = os.path.dirname(getattr(os, "__file__", ""))
+HOME = [path for path in sys.path if FOLDER and (path == FOLDER or path.startswith(FOLDER + "/lib-"))]
+HOME += [path for path in sys.path if path.endswith((".zip", "/lib-dynload")) and path not in HOME]
+INSTALLED = tuple(path.rstrip("/") + "/" for path in sys.path if path) + (FOLDER + "/", "<frozen ")
+PACKAGES = (FOLDER + "/site-packages/", FOLDER + "/dist-packages/")
+
+for_users = set()  # code objects of the runner that import what a user has named
+shadowed = set()  # names of the standard library under which user code has imported a file of its own
+kept = {}  # the standard library's modules that stand behind those in `sys.modules`
+aside = {}  # what cells have made of builtins, while the runner's code runs
+thorough = False  # something has failed because of builtins that can be called and do something else
+importing = {}  # thread -> imports of the runner's that are under way
+lock = allocate_lock()
+
+
+def names():
+    """Modules of the standard library that a file of a user's could hide."""
+    global NAMES
+    if NAMES is None:
+        found = getattr(sys, "stdlib_module_names", None)
+        if found is None:  # before Python 3.10
+            found = {entry.partition(".")[0] for path in HOME if os.path.isdir(path) for entry in os.listdir(path)}
+        NAMES = frozenset(found).difference(sys.builtin_module_names)
+    return NAMES
+
+
+NAMES = None
+
+
+def find(name, finders):
+    """The spec of a top-level module that the runner imports; None where Python's usual way is the right one."""
+    if name in sys.builtin_module_names:
+        return None
+    ours = get_ident() in importing
+    if name not in names():
+        return find_elsewhere(name, finders) if ours else None
+    if not ours and not is_for_runner(sys._getframe(2)):
+        return find_for_user(name, finders)
+    for finder in finders:
+        if finder is external.PathFinder:
+            return finder.find_spec(name, HOME)
+        if getattr(finder, "__module__", "") == "_frozen_importlib" and finder.find_spec(name) is not None:
+            return None
+    return None
+
+
+def find_for_user(name, finders):
+    """What Python would find; noted if that hides a module of the standard library."""
+    for finder in finders:
+        spec = finder.find_spec(name, None, None) if hasattr(finder, "find_spec") else None
+        if spec is not None:
+            if (spec.origin or "/").startswith("/") and not belongs(spec.origin or "/"):
+                shadowed.add(name)
+            return spec
+    return None
+
+
+def find_elsewhere(name, finders):
+    """A package that the runner imports, which is never that of the folder it works in."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""
+    for finder in finders:
+        if finder is external.PathFinder:
+            path = [entry for entry in sys.path if entry not in ("", ".", here)]
+            spec = finder.find_spec(name, path)
+        else:
+            spec = finder.find_spec(name, None, None) if hasattr(finder, "find_spec") else None
+        if spec is not None:
+            return spec
+    if external.PathFinder.find_spec(name) is None:
+        return None
+    raise ModuleNotFoundError("No module named %r" % name, name=name)
+
+
+def is_for_runner(frame):
+    """True if a part of the runner imports, or what that calls in a library; False for user code and what that
+    calls."""
+    inner = ""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(OWN):
+            return frame.f_code not in for_users
+        if not file.startswith(INSTALLED):
+            return "/IPython/" in inner  # a magic
+        frame, inner = frame.f_back, file
+    return False
+
+
+def is_genuine(name, module):
+    """False for a module that has the name of one of the standard library and is another."""
+    if name.partition(".")[0] not in shadowed or module is None:
+        return True
+    spec = getattr(module, "__spec__", None)
+    origin = getattr(spec, "origin", None) or getattr(module, "__file__", None) or ""
+    return not origin.startswith("/") or belongs(origin)
+
+
+def belongs(origin):
+    return origin.startswith(tuple(path + "/" for path in HOME)) and not origin.startswith(PACKAGES)
+
+
+def loaded(name):
+    """A module of the standard library, if it was imported."""
+    module = sys.modules.get(name)
+    if module is None or not shadowed or is_genuine(name, module):
+        return module
+    return kept.get(name)
+
+
+def import_for_runner(name, globals=None, locals=None, fromlist=(), level=0):
+    """`__import__` of the runner's parts."""
+    whole = name if not level else PACKAGE + "." + name if name else PACKAGE
+    module = sys.modules.get(whole)
+    if (
+        module is not None
+        and (not shadowed or is_genuine(whole, module))
+        and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+    ):
+        if not fromlist:
+            return module if "." not in name else sys.modules[name.partition(".")[0]]
+        for each in fromlist:
+            if not hasattr(module, each):
+                break
+        else:
+            return module
+    thread = get_ident()
+    importing[thread] = importing.get(thread, 0) + 1
+    try:
+        try:
+            with Genuine():
+                return python_import(name, globals, locals, fromlist, level)
+        except Exception:
+            if not changed(True):
+                raise
+            with Genuine(True):
+                return python_import(name, globals, locals, fromlist, level)
+    finally:
+        importing[thread] -= 1
+        if not importing[thread]:
+            del importing[thread]
+
+
+class Genuine:
+    """While it is entered, modules and builtins are the real ones: builtins that lack or cannot be called, or, with
+    `everything`, all that were replaced."""
+
+    entered = 0
+    modules = ()
+    builtins = ()
+
+    def __init__(self, everything=False):
+        self.everything = everything
+
+    def __enter__(self):
+        with lock:
+            Genuine.entered += 1
+            if self.everything or Genuine.entered == 1:
+                self.builtins = changed(self.everything)
+                builtins.update((name, PYTHONS[name]) for name in self.builtins)
+            if Genuine.entered == 1:
+                self.modules = {
+                    name: sys.modules[name]
+                    for name in shadowed
+                    if name in sys.modules and not is_genuine(name, sys.modules[name])
+                }
+                for name in self.modules:
+                    if name in kept:
+                        sys.modules[name] = kept[name]
+                    else:
+                        del sys.modules[name]
+
+    def __exit__(self, *_error):
+        with lock:
+            Genuine.entered -= 1
+            for name in self.modules:
+                if name in sys.modules:
+                    kept[name] = sys.modules[name]
+                sys.modules[name] = self.modules[name]
+            put_back(self.builtins)
+
+
+def changed(everything):
+    """The builtins that cells have taken away, or put something in place of that is of no use, or `everything` they
+    have changed: name -> what is there."""
+    if all(map(is_, CALLABLE, map(builtins.get, PYTHONS))):
+        return {}
+    found = {}
+    for name, value in PYTHONS.items():
+        now = builtins.get(name, MISSING)
+        if now is not value and (
+            everything or now is MISSING or not callable(now) or (type(value) is type and not isinstance(now, type))
+        ):
+            found[name] = now
+    return found
+
+
+def put_back(values):
+    for name in values:
+        if builtins.get(name) is PYTHONS[name]:
+            if values[name] is MISSING:
+                del builtins[name]
+            else:
+                builtins[name] = values[name]
+
+
+def repair_builtins(everything=False):
+    """The runner's turn: what libraries need is there."""
+    global thorough
+    thorough = everything or thorough
+    found = changed(thorough)
+    if not found:
+        return
+    builtins.update((name, PYTHONS[name]) for name in found)
+    aside.update(found)
+
+
+def return_builtins(but=()):
+    """A cell's turn: it finds what cells have made of builtins, `but` these."""
+    if aside:
+        found = {name: aside.pop(name) for name in list(aside) if name not in but}
+        put_back(found)
