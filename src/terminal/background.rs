@@ -1,14 +1,15 @@
 //! What happens while nothing runs: output of threads and tasks, notices, a dead interpreter.
 //!
-//! One thread takes the session's background events. While the editor reads, their text is printed above the input, but
-//! only when the cursor stands in the input's last line (the editor's painter loses lines otherwise); until then, and
-//! while something runs, it waits and is printed before the next prompt.
+//! One thread takes the session's background events. While the editor reads, their text is printed above the input, as
+//! soon as all of that is on the screen; until then, and while something runs, it waits and is printed before the next
+//! prompt. A line that has not ended (a progress bar) is printed too, ten times a second at most, and what follows takes
+//! its place.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::display::{died, notice_text};
 use crate::output::filter::{Filter, Policy};
@@ -16,13 +17,18 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{CellEvent, EndEvent, Next, Run, SessionEvent};
 use crate::terminal::bell::Bell;
+use crate::terminal::paints::Paints;
 use crate::terminal::snapshot::{Shared, look};
+use crate::text::{cut, expand_tabs};
 
 /// Bytes that are kept while nobody can show them; the newest win.
 const KEPT: usize = 1 << 20;
 
 /// Bytes of a line that has not ended; what is longer is told in parts.
 const LONGEST: usize = 1 << 16;
+
+/// How long a line that has not ended waits for its end, or for its next state.
+const STATE: Duration = Duration::from_millis(100);
 
 /// How long what a session told at its end may take to be here.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -122,6 +128,11 @@ impl Teller {
         }
     }
 
+    /// A line that has not ended, as it is now.
+    fn state(&self) -> Option<&str> {
+        (!self.partial.is_empty()).then_some(&self.partial)
+    }
+
     /// A line that has not ended, for who tells no more; it ends here.
     pub(super) fn rest(&mut self) -> Option<String> {
         (!self.partial.is_empty()).then(|| std::mem::take(&mut self.partial) + "\n")
@@ -145,6 +156,10 @@ struct Waiting {
     lines: VecDeque<String>,
     /// Bytes of all of them.
     kept: usize,
+    /// What comes behind them of a line that has not ended.
+    state: Option<String>,
+    /// The state that was printed last, while no line has been since.
+    shown: Option<String>,
 }
 
 impl Waiting {
@@ -172,6 +187,7 @@ pub(super) struct Printer {
     pub(super) lines: SyncSender<String>,
     pub(super) bell: Bell,
     pub(super) snapshot: Shared,
+    pub(super) screen: Screen,
 }
 
 impl Background {
@@ -190,12 +206,30 @@ impl Background {
         };
         let taken = background.clone();
         let take = move || {
-            while let Next::Event(event) = events.next_blocking(None) {
-                let mut teller = taken.teller();
-                let told = teller.tell(*event).into_iter();
-                told.for_each(|text| taken.add(text));
-                drop(teller);
-                taken.hand_over();
+            // Since when there is a state that has not been given on.
+            let mut since: Option<Instant> = None;
+            loop {
+                let left = since.map(|since| STATE.saturating_sub(since.elapsed()));
+                match events.next_blocking(left) {
+                    Next::Event(event) => {
+                        let mut teller = taken.teller();
+                        for text in teller.tell(*event) {
+                            taken.add(text);
+                            taken.printer.bell.ring();
+                        }
+                        match teller.state() {
+                            Some(_) => since = since.or_else(|| Some(Instant::now())),
+                            None => since = None,
+                        }
+                    }
+                    Next::Nothing => {}
+                    Next::Ended => break,
+                }
+                if since.is_some_and(|since| since.elapsed() >= STATE) {
+                    since = None;
+                    taken.waiting().state = taken.teller().state().map(str::to_owned);
+                    taken.printer.bell.ring();
+                }
             }
             drop(going_on);
         };
@@ -216,7 +250,7 @@ impl Background {
     /// Shows lines above what is being typed; later when that is not possible now.
     pub(super) fn say(&self, text: &str) {
         text.lines().for_each(|line| self.add(format!("{line}\n")));
-        self.hand_over();
+        self.printer.bell.ring();
     }
 
     /// Waits until all that a session which has ended told is here, but not for ever.
@@ -229,7 +263,9 @@ impl Background {
     pub(super) fn drain(&self) -> String {
         let mut teller = self.teller();
         let waiting = std::mem::take(&mut *self.waiting());
-        waiting.lines.into_iter().chain(teller.rest()).collect()
+        let shown = |rest: &String| waiting.shown.as_deref() == rest.strip_suffix('\n');
+        let rest = teller.rest().filter(|rest| !shown(rest));
+        waiting.lines.into_iter().chain(rest).collect()
     }
 
     fn teller(&self) -> MutexGuard<'_, Teller> {
@@ -244,19 +280,37 @@ impl Background {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the editor what waits, when it can be printed; asked again whenever the text has been painted.
-    pub(super) fn hand_over(&self) {
-        let in_last_line = look(&self.printer.snapshot).cursor_in_last_line();
-        if !in_last_line || !self.editing.load(Ordering::SeqCst) {
+    /// Gives the editor what waits, when it can be printed; asked again whenever the editor is about to wait.
+    pub(super) fn hand_over(&self, paints: &Paints) {
+        let can = look(&self.printer.snapshot).takes_lines_above(paints.is_placed());
+        if !can || paints.owes_lines() || !self.editing.load(Ordering::SeqCst) {
             return;
         }
         let mut waiting = self.waiting();
+        let mut given = false;
         while let Some(line) = waiting.take() {
             let text = line.strip_suffix('\n').unwrap_or(&line).to_owned();
             if self.printer.lines.try_send(text).is_err() {
                 waiting.put_back(line);
-                return;
+                break;
             }
+            given = true;
+            waiting.shown = None;
+        }
+        let mut open = false;
+        if waiting.lines.is_empty()
+            && let Some(state) = waiting.state.take_if(|_| paints.is_placed())
+            && waiting.shown.as_ref() != Some(&state)
+        {
+            // In one row, which is not full: it is known which one what follows takes the place of.
+            let room = usize::from(self.printer.screen.size().columns).saturating_sub(1);
+            let row = cut(&expand_tabs(&state, 0), room).into_owned();
+            open = self.printer.lines.try_send(row).is_ok();
+            given |= open;
+            waiting.shown = Some(state).filter(|_| open);
+        }
+        if given {
+            paints.expect_lines(open);
             self.printer.bell.ring();
         }
     }
@@ -289,7 +343,9 @@ mod tests {
             told(&mut teller, b"30%\nnext\r\n\rlast"),
             ["30%\n", "next\n"]
         );
+        assert_eq!(teller.state(), Some("last"));
         assert_eq!(teller.rest().as_deref(), Some("last\n"));
+        assert_eq!(teller.state(), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use reedline::{Prompt, PromptEditMode, PromptHistorySearch};
 
 use crate::terminal::paints::Paints;
 use crate::terminal::prompt::Label;
+use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::window::Front;
 
 /// The front of the next paint. Written by the highlighter, which the editor asks first, and read once.
@@ -38,6 +39,22 @@ pub(super) struct Fronted<'a> {
     pub(super) front: &'a NextFront,
     /// Told what the editor is about to write.
     pub(super) paints: &'a Paints,
+    /// What is being typed.
+    pub(super) snapshot: &'a Shared,
+}
+
+/// How many rows the editor goes up before it prints lines above a text: as it counts them, whatever they are. `right`
+/// is the length of the right prompt in bytes.
+fn rows_above(text: &str, right: usize, columns: u16) -> u16 {
+    let rows = text.lines().enumerate().map(|(at, line)| {
+        let length = match at {
+            0 => line.len() + right + 3,
+            _ => line.len(),
+        };
+        // It cuts the length to this size, too.
+        (length as u16) / columns.max(1) + 1
+    });
+    rows.fold(0, u16::saturating_add).saturating_sub(1)
 }
 
 impl Prompt for Fronted<'_> {
@@ -50,9 +67,12 @@ impl Prompt for Fronted<'_> {
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
+        let right = self.label.render_prompt_right();
         // The first thing that is asked for by who prints lines above.
-        self.paints.other();
-        self.label.render_prompt_right()
+        let snapshot = look(self.snapshot);
+        self.paints
+            .other(|columns| rows_above(&snapshot.text, right.len(), columns));
+        right
     }
 
     fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
@@ -79,5 +99,27 @@ impl Prompt for Fronted<'_> {
 
     fn get_indicator_color(&self) -> Color {
         self.label.get_indicator_color()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_as_the_editor_counts_them() {
+        for (text, right, columns, rows) in [
+            ("", 0, 80, 0),
+            ("one", 0, 80, 0),
+            ("one\ntwo\n", 0, 80, 1),
+            ("one\n\nthree", 0, 80, 2),
+            ("1234567", 0, 10, 1),
+            ("123456", 1, 10, 1),
+            ("éé", 0, 7, 1),
+            ("one\n1234567890", 0, 10, 2),
+            ("one\ntwo", 0, 0, 9),
+        ] {
+            assert_eq!(rows_above(text, right, columns), rows, "{text:?}");
+        }
     }
 }

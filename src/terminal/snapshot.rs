@@ -54,14 +54,10 @@ impl Snapshot {
         }))
     }
 
-    /// True when a message may be printed above the input: all of it is on the screen and the cursor stands in its last
-    /// line.
-    pub(super) fn cursor_in_last_line(&self) -> bool {
-        !self.windowed
-            && !self
-                .text
-                .get(self.cursor..)
-                .unwrap_or_default()
-                .contains('\n')
+    /// True when a message may be printed above the input: all of it is on the screen, and it is known where (`placed`)
+    /// or the cursor stands in its last line.
+    pub(super) fn takes_lines_above(&self, placed: bool) -> bool {
+        let behind = || self.text.get(self.cursor..).unwrap_or_default();
+        !self.windowed && (placed || !behind().contains('\n') && !self.text.ends_with('\n'))
     }
 }

@@ -53,7 +53,7 @@ impl EditorWait {
         if let Some(ready) = self.ready.take() {
             ready();
         }
-        self.background.hand_over();
+        self.background.hand_over(&self.paints);
         let keyboard = std::io::stdin();
         while !heard()? {
             if self.guard.as_ref().is_some_and(|it| it.take_interrupt()) {

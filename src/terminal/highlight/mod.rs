@@ -100,6 +100,7 @@ impl Look {
             label,
             front: &self.front,
             paints,
+            snapshot: &self.snapshot,
         }
     }
 

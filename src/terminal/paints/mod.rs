@@ -42,6 +42,10 @@ struct State {
     /// The editor has begun to paint, and writes nothing yet.
     coming: bool,
     filter: Filter,
+    /// Lines have been given to the editor, to be written above what is being typed; true: the last one is open.
+    due: Option<bool>,
+    /// The row above the input is an open line: what follows takes its place.
+    open: bool,
 }
 
 /// Where the painter writes.
@@ -86,13 +90,31 @@ impl Paints {
         }
     }
 
-    /// Something is to be written that may be no paint: lines above what is being typed.
-    pub(super) fn other(&self) {
+    /// Something is to be written that may be no paint: lines above what is being typed. The editor goes up by so many
+    /// rows first, of a terminal of so many columns.
+    pub(super) fn other(&self, goes_up: impl FnOnce(u16) -> u16) {
         let mut state = self.state();
         if !state.coming {
             state.show();
+            state.make_room(goes_up);
             state.filter.forget();
         }
+    }
+
+    /// It is known where on the screen the input stands.
+    pub(super) fn is_placed(&self) -> bool {
+        let state = self.state();
+        state.catch.is_some() && state.filter.shown.is_some()
+    }
+
+    /// Lines have been given to the editor that it has not written yet.
+    pub(super) fn owes_lines(&self) -> bool {
+        self.state().due.is_some()
+    }
+
+    /// Lines have been given to the editor; `open`: the last one is to be replaced by what follows.
+    pub(super) fn expect_lines(&self, open: bool) {
+        self.state().due = Some(open);
     }
 
     /// The paint is over, if there was one: shows it.
@@ -105,6 +127,7 @@ impl Paints {
         let mut state = self.state();
         state.show();
         state.filter.forget();
+        state.open = false;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -127,6 +150,35 @@ impl State {
         let _ = catch.screen.trusted(&bytes);
         let _ = catch.screen.flush();
     }
+
+    /// Puts the cursor where the editor gets to the first row of the input by going up, and the input away: it is painted
+    /// again below the lines. Where the screen has too few rows for that, it is scrolled.
+    fn make_room(&mut self, goes_up: impl FnOnce(u16) -> u16) {
+        let Some(open) = self.due.take() else { return };
+        let replaces = std::mem::replace(&mut self.open, open);
+        let (Some(catch), Some((frame, (columns, rows)))) = (&mut self.catch, &self.filter.shown)
+        else {
+            self.open = false;
+            return;
+        };
+        let room = room(frame.first, replaces, goes_up(*columns), *rows);
+        let _ = catch.screen.trusted(room.as_bytes());
+        let _ = catch.screen.flush();
+    }
+}
+
+/// The bytes for an input that begins in the row `first` of `rows`, and an editor that goes up so many of them;
+/// `replaces`: the row above it goes, too.
+fn room(first: u16, replaces: bool, goes_up: u16, rows: u16) -> String {
+    let first = first.saturating_sub(u16::from(replaces));
+    let bottom = rows.saturating_sub(1);
+    let below = first.saturating_add(goes_up);
+    let scrolled = below.saturating_sub(bottom).min(first);
+    let mut room = format!("\x1b[{};1H\x1b[J", first + 1);
+    if scrolled > 0 {
+        room += &format!("\x1b[{rows};1H{}", "\n".repeat(scrolled.into()));
+    }
+    room + &format!("\x1b[{};1H", below.min(bottom) + 1)
 }
 
 impl Catch {

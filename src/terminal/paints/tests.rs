@@ -345,3 +345,27 @@ fn what_cannot_be_told_is_painted_whole() {
     assert_eq!(*filter.pass(&paint[..9], size), paint[..9]);
     assert_eq!(*filter.pass(&paint[..20], size), paint[..20]);
 }
+
+#[test]
+fn lines_above_begin_where_the_input_does() {
+    // First row of the input, whether the row above goes, how far the editor goes up, rows of the screen: what is
+    // cleared from, how far it is scrolled, where the cursor is then.
+    for (first, replaces, goes_up, rows, from, scrolled, at) in [
+        (5, false, 0, 24, 6, 0, 6),
+        (5, false, 3, 24, 6, 0, 9),
+        (5, true, 3, 24, 5, 0, 8),
+        (0, true, 0, 24, 1, 0, 1),
+        (22, false, 3, 24, 23, 2, 24),
+        (22, true, 1, 24, 22, 0, 23),
+        (2, false, 40, 24, 3, 2, 24),
+    ] {
+        let scroll = match scrolled {
+            0 => String::new(),
+            scrolled => format!("\x1b[{rows};1H{}", "\n".repeat(scrolled)),
+        };
+        assert_eq!(
+            room(first, replaces, goes_up, rows),
+            format!("\x1b[{from};1H\x1b[J{scroll}\x1b[{at};1H")
+        );
+    }
+}
