@@ -28,6 +28,27 @@ class Steps(Engine):
         self.settle(host)
         return host
 
+    def test_idle_threads_of_libraries_are_no_obstacle(self):
+        for terminal in (False, True):
+            with self.subTest(terminal=terminal):
+                host = self.start(terminal=terminal)
+                self.cell(host, "import asyncio, time")
+                self.cell(host, "def work(x): return x + 1")
+                if sys.version_info >= (3, 9):
+                    self.assertEqual(self.cell(host, "await asyncio.to_thread(work, 1)").value, "2")
+                self.cell(host, "await asyncio.get_running_loop().run_in_executor(None, work, 2)")
+                if terminal:
+                    host.send(code="breakpoint()", executionCount=host.cells + 1, stdin="terminal")
+                    host.cells += 1
+                    host.wait_output(b"db")
+                    host.type(b"c\n")
+                    host.finish()
+                    self.settle(host)
+                self.cell(host, "x = 5")
+                self.assertIn("stepped", self.step(host, "back", number=host.cells, session=0))
+                if sys.version_info >= (3, 9):
+                    self.assertEqual(self.cell(host, "await asyncio.to_thread(work, 2)").value, "3")
+
     def cell(self, host, code, settle=True):
         host.cells += 1
         done = host.run(code, executionCount=host.cells)

@@ -41,6 +41,18 @@ class Both(Engine):
     def host(self, **options):
         return Engine.host(self, terminal=self.terminal, **options)
 
+    def test_leaving_a_debugger_is_no_failure(self):
+        host = self.host()
+        for code in ("breakpoint()\nx = 1", "import pdb; pdb.set_trace()\nx = 1",
+                     "def f():\n    breakpoint()\n    return 1\nf()\n1 / 0",
+                     "import asyncio\nasync def g():\n    breakpoint()\nawait g()\n1 / 0"):  # fmt: skip
+            for answer in ("q", None):
+                cell = self.talk(host, code, ("db", answer))
+                self.assertEqual(cell.last["status"], "ok", (code, answer, cell.frames))
+                self.assertFalse(cell.of("error"), (code, answer))
+                self.assertNotIn("BdbQuit", cell.output)
+            self.assertEqual(host.run("v = 2\nv").value, "2")
+
     def test_debuggers(self):
         host = self.host()
         self.assertIn("past", self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "c")).output)

@@ -31,6 +31,9 @@ def obstacle(host):
 def threads(host):
     threading = library.loaded("threading")
     others = []
+    loop = sys.modules.get(__package__ + ".loop")
+    if loop is not None:
+        loop.let_idle_threads_go()
     if threading is not None:
         main = threading.main_thread()
         others = [thread for thread in threading.enumerate() if thread is not main and thread.is_alive()]

@@ -10,6 +10,8 @@ Absent on purpose: colours; faulthandler, which walks the stack in C; `import pd
 
 import sys
 
+from . import library
+
 OWN = __package__ + "/"
 SERVER = OWN + "serve.py"  # what lies outside of it is the start
 MACHINERY = ("IPython.", "traitlets.", "runpy")  # modules between the runner and what it runs
@@ -159,6 +161,18 @@ def hide_from_pdb(module):
         if at_end(frame) or not is_cell(frame):
             user_return(self, frame, value)
 
+    def leaving(function):
+        def leave(self, argument):
+            # since Python 3.14 it would ask whether the process is to be killed, which it is not here
+            mode, self.mode = getattr(self, "mode", None), None
+            try:
+                return function(self, argument)
+            finally:
+                self.mode = mode
+
+        leave.__name__, leave.__doc__ = function.__name__, function.__doc__
+        return leave
+
     def users_stack(self, frame, tb):
         stack, index = get_stack(self, frame, tb)
         shown = [entry for entry in stack if not own(entry[0])]
@@ -166,6 +180,9 @@ def hide_from_pdb(module):
             return stack, index
         return shown, max(0, sum(not own(entry[0]) for entry in stack[: index + 1]) - 1)
 
+    if sys.version_info >= (3, 14):
+        for name in ("do_quit", "do_q", "do_exit", "do_EOF"):
+            setattr(debugger, name, leaving(getattr(debugger, name)))
     debugger.set_trace, debugger.stop_here, debugger.get_stack = set_trace_to_cell, stop_in_users, users_stack
     debugger.dispatch_call, debugger.dispatch_return, debugger.user_return = (
         call_of_cell,
@@ -192,6 +209,12 @@ def post_mortem(traceback):
 
 def run(statement, ns):
     new_debugger().run(statement, ns)
+
+
+def has_left(error):
+    """True for what a debugger raises where the user leaves it: no failure of the code."""
+    bdb = library.loaded("bdb")
+    return bdb is not None and isinstance(error, bdb.BdbQuit)
 
 
 def end_stepping():

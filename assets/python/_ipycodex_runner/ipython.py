@@ -11,7 +11,7 @@ import os
 import sys
 import warnings
 
-from . import library, mime, system
+from . import debug, library, mime, system
 from .cells import PLAIN, ends_quietly
 
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
@@ -466,7 +466,7 @@ class Engine:
                 return "cancelled"
             if isinstance(error, shell.custom_exceptions) or SHOWS_ERRORS & set(vars(shell)):
                 return "error"  # shown by the user's own handler, or by a library that took IPython's place there
-            return self.fail(error)
+            return "ok" if debug.has_left(error) else self.fail(error)
         return shell.failed
 
     def fail(self, error):

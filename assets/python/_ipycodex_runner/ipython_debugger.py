@@ -9,8 +9,23 @@ import sys
 from IPython.terminal.debugger import TerminalPdb
 
 
+class Threads:
+    """An executor whose threads end with what they run: one that idles would be a thread that copies of the
+    interpreter cannot have."""
+
+    def submit(self, function, *arguments):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(function, *arguments)
+
+
 class TerminalDebugger(TerminalPdb):
     _ptcomp = None
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.thread_executor = Threads()
 
     def pt_init(self, *_options):
         import asyncio

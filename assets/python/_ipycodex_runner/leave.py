@@ -26,6 +26,7 @@ def leave(code):
     end_of_patience = EndOfPatience(code)
     if _signal.getsignal(_signal.SIGTERM) is _signal.SIG_DFL:
         _signal.signal(_signal.SIGTERM, end_of_patience)
+    sys.modules[__package__].host.frames.send({"type": "leaving"}, False)  # from here on the host counts the time
     threading = library.loaded("threading")
     if threading is not None and has_company(threading):
         wait_for_threads(threading, end_of_patience)

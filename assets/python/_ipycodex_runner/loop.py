@@ -65,6 +65,19 @@ def replace(loop):
     return old, ends
 
 
+def let_idle_threads_go():
+    """Ends the threads that the loop itself keeps for `asyncio.to_thread` while they have nothing to do; it makes others
+    when it needs them."""
+    executor = getattr(own, "_default_executor", None)
+    if not str(getattr(executor, "_thread_name_prefix", "")).startswith("asyncio"):
+        return  # there is none, or it is the user's
+    if executor._work_queue.empty() and executor._idle_semaphore._value >= len(executor._threads):
+        own._default_executor = None
+        executor.shutdown(wait=False)
+        for thread in list(executor._threads):
+            thread.join(0.1)
+
+
 def make_current():
     """`asyncio.run` leaves no current loop behind."""
     asyncio.set_event_loop(get())
