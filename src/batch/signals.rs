@@ -13,7 +13,7 @@ use crate::session::SessionHandle;
 /// How long the session may take to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);
 
-/// A second interrupt within this time ends the program.
+/// A second interrupt within this time ends the program; the third one does, however late it comes.
 const SECOND_TRY: Duration = Duration::from_secs(2);
 
 /// Whether a signal is ending the program: its thread has the last word then.
@@ -39,10 +39,13 @@ pub(super) fn listen(session: SessionHandle) -> Result<Ending, Report> {
     let ending = Ending::default();
     let begun = ending.clone();
     let listen = move || {
-        let mut interrupted: Option<Instant> = None;
+        let mut interrupted: Vec<Instant> = Vec::new();
         for signal in signals.forever() {
-            if signal == SIGINT && interrupted.is_none_or(|first| first.elapsed() > SECOND_TRY) {
-                interrupted = Some(Instant::now());
+            let again = interrupted
+                .last()
+                .is_some_and(|last| last.elapsed() <= SECOND_TRY);
+            if signal == SIGINT && !again && interrupted.len() < 2 {
+                interrupted.push(Instant::now());
                 session.interrupt();
                 continue;
             }

@@ -289,14 +289,19 @@ impl Gateway {
         Ok(all.len())
     }
 
-    /// Whether a kernel is there still.
+    /// What a kernel does (`idle`, `busy`, `starting`, `restarting`, `dead`), as far as the gateway knows; `None`: it
+    /// is not there any more.
     ///
     /// # Errors
     /// It gives no answer.
-    pub fn has(&self, id: &str) -> Result<bool, GatewayFault> {
+    pub fn state(&self, id: &str) -> Result<Option<String>, GatewayFault> {
         match self.call("GET", &format!("/api/kernels/{id}"), None, ANSWERS) {
-            Ok(_) => Ok(true),
-            Err(GatewayFault::Missing { .. }) => Ok(false),
+            Ok(told) => {
+                let told = self.json(told)?;
+                let state = told["execution_state"].as_str().unwrap_or_default();
+                Ok(Some(state.to_owned()))
+            }
+            Err(GatewayFault::Missing { .. }) => Ok(None),
             Err(fault) => Err(fault),
         }
     }

@@ -49,6 +49,8 @@ pub(super) struct State {
     pub(super) cell: Option<Arc<dyn CellTerminal>>,
     /// The cell has begun: it takes the bytes.
     pub(super) open: bool,
+    /// A cell without a terminal of its own runs, or is about to.
+    pub(super) bare: bool,
     /// How often Ctrl-C was pressed at this cell, with no other key after it.
     pub(super) tries: u32,
     /// A turn or a replay runs.
@@ -179,6 +181,7 @@ impl Hands {
                 interrupting: None,
                 cell: None,
                 open: false,
+                bare: false,
                 tries: 0,
                 turn: false,
                 replay: false,
@@ -208,9 +211,10 @@ impl Hands {
     /// The cell has begun: it gets what was typed for it, and what will be.
     pub(super) fn open(&self) {
         let mut state = self.state();
-        if state.cell.is_some() {
+        state.tries = 0;
+        state.bare = state.cell.is_none();
+        if !state.bare {
             state.open = true;
-            state.tries = 0;
             // What was typed during a turn was not typed for a cell nobody knew of.
             if !state.turn {
                 let kept = std::mem::take(&mut state.kept);
@@ -222,7 +226,7 @@ impl Hands {
     /// The cell has ended and did not read `unread`: what is typed from now on is for the editor.
     pub(super) fn close(&self, unread: &[u8]) {
         let mut state = self.state();
-        state.open = false;
+        (state.open, state.bare) = (false, false);
         let mut unread = unread.to_vec();
         unread.append(&mut state.refused);
         let mut for_cell = std::mem::take(&mut state.for_cell);

@@ -183,7 +183,7 @@ impl Showing {
         let target = match kind {
             RunKind::Command => return None,
             RunKind::Prompt => KeyTarget::Turn,
-            RunKind::Cell => self.cells().map_or(KeyTarget::Turn, KeyTarget::Cell),
+            RunKind::Cell => self.cells().map_or(KeyTarget::Kernel, KeyTarget::Cell),
             RunKind::Shell => self.shell().map_or(KeyTarget::Turn, KeyTarget::Cell),
         };
         self.type_at(target, hands)

@@ -61,6 +61,8 @@ pub(super) enum KeyTarget {
     Cell(Arc<dyn CellTerminal>),
     /// Nowhere: Ctrl-C stops the turn, the rest is kept.
     Turn,
+    /// The same of a cell without a terminal of its own: the third Ctrl-C ends its kernel.
+    Kernel,
     /// The same with a replay, whose running cell has this terminal; `s` skips it while nothing else has been typed.
     Replay(Option<Arc<dyn CellTerminal>>),
 }
@@ -123,6 +125,7 @@ impl Typing {
                     state.ahead.splice(..0, text.into_iter().flatten());
                 }
                 KeyTarget::Turn => state.turn = true,
+                KeyTarget::Kernel => (state.turn, state.bare) = (true, true),
                 KeyTarget::Replay(terminal) => {
                     state.cell = terminal;
                     (state.turn, state.replay) = (true, true);
@@ -315,6 +318,12 @@ impl<F: Fn(Signal)> Keys<F> {
                 drop(state);
                 self.hands.session.interrupt();
             }
+            (Rule::Turn, CTRL_C) if self.hands.state().bare => {
+                let tries = self.count();
+                if tries <= 2 {
+                    self.hands.session.interrupt();
+                }
+            }
             (Rule::Turn, CTRL_C) => {
                 self.hands.state().stop();
                 self.hands.session.interrupt();
@@ -362,17 +371,28 @@ impl<F: Fn(Signal)> Keys<F> {
     }
 
     /// Ctrl-C at a cell: the first and second time an interrupt, the third time the end, however slowly they come: what
-    /// is said at the second holds until another key. In a turn it stops the turn too.
-    fn interrupt(&mut self, terminal: &dyn CellTerminal, turn: bool) {
+    /// is said at the second holds until another key. Which time it is.
+    fn count(&self) -> u32 {
         let tries = {
             let mut state = self.hands.state();
             state.stop();
             state.tries += 1;
             state.tries
         };
-        if tries > 2 {
-            (self.on_signal)(Signal::Kill(Ends::Interpreter));
-            self.hands.session.kill();
+        match tries {
+            0 | 1 => {}
+            2 => (self.on_signal)(Signal::InterruptedTwice(Ends::Interpreter)),
+            _ => {
+                (self.on_signal)(Signal::Kill(Ends::Interpreter));
+                self.hands.session.kill();
+            }
+        }
+        tries
+    }
+
+    /// Ctrl-C at a cell with a terminal. In a turn it stops the turn too.
+    fn interrupt(&mut self, terminal: &dyn CellTerminal, turn: bool) {
+        if self.count() > 2 {
             return;
         }
         if turn {
@@ -382,9 +402,6 @@ impl<F: Fn(Signal)> Keys<F> {
         // that has not begun gets it when it does.
         if !turn || terminal.mode().foreground_program {
             self.hands.state().keep(&[CTRL_C]);
-        }
-        if tries == 2 {
-            (self.on_signal)(Signal::InterruptedTwice(Ends::Interpreter));
         }
     }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::net::{Shutdown, TcpListener};
 use std::time::{Duration, Instant};
 
 use ipycodex::jupyter::Gateway;
@@ -17,10 +16,11 @@ use serde_json::{Map, json};
 use super::bench::{Bench, SLEEPS};
 use super::cells::tools_references_and_looks;
 use super::served::{Served, TOKEN, gateway};
+use super::way::between;
 use crate::support::home::Home;
 use crate::support::{await_true, peers};
 
-fn bench(gateway: Gateway, kernel: Option<&str>) -> Bench {
+pub(super) fn bench(gateway: Gateway, kernel: Option<&str>) -> Bench {
     let plan = plan(gateway, kernel, BTreeMap::new());
     Bench::of(RuntimePlan::Gateway(plan), tempfile::tempdir().unwrap())
 }
@@ -38,7 +38,7 @@ fn plan(
     }
 }
 
-fn ok(text: &str) -> (String, Ending) {
+pub(super) fn ok(text: &str) -> (String, Ending) {
     (text.to_owned(), Ending::Ok)
 }
 
@@ -122,6 +122,20 @@ fn a_hundred_megabytes_come_in_one_message() {
 }
 
 #[test]
+fn what_a_gateway_leaves_out_is_said_in_its_own_words() {
+    let Some(served) = Served::start(&[]) else {
+        return;
+    };
+    let mut bench = bench(served.gateway(), None);
+    bench.ready();
+    let (shown, ending) = bench.run("for _ in range(50_000): print('x' * 99)");
+    assert_eq!(ending, Ending::Ok);
+    assert!(shown.matches('x').count() < 50_000 * 99);
+    let said = "IOPub data rate exceeded";
+    assert!(shown.contains(said), "{} bytes", shown.len());
+}
+
+#[test]
 fn a_kernel_that_dies_behind_a_gateway_is_told_and_replaced() {
     let Some(served) = Served::start(&[]) else {
         return;
@@ -136,38 +150,12 @@ fn a_kernel_that_dies_behind_a_gateway_is_told_and_replaced() {
     assert_eq!(bench.run("1 + 1"), ok("<Out[7] 2>"));
 }
 
-/// Carries bytes between us and a gateway; its connections can be cut.
-fn between(served: &Served) -> (String, Arc<Mutex<Vec<TcpStream>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let cut: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
-    let (there, kept) = (served.address.clone(), Arc::clone(&cut));
-    std::thread::spawn(move || {
-        for ours in listener.incoming().flatten() {
-            let Ok(theirs) = TcpStream::connect(&there) else {
-                continue;
-            };
-            kept.lock().unwrap().push(ours.try_clone().unwrap());
-            for (mut from, mut to) in [
-                (ours.try_clone().unwrap(), theirs.try_clone().unwrap()),
-                (theirs, ours),
-            ] {
-                std::thread::spawn(move || {
-                    let _ = std::io::copy(&mut from, &mut to);
-                    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
-                });
-            }
-        }
-    });
-    (address, cut)
-}
-
 #[test]
 fn what_is_said_while_the_connection_is_broken_still_comes() {
     let Some(served) = Served::start(&[]) else {
         return;
     };
-    let (address, cut) = between(&served);
+    let (address, way) = between(&served);
     let mut bench = bench(gateway(&address, TOKEN), None);
     bench.ready();
     let id = bench.submit(
@@ -175,7 +163,7 @@ fn what_is_said_while_the_connection_is_broken_still_comes() {
         Stdin::Refuse,
     );
     bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
-    for stream in cut.lock().unwrap().drain(..) {
+    for stream in way.open.lock().unwrap().drain(..) {
         let _ = stream.shutdown(Shutdown::Both);
     }
     assert_eq!(bench.told(id), ok("<Out[7] 'kept'>"));

@@ -14,7 +14,7 @@ pub(super) const TOKEN: &str = "sesame";
 pub(super) struct Served {
     child: Child,
     pub(super) address: String,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
     _port: KeptPort,
 }
 
@@ -57,13 +57,18 @@ impl Served {
         let served = Served {
             child: command.spawn().unwrap(),
             address: format!("127.0.0.1:{port}"),
-            _home: home,
+            home,
             _port: kept,
         };
         await_true("the gateway listens", || {
             TcpStream::connect(&served.address).is_ok()
         });
         served
+    }
+
+    /// Where its kernels start.
+    pub(super) fn home(&self) -> &Path {
+        self.home.path()
     }
 
     pub(super) fn gateway(&self) -> Gateway {

@@ -80,7 +80,7 @@ impl Conversation {
                 if cell.code.contains(OUR_MODULE) {
                     before.extend(self.arrival());
                 }
-                Outgoing::new(Channel::Shell, "execute_request", self.cell(cell))
+                Outgoing::new(Channel::Shell, "execute_request", self.content(cell))
             }
             RuntimeRequest::Complete { code, position, .. } => {
                 let content = json!({"code": code, "cursor_pos": position.0});
@@ -148,7 +148,7 @@ impl Conversation {
     }
 
     /// A cell, as kernels take it.
-    fn cell(&self, cell: &Execute) -> Value {
+    fn content(&self, cell: &Execute) -> Value {
         let expressions = match self.python && !cell.silent {
             true => json!({"cwd": "__import__('os').getcwd()"}),
             false => json!({}),
@@ -210,6 +210,23 @@ impl Conversation {
         !self.underway.is_empty()
     }
 
+    /// For how long nothing has come of what waits.
+    pub(in crate::runtime) fn silent(&self) -> Option<Duration> {
+        self.underway.iter().map(|one| one.heard.elapsed()).min()
+    }
+
+    /// What waits for a reply, by name.
+    pub(in crate::runtime) fn unanswered(&self) -> Vec<String> {
+        let waits = self.underway.iter().filter(|one| one.reply.is_none());
+        waits.map(|one| one.name.clone()).collect()
+    }
+
+    /// The cell in front.
+    pub(in crate::runtime) fn cell(&self) -> Option<RequestId> {
+        let is_cell = |one: &&Underway| one.kind == RequestKind::Execute;
+        self.underway.iter().find(is_cell).map(|one| one.id)
+    }
+
     /// A cell that was sent so long ago and has not begun.
     pub(in crate::runtime) fn kept_waiting(&self, patience: Duration) -> Option<RequestId> {
         let waits = |one: &&Underway| {
@@ -227,17 +244,35 @@ impl Conversation {
 
     /// The interpreter is gone: how each request ends.
     pub(in crate::runtime) fn abandon(&mut self, death: &Death) -> Vec<RuntimeEvent> {
-        self.guest = false;
-        self.questions.clear();
+        self.forget();
         let gone = std::mem::take(&mut self.underway);
         gone.iter().map(|one| one.kind.end(one.id, death)).collect()
     }
 
     /// The connection is gone: how each request ends.
     pub(in crate::runtime) fn lose(&mut self, why: &str) -> Vec<RuntimeEvent> {
+        self.forget();
+        self.lose_where(|_| true, why)
+    }
+
+    /// Nothing is left in the kernel of what was sent to it.
+    fn forget(&mut self) {
         self.guest = false;
         self.questions.clear();
-        let gone = std::mem::take(&mut self.underway);
+    }
+
+    /// The kernel has passed these over: how each ends that waits for its reply.
+    pub(in crate::runtime) fn passed_over(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
+        let waits = |one: &Underway| one.reply.is_none() && names.contains(&one.name);
+        let why = "the kernel answers again, and has not answered this: it was restarted, or it lost the request";
+        self.lose_where(waits, why)
+    }
+
+    fn lose_where(&mut self, lost: impl Fn(&Underway) -> bool, why: &str) -> Vec<RuntimeEvent> {
+        let gone: Vec<Underway> = self.underway.extract_if(.., |one| lost(one)).collect();
+        if !gone.is_empty() {
+            self.forget();
+        }
         let end = |one: &Underway| match one.kind {
             RequestKind::Execute => finished(one.id, Ending::Lost(why.to_owned())),
             _ => RuntimeEvent::Answered {

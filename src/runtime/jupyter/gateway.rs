@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::kernel::{Kernel, News};
 use super::shared::{Lease, SharedPlan, acquire};
@@ -28,6 +29,8 @@ use crate::runtime::{Death, StartFailure, Variables};
 const TRIES: Duration = Duration::from_secs(30);
 /// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(500);
+/// How long the end of a kernel that was killed is waited for.
+const ENDS: Duration = Duration::from_secs(2);
 /// Messages that may wait for the conversation.
 const IN_FLIGHT: usize = 1024;
 
@@ -71,6 +74,8 @@ pub(super) struct GatewayKernel {
     out: Option<UnboundedSender<Outgoing>>,
     news: Option<Sender<News>>,
     held: Arc<Mutex<Held>>,
+    /// It is being asked for.
+    looks: Arc<AtomicBool>,
 }
 
 /// The kernel that runs for us.
@@ -121,6 +126,7 @@ impl GatewayKernel {
             out: None,
             news: None,
             held: Arc::default(),
+            looks: Arc::default(),
         }
     }
 
@@ -258,8 +264,8 @@ async fn live(
             return;
         }
         let (asked, kernel) = (gateway.clone(), id.clone());
-        if let Some(Ok(false)) = beside(move || asked.has(&kernel)).await {
-            let death = Death::Told("the gateway ended it".to_owned());
+        if let Some(Ok(None)) = beside(move || asked.state(&kernel)).await {
+            let death = no_longer_there(&gateway);
             return drop(news.send(News::Died(death)).await);
         }
         if broken.get_or_insert_with(Instant::now).elapsed() > TRIES {
@@ -267,6 +273,27 @@ async fn live(
         }
         sleep(PAUSE).await;
     }
+}
+
+/// Its gateway has ended it: as it was asked to by somebody, or as nothing was heard of it for long.
+fn no_longer_there(gateway: &Gateway) -> Death {
+    Death::Told(format!(
+        "the gateway at {} no longer has the kernel",
+        gateway.url()
+    ))
+}
+
+/// Asks a gateway for its kernel.
+async fn seen(gateway: Gateway, id: String) -> Option<News> {
+    let asked = gateway.clone();
+    Some(match beside(move || asked.state(&id)).await? {
+        Ok(None) => News::Died(no_longer_there(&gateway)),
+        Ok(Some(state)) if state == "dead" => {
+            News::Died(Death::Told(format!("the gateway says: {state}")))
+        }
+        Ok(Some(state)) => News::Runs(state == "busy"),
+        Err(fault) => News::Unknown(fault.to_string()),
+    })
 }
 
 /// The gateway tells that the kernel has died, or starts another one in its place.
@@ -282,6 +309,7 @@ impl Kernel for GatewayKernel {
             tokio::spawn(beside(move || gone.end()));
         }
         self.held = Arc::default();
+        self.looks = Arc::default();
         let (out, orders) = unbounded_channel();
         self.out = Some(out);
         self.news = Some(news.clone());
@@ -320,11 +348,33 @@ impl Kernel for GatewayKernel {
         true
     }
 
+    fn look(&self) {
+        let held = look(&self.held);
+        let (Some(id), Some(gateway), Some(news)) =
+            (held.id.clone(), held.gateway.clone(), self.news.clone())
+        else {
+            return;
+        };
+        if self.looks.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let looks = Arc::clone(&self.looks);
+        tokio::spawn(async move {
+            let seen = seen(gateway, id).await;
+            looks.store(false, Ordering::SeqCst);
+            if let Some(seen) = seen {
+                // Nobody may wait for it any more.
+                let _ = news.send(seen).await;
+            }
+        });
+    }
+
     fn kill(&self) {
         let (gone, news) = (self.let_go(), self.news.clone());
         tokio::spawn(async move {
             if let Some(gone) = gone {
-                beside(move || gone.end()).await;
+                // A gateway that does not answer keeps nobody from leaving.
+                let _ = timeout(ENDS, beside(move || gone.end())).await;
             }
             if let Some(news) = news {
                 let _ = news.send(News::Died(Death::Killed)).await;

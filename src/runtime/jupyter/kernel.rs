@@ -22,6 +22,10 @@ pub(in crate::runtime) enum News {
     Lost(String),
     /// It has ended.
     Died(Death),
+    /// It runs, as whoever runs it says; false: it does nothing.
+    Runs(bool),
+    /// Whoever runs it does not say whether it runs, and why not.
+    Unknown(String),
 }
 
 /// A kernel and the way to it. Lives on a Tokio runtime of one thread.
@@ -37,6 +41,9 @@ pub(in crate::runtime) trait Kernel: Send {
 
     /// Interrupts it by other means than a message; false: there are none.
     fn interrupt(&self) -> bool;
+
+    /// Asks whoever runs it whether it is there; the answer is news. One that tells of its end itself is not asked for.
+    fn look(&self);
 
     /// Ends it at once.
     fn kill(&self);

@@ -250,6 +250,10 @@ impl Kernel for LocalKernel {
         }
     }
 
+    fn look(&self) {
+        // The end of its process, or of the connection, comes by itself.
+    }
+
     fn kill(&self) {
         if let Some(child) = &self.child {
             child.group.kill();

@@ -17,7 +17,9 @@ mod local;
 mod outbox;
 mod owner;
 mod plan;
+mod presence;
 mod shared;
+mod stage;
 mod waiting;
 mod wording;
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::mpsc::{Permit, Receiver, Sender, UnboundedReceiver, channel};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -16,6 +16,8 @@ use super::able::{Able, capabilities_of};
 use super::conversation::{Conversation, dead, stopped};
 use super::kernel::{Kernel, News};
 use super::outbox::Outbox;
+use super::presence::Presence;
+use super::stage::Stage;
 use super::waiting::{Awaited, PATIENCE, Waiting};
 use super::{bash, failure, wording};
 use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
@@ -43,22 +45,6 @@ pub(super) enum Order {
     Leave,
 }
 
-/// Where the kernel is.
-enum Stage {
-    /// There is none.
-    Away,
-    /// It is on its way, since then; its answer and a message to everybody have come.
-    Coming {
-        since: Instant,
-        open: bool,
-        asked: Vec<String>,
-        answer: Option<serde_json::Map<String, Value>>,
-        heard: bool,
-    },
-    /// It can be asked.
-    Up,
-}
-
 /// What there is to do.
 enum Step<'a> {
     Order(Order),
@@ -80,6 +66,7 @@ pub(super) struct Owner {
     waiting: VecDeque<(RequestId, RuntimeRequest)>,
     /// What the cell in front was told that it waits for.
     awaited: Waiting,
+    presence: Presence,
     died: Option<Instant>,
     restarted: bool,
 }
@@ -102,6 +89,7 @@ impl Owner {
             talk: Conversation::default(),
             waiting: VecDeque::new(),
             awaited: Waiting::default(),
+            presence: Presence::default(),
             died: None,
             restarted: false,
         }
@@ -169,13 +157,8 @@ impl Owner {
     fn begin(&mut self) {
         let (news, hears) = channel(IN_FLIGHT);
         self.news = hears;
-        self.stage = Stage::Coming {
-            since: Instant::now(),
-            open: false,
-            asked: Vec::new(),
-            answer: None,
-            heard: false,
-        };
+        self.stage = Stage::coming();
+        self.presence = Presence::default();
         self.kernel.begin(news);
     }
 
@@ -233,11 +216,16 @@ impl Owner {
             let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
             self.kernel.send(message);
         }
+        // One that is gone ends nothing.
+        self.kernel.look();
     }
 
     fn on_time(&mut self) {
         let overdue = self.talk.overdue();
         self.heard(overdue);
+        if matches!(self.stage, Stage::Up) && self.presence.is_due(self.talk.silent()) {
+            self.kernel.look();
+        }
         self.look_at_wait();
         let Stage::Coming { since, open, .. } = &self.stage else {
             return;
@@ -275,10 +263,16 @@ impl Owner {
                 let cell = self.waiting.iter().find(|(_, request)| is_cell(request));
                 cell.map(|(id, _)| (*id, awaited))
             }
-            Stage::Up => {
-                let cell = self.talk.kept_waiting(PATIENCE);
-                cell.map(|id| (id, Awaited::Turn))
-            }
+            Stage::Up => match self.presence.trouble() {
+                Some(why) => {
+                    let word = Awaited::Word(why.to_owned());
+                    self.talk.cell().map(|id| (id, word))
+                }
+                None => {
+                    let cell = self.talk.kept_waiting(PATIENCE);
+                    cell.map(|id| (id, Awaited::Turn))
+                }
+            },
             Stage::Coming { .. } | Stage::Away => None,
         };
         self.tell_wait(waits);
@@ -292,18 +286,7 @@ impl Owner {
 
     fn ask_who_it_is(&mut self) {
         let attached = self.kernel.attached();
-        let Stage::Coming { asked, .. } = &mut self.stage else {
-            return;
-        };
-        let channels: &[Channel] = match (attached, asked.is_empty()) {
-            (false, _) => &[Channel::Shell],
-            // The other one waits for what the kernel runs; not every kernel answers on this one.
-            (true, true) => &[Channel::Control],
-            (true, false) => &[Channel::Control, Channel::Shell],
-        };
-        for channel in channels {
-            let message = Outgoing::new(*channel, "kernel_info_request", json!({}));
-            asked.push(message.id.clone());
+        for message in self.stage.questions(attached) {
             self.kernel.send(message);
         }
     }
@@ -317,10 +300,7 @@ impl Owner {
                 self.ask_who_it_is();
             }
             News::Heard(Heard::Message(message)) => match self.stage {
-                Stage::Up => {
-                    let events = self.talk.hear(*message);
-                    self.heard(events);
-                }
+                Stage::Up => self.on_word(*message),
                 Stage::Coming { .. } => self.on_first_words(*message),
                 Stage::Away => {}
             },
@@ -329,32 +309,45 @@ impl Owner {
             News::Heard(Heard::Lost(why)) | News::Lost(why) => self.on_loss(why),
             News::Failed(failure) => self.on_failure(failure),
             News::Died(death) => self.on_death(death),
+            News::Runs(works) => {
+                self.presence.reached();
+                // Not every kernel works requests off in their order.
+                if self.talk.python || !works {
+                    let probe = self.presence.probe(self.talk.unanswered());
+                    probe
+                        .into_iter()
+                        .for_each(|message| self.kernel.send(message));
+                }
+                self.look_at_wait();
+            }
+            News::Unknown(why) => {
+                self.presence.unreachable(why);
+                self.look_at_wait();
+            }
         }
     }
 
-    fn on_first_words(&mut self, message: Incoming) {
-        let Stage::Coming {
-            since,
-            asked,
-            answer,
-            heard,
-            ..
-        } = &mut self.stage
-        else {
-            return;
-        };
-        let ours = message
-            .parent
-            .as_ref()
-            .is_some_and(|parent| asked.contains(parent));
-        *heard |= message.channel == Channel::Iopub && (ours || message.kind == "iopub_welcome");
-        if ours && message.kind == "kernel_info_reply" {
-            *answer = Some(message.content);
+    fn on_word(&mut self, message: Incoming) {
+        self.presence.reached();
+        let begins = message.channel == Channel::Iopub
+            && message.kind == "status"
+            && message.text("execution_state") == "starting";
+        if begins {
+            // Not by us: another one is at its place, without any variables.
+            return self.on_death(Death::Told("somebody has restarted it".to_owned()));
         }
-        let Some(answer) = answer.take_if(|_| *heard) else {
+        if let Some(names) = self.presence.passed_over(&message) {
+            let lost = self.talk.passed_over(&names);
+            return self.heard(lost);
+        }
+        let events = self.talk.hear(message);
+        self.heard(events);
+    }
+
+    fn on_first_words(&mut self, message: Incoming) {
+        let Some((answer, milliseconds)) = self.stage.hear(message) else {
             return;
         };
-        let milliseconds = since.elapsed().as_secs_f64() * 1000.0;
         let who = wording::who(&answer);
         self.talk.bash = who.language == "Bash";
         self.talk.python = !who.banner.is_empty();

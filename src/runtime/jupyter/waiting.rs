@@ -10,7 +10,7 @@ use crate::runtime::{RequestId, RuntimeEvent};
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Awaited {
     /// The first kernel comes up.
     Start,
@@ -20,16 +20,20 @@ pub(super) enum Awaited {
     Answer,
     /// The kernel does something else.
     Turn,
+    /// Whoever runs the kernel says whether it is there; why that is not said.
+    Word(String),
 }
 
 impl Awaited {
-    fn text(self) -> &'static str {
-        match self {
+    fn text(&self) -> String {
+        let text = match self {
             Awaited::Start => "the kernel is starting",
             Awaited::Restart => "the kernel is starting again",
             Awaited::Answer => "the kernel has not answered yet",
             Awaited::Turn => "the kernel is busy with something else",
-        }
+            Awaited::Word(why) => return format!("{why}; the cell may still run"),
+        };
+        text.to_owned()
     }
 }
 
@@ -40,15 +44,14 @@ pub(super) struct Waiting(Option<(RequestId, Awaited)>);
 impl Waiting {
     /// This cell waits for that from now on; `None`: none waits. What there is to tell.
     pub(super) fn now(&mut self, waits: Option<(RequestId, Awaited)>) -> Option<RuntimeEvent> {
-        let before = std::mem::replace(&mut self.0, waits);
-        if before == waits {
+        if self.0 == waits {
             return None;
         }
-        let (id, text) = match waits {
-            Some((id, awaited)) => (id, awaited.text()),
-            None => (before?.0, ""),
+        let before = std::mem::replace(&mut self.0, waits);
+        let (id, text) = match &self.0 {
+            Some((id, awaited)) => (*id, awaited.text()),
+            None => (before?.0, String::new()),
         };
-        let text = text.to_owned();
         Some(RuntimeEvent::Status { id, text })
     }
 }
