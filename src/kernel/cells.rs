@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::asides;
 use super::desk::Desk;
-use super::execute::{execute, follow};
+use super::execute::{execute, follow, sleep_until};
 use super::front::{Done, Front};
 use crate::jupyter::{Request, comm_message};
 use crate::runtime::RuntimeRequest;
@@ -52,10 +52,16 @@ impl Front for Cells {
 
     async fn meanwhile(&mut self) {
         let desk = &mut self.0;
-        while let Some(event) = desk.background.next().await {
-            desk.late.tell(&desk.voice, &mut desk.comms, event).await;
+        loop {
+            let due = desk.late.due();
+            tokio::select! {
+                event = desk.background.next() => match event {
+                    Some(event) => desk.late.tell(&desk.voice, &mut desk.comms, event).await,
+                    None => std::future::pending().await,
+                },
+                () = sleep_until(due) => desk.late.flush(&desk.voice).await,
+            }
         }
-        std::future::pending().await
     }
 
     async fn settle(&mut self) {
@@ -63,6 +69,7 @@ impl Front for Cells {
         while let Next::Event(event) = desk.background.next_blocking(Some(Duration::ZERO)) {
             desk.late.tell(&desk.voice, &mut desk.comms, *event).await;
         }
+        desk.late.flush(&desk.voice).await;
     }
 
     fn last_line(&self) -> u32 {

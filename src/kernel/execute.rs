@@ -113,8 +113,9 @@ pub(super) async fn follow(
         let event = match event {
             Some(event) => event,
             None => {
-                telling.sheet.flush().await;
+                telling.sheet.send_due().await;
                 let due = telling.sheet.due();
+                let late_due = late.due();
                 tokio::select! {
                     event = run.next() => match event {
                         Some(event) => event,
@@ -130,8 +131,9 @@ pub(super) async fn follow(
                         }
                         continue;
                     }
-                    () = sleep_until(due), if due.is_some() => {
-                        telling.sheet.show_answer().await;
+                    () = sleep_until(due), if due.is_some() => continue,
+                    () = sleep_until(late_due), if late_due.is_some() => {
+                        late.flush(voice).await;
                         continue;
                     }
                 }
@@ -168,13 +170,7 @@ pub(super) async fn follow(
                 asked = Some(ask(spoken, &mut telling).await);
             }
         }
-        if telling
-            .sheet
-            .due()
-            .is_some_and(|due| due <= tokio::time::Instant::now())
-        {
-            telling.sheet.show_answer().await;
-        }
+        telling.sheet.send_due().await;
     }
     if let Some(asked) = asked {
         asked.nobody(session);
@@ -187,9 +183,11 @@ fn forget(stdin: &mut Receiver<Request>) {
     while stdin.try_recv().is_ok() {}
 }
 
-async fn sleep_until(due: Option<tokio::time::Instant>) {
-    if let Some(due) = due {
-        tokio::time::sleep_until(due).await;
+/// `None`: never.
+pub(super) async fn sleep_until(due: Option<tokio::time::Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::comms::Comms;
 use super::forms;
@@ -25,6 +26,9 @@ const REMEMBERED: usize = 256;
 pub(super) struct Late {
     cells: VecDeque<(u32, Arc<Request>)>,
     last: Option<Arc<Request>>,
+    /// What was printed and not sent yet, and whose it is.
+    printed: Printed,
+    of: Option<Arc<Request>>,
 }
 
 impl Late {
@@ -41,6 +45,19 @@ impl Late {
         self.last = Some(request);
     }
 
+    /// When what was printed is to be sent; `None`: there is nothing.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.printed.due(Instant::now())
+    }
+
+    /// Sends what was printed.
+    pub(super) async fn flush(&mut self, voice: &Voice) {
+        let parent = self.of.as_deref().map(Request::header);
+        for (name, text) in self.printed.take(Instant::now()) {
+            print(voice, parent, name, &text).await;
+        }
+    }
+
     /// Tells an event.
     pub(super) async fn tell(&mut self, voice: &Voice, comms: &mut Comms, event: SessionEvent) {
         let (request, event) = match event {
@@ -52,14 +69,17 @@ impl Late {
             event => (self.last.clone(), event),
         };
         let parent = request.as_deref().map(Request::header);
+        let name = |request: &Option<Arc<Request>>| request.as_ref().map(Arc::as_ptr);
+        let prints = matches!(event, SessionEvent::Cell(CellEvent::Output { .. }));
+        if !prints || name(&self.of) != name(&request) {
+            self.flush(voice).await;
+            self.of.clone_from(&request);
+        }
         match event {
             SessionEvent::Cell(CellEvent::Output { stream, bytes, .. }) => {
-                let mut printed = Printed::default();
-                for (name, text) in [printed.push(stream, &bytes), printed.end()]
-                    .into_iter()
-                    .flatten()
-                {
-                    print(voice, parent, name, &text).await;
+                self.printed.push(stream, &bytes);
+                if self.printed.is_due(Instant::now()) {
+                    self.flush(voice).await;
                 }
             }
             SessionEvent::Cell(CellEvent::Display(display)) => {

@@ -1,7 +1,7 @@
 //! What one run has shown so far, on its way to the clients: printed text, displays, and the answer that grows.
 //!
-//! Invariants: what comes later stands below; an answer is sent at most every [`BETWEEN`] and whole at its end; what is
-//! silent sends nothing.
+//! Invariants: what comes later stands below; an answer is sent at most every [`BETWEEN`] and whole at its end, what is
+//! printed now and then (`printed`) and before everything else that is sent; what is silent sends nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(super) struct Sheet<'a> {
     /// The client prints what comes and takes nothing back: answers are text, as they come.
     prints: bool,
     /// Nothing is shown for now.
-    pub(super) quiet: bool,
+    quiet: bool,
     printed: Printed,
     answer: Answer,
     /// The display the answer stands in; `None`: in none yet.
@@ -95,23 +95,46 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// When the answer may be sent again; `None`: there is nothing to send.
+    /// Nothing is shown from now on, or everything again; what it was before.
+    pub(super) async fn set_quiet(&mut self, quiet: bool) -> bool {
+        self.flush().await;
+        std::mem::replace(&mut self.quiet, quiet)
+    }
+
+    /// When there is something to send; `None`: there is nothing.
     pub(super) fn due(&self) -> Option<Instant> {
+        let printed = self.printed.due(Instant::now());
+        [self.answer_due(), printed].into_iter().flatten().min()
+    }
+
+    /// When the answer may be sent again.
+    fn answer_due(&self) -> Option<Instant> {
         let at = self.sent.map_or_else(Instant::now, |sent| sent + BETWEEN);
         let grew = self.grew || self.above.iter().any(|above| above.grew);
         grew.then_some(at)
     }
 
-    /// Sends what was printed.
-    pub(super) async fn flush(&mut self) {
-        if let Some((name, text)) = self.printed.take() {
-            self.stream(name, text).await;
+    /// Sends what is due.
+    pub(super) async fn send_due(&mut self) {
+        if self.printed.is_due(Instant::now()) {
+            self.flush().await;
+        }
+        if self.answer_due().is_some_and(|due| due <= Instant::now()) {
+            self.show_answer().await;
         }
     }
 
-    async fn stream(&self, name: &str, text: String) {
-        self.publish("stream", json!({"name": name, "text": text}))
-            .await;
+    /// Sends what was printed.
+    pub(super) async fn flush(&mut self) {
+        let printed = self.printed.take(Instant::now());
+        self.stream(printed).await;
+    }
+
+    async fn stream(&self, printed: Vec<(&'static str, String)>) {
+        for (name, text) in printed {
+            self.publish("stream", json!({"name": name, "text": text}))
+                .await;
+        }
     }
 
     /// Prints a line of our own.
@@ -121,8 +144,9 @@ impl<'a> Sheet<'a> {
     }
 
     pub(super) async fn push(&mut self, stream: OutputStream, bytes: &[u8]) {
-        if let Some((name, text)) = self.printed.push(stream, bytes) {
-            self.stream(name, text).await;
+        self.printed.push(stream, bytes);
+        if self.printed.is_enough() {
+            self.flush().await;
         }
     }
 
@@ -150,6 +174,7 @@ impl<'a> Sheet<'a> {
 
     /// Tells how far a cell is, in place of what was told before.
     pub(super) async fn show_status(&mut self, text: &str) {
+        self.flush().await;
         let kind = match self.status {
             Some(_) => "update_display_data",
             None => "display_data",
@@ -272,9 +297,8 @@ impl<'a> Sheet<'a> {
     /// Everything is sent that was shown.
     pub(super) async fn finish(&mut self) {
         self.settle().await;
-        if let Some((name, text)) = self.printed.end() {
-            self.stream(name, text).await;
-        }
+        let printed = self.printed.end(Instant::now());
+        self.stream(printed).await;
     }
 }
 

@@ -83,10 +83,9 @@ impl<'a> Telling<'a> {
 
     async fn fail(&mut self, failure: Failure) {
         self.sheet.settle().await;
-        self.sheet.flush().await;
-        let quiet = std::mem::replace(&mut self.sheet.quiet, false);
+        let quiet = self.sheet.set_quiet(false).await;
         self.sheet.publish("error", failure.content()).await;
-        self.sheet.quiet = quiet;
+        self.sheet.set_quiet(quiet).await;
         if !self.inner {
             self.outcome.failure.get_or_insert(failure);
         }
@@ -182,14 +181,14 @@ impl<'a> Telling<'a> {
                 ..
             } => {
                 self.inner = true;
-                self.sheet.quiet = false;
+                self.sheet.set_quiet(false).await;
                 if !quiet {
                     let title = format!("step {step} of {of}: In [{line}]");
                     let markdown = folded(&title, &fenced("python", &source));
                     let plain = format!("In [{line}]: {source}");
                     self.sheet.show_markdown(markdown, plain).await;
                 }
-                self.sheet.quiet = quiet;
+                self.sheet.set_quiet(quiet).await;
             }
         }
     }
@@ -230,7 +229,7 @@ impl<'a> Telling<'a> {
                     self.fail(Failure::new("DeadKernel", why)).await;
                 }
                 self.inner = false;
-                self.sheet.quiet = false;
+                self.sheet.set_quiet(false).await;
             }
             // Of a cell that has ended: told by whoever knows its request.
             CellEvent::Late { .. } | CellEvent::Started | CellEvent::InputRequested { .. } => {}
@@ -265,7 +264,7 @@ impl<'a> Telling<'a> {
             }
             EndEvent::Replay(replayed) => {
                 self.inner = false;
-                self.sheet.quiet = false;
+                self.sheet.set_quiet(false).await;
                 self.notice(&replayed.notice()).await;
             }
             EndEvent::Call { content, .. } => {

@@ -124,13 +124,6 @@ impl Conversation {
         event
     }
 
-    /// It has told nothing that was not heard.
-    pub(super) fn told_nothing(&self) -> bool {
-        self.running
-            .as_ref()
-            .is_none_or(|running| running.events.is_empty())
-    }
-
     /// Hears what belongs to no turn: news are kept.
     pub(super) fn hear(&mut self, event: Option<AgentEvent>) {
         if let Some(AgentEvent::News(news)) = event {

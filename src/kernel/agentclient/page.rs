@@ -106,19 +106,14 @@ impl<'a> Page<'a> {
         self.sheet.publish("stream", nothing).await;
     }
 
-    /// When an answer that grew is to be sent again.
+    /// When there is something to send; `None`: there is nothing.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.sheet.due().filter(|_| self.markdown)
+        self.sheet.due()
     }
 
-    /// Sends it.
-    pub(super) async fn show_answer(&mut self) {
-        self.sheet.show_answer().await;
-    }
-
-    /// Sends what waits.
-    pub(super) async fn flush(&mut self) {
-        self.sheet.flush().await;
+    /// Sends what is due.
+    pub(super) async fn send_due(&mut self) {
+        self.sheet.send_due().await;
     }
 
     /// Asks whoever sent the request for a line; the name of the question.

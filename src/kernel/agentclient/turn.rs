@@ -153,13 +153,8 @@ async fn follow(
     let (mut stopped, mut open): (bool, Option<Open>) = (false, None);
     let mut waiting: Vec<AgentQuestion> = Vec::new();
     let end = loop {
-        if desk.conversation.told_nothing() {
-            page.flush().await;
-        }
+        page.send_due().await;
         let due = page.due();
-        if due.is_some_and(|due| due <= Instant::now()) {
-            page.show_answer().await;
-        }
         let event = tokio::select! {
             biased;
             () = desk.stop.wanted(), if !stopped => {
