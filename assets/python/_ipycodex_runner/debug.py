@@ -4,7 +4,7 @@
 In: those modules, right after their import; a traceback or a statement. Out: the same modules, patched; what pdb
 prints. Invariants: a stack that a cell prints ends at the cell, and skips the runner's frames in between; a debugger
 stops only in the user's code and what that calls, goes from one statement of a cell to the next (they are code objects
-of their own), and lets go when the cell ends.
+of their own), and lets go when the cell ends, or is interrupted while it asks a front-end for a command.
 Absent on purpose: colours; faulthandler, which walks the stack in C; `import pdb` before somebody debugs.
 """
 
@@ -24,7 +24,11 @@ def own(frame):
 
 def watch_imports(hooks):
     """Patches the modules, those not imported yet when they are."""
-    for name, patch in (("traceback", hide_from_traceback), ("pdb", hide_from_pdb)):
+    for name, patch in (
+        ("traceback", hide_from_traceback),
+        ("pdb", hide_from_pdb),
+        ("IPython.core.debugger", lambda module: end_with_interrupt(module.Pdb)),
+    ):
         if name in sys.modules:
             patch(sys.modules[name])
         else:
@@ -183,12 +187,34 @@ def hide_from_pdb(module):
     if sys.version_info >= (3, 14):
         for name in ("do_quit", "do_q", "do_exit", "do_EOF"):
             setattr(debugger, name, leaving(getattr(debugger, name)))
+    end_with_interrupt(debugger)
     debugger.set_trace, debugger.stop_here, debugger.get_stack = set_trace_to_cell, stop_in_users, users_stack
     debugger.dispatch_call, debugger.dispatch_return, debugger.user_return = (
         call_of_cell,
         return_from_cell,
         stop_at_return,
     )
+
+
+def end_with_interrupt(debugger):
+    """An interrupt ends a debugger that asks a front-end for its commands: it would ask again, for ever."""
+    read_commands = debugger._cmdloop
+
+    def read_until_interrupt(self):
+        if sys.modules[__package__].host.stdin == "terminal":
+            return read_commands(self)
+        try:
+            self.allow_kbdint = True
+            self.cmdloop()
+        except KeyboardInterrupt:
+            self.message("--KeyboardInterrupt--")
+            self.set_continue()
+            sys.settrace(None)
+            raise
+        finally:
+            self.allow_kbdint = False
+
+    debugger._cmdloop = read_until_interrupt
 
 
 def new_debugger():
