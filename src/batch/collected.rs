@@ -1,8 +1,10 @@
 //! What one cell shows while it runs, as a notebook keeps it.
 //!
 //! In: the events of its run. Out: outputs of nbformat 4. Invariants: printed text keeps its stream and its order
-//! among the values; a display that is updated is replaced where it stands, also in an earlier cell; bytes over a
-//! limit are left out and said.
+//! among the values; a display that is updated or shown again is replaced wherever it stands, also in earlier cells;
+//! bytes over a limit are left out and said.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -47,7 +49,7 @@ enum Is {
 const STREAMS: [&str; 2] = [STDOUT, STDERR];
 
 impl Collected {
-    /// Takes an event. A display that is none of this cell's is given back, to be replaced where it is.
+    /// Takes an event. A display with an id is given back: it is what all displays of this id show from now on.
     pub(super) fn on(&mut self, event: &SessionEvent) -> Option<(String, Value)> {
         match event {
             SessionEvent::Begin(BeginEvent::Input { line, .. }) => self.line = Some(*line),
@@ -169,35 +171,10 @@ impl Collected {
         };
         let value = output_value(&output, display.execution_count);
         let id = display.display_id.clone();
-        match id {
-            Some(id) if display.update => {
-                if self.replace(&id, &value) {
-                    None
-                } else {
-                    Some((id, value))
-                }
-            }
-            id => {
-                self.add(value, id);
-                None
-            }
+        if !display.update {
+            self.add(value.clone(), id.clone());
         }
-    }
-
-    /// Replaces the displays of this id; false when there is none.
-    pub(super) fn replace(&mut self, id: &str, value: &Value) -> bool {
-        let mut found = false;
-        for shown in &mut self.outputs {
-            if let Is::Other(old) = &mut shown.is
-                && shown.display.as_deref() == Some(id)
-            {
-                // What it is (a value, a display) stays.
-                old["data"] = value["data"].clone();
-                old["metadata"] = value["metadata"].clone();
-                found = true;
-            }
-        }
-        found
+        id.map(|id| (id, value))
     }
 
     /// Its In number.
@@ -210,14 +187,23 @@ impl Collected {
         self.failed.as_deref()
     }
 
-    /// The outputs.
-    pub(super) fn outputs(&self) -> Vec<Value> {
+    /// The outputs, where displays of an id show what was shown last.
+    pub(super) fn outputs(&self, last: &HashMap<String, Value>) -> Vec<Value> {
+        let last = |shown: &Shown| last.get(shown.display.as_ref()?);
         let value = |shown: &Shown| match &shown.is {
             Is::Text(stream, text) => {
                 let (name, text) = (STREAMS[*stream].to_owned(), text.clone());
                 output_value(&CellOutput::Stream { name, text }, None)
             }
-            Is::Other(value) => value.clone(),
+            Is::Other(value) => {
+                let mut value = value.clone();
+                if let Some(last) = last(shown) {
+                    // What it is (a value, a display) stays.
+                    value["data"] = last["data"].clone();
+                    value["metadata"] = last["metadata"].clone();
+                }
+                value
+            }
         };
         self.outputs.iter().map(value).collect()
     }
@@ -248,6 +234,7 @@ mod tests {
     #[test]
     fn outputs_keep_their_order_and_streams() {
         let mut cell = Collected::default();
+        let mut last = HashMap::new();
         let (out, err) = (OutputStream::Stdout, OutputStream::Stderr);
         for event in [
             print(out, b"a\xc3"),
@@ -257,14 +244,14 @@ mod tests {
             print(out, b"b"),
             show("2", Some("x"), true),
         ] {
-            assert_eq!(cell.on(&event), None);
+            last.extend(cell.on(&event));
         }
         let stream =
             |name: &str, text: &str| json!({"name": name, "output_type": "stream", "text": [text]});
         let shown =
             json!({"data": {"text/plain": ["2"]}, "metadata": {}, "output_type": "display_data"});
         assert_eq!(
-            cell.outputs(),
+            cell.outputs(&last),
             [
                 stream("stdout", "aé"),
                 stream("stderr", "e\n"),
@@ -275,9 +262,32 @@ mod tests {
         let later = cell.on(&show("3", Some("y"), true));
         assert_eq!(later.map(|(id, _)| id).as_deref(), Some("y"));
         cell.on(&SessionEvent::Cell(CellEvent::Clear { wait: true }));
-        assert_eq!(cell.outputs().len(), 4);
+        assert_eq!(cell.outputs(&last).len(), 4);
         cell.on(&print(out, b"c"));
-        assert_eq!(cell.outputs(), [stream("stdout", "c")]);
+        assert_eq!(cell.outputs(&last), [stream("stdout", "c")]);
         assert_eq!(cell.failed(), None);
+    }
+
+    #[test]
+    fn a_display_that_is_shown_again_and_updated_changes_those_before() {
+        let cells = [
+            vec![show("1", Some("x"), false), show("other", None, false)],
+            vec![show("2", Some("x"), false), show("3", Some("x"), true)],
+            vec![show("4", Some("x"), false)],
+        ];
+        let mut last = HashMap::new();
+        let mut collected: [Collected; 3] = Default::default();
+        for (cell, events) in collected.iter_mut().zip(&cells) {
+            last.extend(events.iter().filter_map(|event| cell.on(event)));
+        }
+        let texts = |cell: &Collected| -> Vec<String> {
+            let outputs = cell.outputs(&last);
+            let text = |output: &Value| output["data"]["text/plain"][0].as_str().map(str::to_owned);
+            outputs.iter().filter_map(text).collect()
+        };
+        assert_eq!(
+            collected.each_ref().map(texts),
+            [vec!["4", "other"], vec!["4"], vec!["4"]]
+        );
     }
 }

@@ -4,6 +4,7 @@
 //! moment, and a summary. Invariants: cells that are not run show nothing in it; all else is as it was; it is written
 //! after each cell and, of a long one, now and then, but never for more than a part of the time.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ pub struct Kept {
     /// The cell of the notebook that each input is.
     cells: Vec<usize>,
     ran: Vec<Ran>,
+    /// What displays of an id show now.
+    displays: HashMap<String, Value>,
     written: Option<Instant>,
     /// How long the last writing took.
     took: Duration,
@@ -71,6 +74,7 @@ impl Kept {
             file,
             cells,
             ran: Vec::new(),
+            displays: HashMap::new(),
             written: None,
             took: Duration::ZERO,
             meant: None,
@@ -108,11 +112,7 @@ impl Kept {
         let Some(ran) = self.ran.last_mut() else {
             return Ok(());
         };
-        if let Some((id, value)) = ran.collected.on(event) {
-            for earlier in &mut self.ran {
-                earlier.collected.replace(&id, &value);
-            }
-        }
+        self.displays.extend(ran.collected.on(event));
         let due = OFTEN.max(self.took * PART);
         if self.written.is_none_or(|written| written.elapsed() >= due) {
             self.write()?;
@@ -186,7 +186,8 @@ impl Kept {
             }
         }
         for ran in &self.ran {
-            draft.cells[ran.cell] = Slot::Changed(ran.cell, ran.revision(&self.document));
+            draft.cells[ran.cell] =
+                Slot::Changed(ran.cell, ran.revision(&self.document, &self.displays));
         }
         let written = draft
             .written(&self.document)
@@ -211,7 +212,11 @@ impl Kept {
 
     /// What became of the run: `status`, `output`, `cells`, `seconds`.
     pub fn summary(&self, code: i32, took: Duration) -> Value {
-        let mut cells: Vec<Value> = self.ran.iter().map(Ran::summary).collect();
+        let mut cells: Vec<Value> = self
+            .ran
+            .iter()
+            .map(|ran| ran.summary(&self.displays))
+            .collect();
         let rest = self.cells.iter().skip(self.ran.len());
         cells.extend(rest.map(|cell| json!({"index": cell, "status": "not run"})));
         json!({
@@ -225,7 +230,7 @@ impl Kept {
 }
 
 impl Ran {
-    fn revision(&self, document: &Document) -> Revision {
+    fn revision(&self, document: &Document, displays: &HashMap<String, Value>) -> Revision {
         let is_code = document.cell(self.cell).and_then(|cell| cell.kind()) == Some(CellKind::Code);
         if !is_code {
             return Revision {
@@ -236,11 +241,11 @@ impl Ran {
         let timing = times(self.since, self.ended.map(|(ended, _)| ended));
         Revision {
             metadata: vec![(TIMES.to_owned(), timing)],
-            ..shown(self.collected.outputs(), self.collected.line())
+            ..shown(self.collected.outputs(displays), self.collected.line())
         }
     }
 
-    fn summary(&self) -> Value {
+    fn summary(&self, displays: &HashMap<String, Value>) -> Value {
         let failed = self.collected.failed();
         json!({
             "index": self.cell,
@@ -250,7 +255,7 @@ impl Ran {
             "error": failed,
             "text": match &self.source {
                 Some(answer) => answer.clone(),
-                None => outputs_text(self.cell, &read_outputs(&self.collected.outputs())),
+                None => outputs_text(self.cell, &read_outputs(&self.collected.outputs(displays))),
             },
         })
     }

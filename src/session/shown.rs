@@ -1,8 +1,9 @@
 //! What a running cell has shown so far: its plain text, the forms of its values, and where these stand in it.
 //!
-//! In: output, displays and errors as they come. Out: what the record keeps. A display that is updated takes the place
-//! of the earlier one of its id; its text in the transcript stays where it was shown.
+//! In: output, displays and errors as they come. Out: what the record keeps. A display that is updated or shown again
+//! takes the place of the earlier ones of its id; its text in the transcript stays where it was shown.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::output::mime::MimeBundle;
@@ -23,8 +24,10 @@ pub(super) struct CellCollector {
     /// Where the text of standard error begins that goes on, and how many there were.
     stderr: Option<u64>,
     turns: usize,
-    /// Displays that may be updated: id, and which bundle.
-    named: Vec<(String, usize)>,
+    /// Displays that may be updated: of which id each bundle is.
+    named: Vec<(usize, String)>,
+    /// The bundle that was shown last of each.
+    last: HashMap<String, MimeBundle>,
 }
 
 impl CellCollector {
@@ -37,6 +40,7 @@ impl CellCollector {
             stderr: None,
             turns: 0,
             named: Vec::new(),
+            last: HashMap::new(),
         }
     }
 
@@ -72,13 +76,12 @@ impl CellCollector {
 
     pub(super) fn display(&mut self, display: &Display) {
         let range = self.own_lines(&display.bundle.for_model());
-        let id = display.display_id.as_deref();
-        let named = |(name, _): &&(String, usize)| Some(name.as_str()) == id;
-        if display.update
-            && let Some(&(_, bundle)) = self.named.iter().find(named)
-        {
-            self.bundles[bundle] = display.bundle.clone();
-            return self.layout.again(range);
+        if let Some(id) = &display.display_id {
+            let last = self.last.insert(id.clone(), display.bundle.clone());
+            if display.update && last.is_some() {
+                return self.layout.again(range);
+            }
+            self.named.push((self.bundles.len(), id.clone()));
         }
         let bundle = self.bundles.len();
         self.bundles.push(display.bundle.clone());
@@ -86,10 +89,6 @@ impl CellCollector {
             self.layout.result(range, bundle);
         } else {
             self.layout.display(range, bundle);
-        }
-        if let Some(id) = id {
-            self.named.retain(|(name, _)| name != id);
-            self.named.push((id.to_owned(), bundle));
         }
     }
 
@@ -107,6 +106,11 @@ impl CellCollector {
     pub(super) fn finish(mut self) -> (TranscriptText, Vec<MimeBundle>, Layout) {
         self.transcript.finish();
         self.leave_stderr(self.transcript.length());
+        for (bundle, id) in &self.named {
+            if let Some(last) = self.last.get(id) {
+                self.bundles[*bundle] = last.clone();
+            }
+        }
         (self.transcript.snapshot(), self.bundles, self.layout)
     }
 }
