@@ -59,6 +59,8 @@ pub struct Wanted {
     pub at_home: bool,
     /// MCP clients can attach to the session.
     pub door: bool,
+    /// The connection file of the kernel of Jupyter that the session is.
+    pub kernel: Option<PathBuf>,
     /// All that is waited for is a prompt: nothing else works until it stands.
     pub prompt_first: bool,
 }
@@ -271,6 +273,7 @@ fn runtime_plan(
     Ok(RuntimePlan::Embedded(PythonPlan {
         terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
         script: wanted.script.clone(),
+        kernel: wanted.kernel.clone(),
         ..python_plan(environment, settings, cwd)
     }))
 }
@@ -287,6 +290,7 @@ pub fn python_plan(environment: &Environment, settings: &Settings, cwd: PathBuf)
         cache_dir: settings.paths.cache_dir.clone(),
         script: None,
         confined: None,
+        kernel: None,
     }
 }
 

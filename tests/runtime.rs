@@ -47,6 +47,7 @@ fn ipythons_own_tests_pass_in_the_engine_that_has_it() {
 fn what_users_have_at_home_counts_with_ipython_8_and_9() {
     for python in [peers::python(), peers::ipython_8()].into_iter().flatten() {
         runners_tests("test_home.py", Some(&python));
+        runners_tests("test_kernel.py", Some(&python));
         runners_tests("test_module.py", Some(&python));
     }
 }

@@ -233,6 +233,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.left = true;
             ended.code = *status;
         }
+        SessionEvent::After(AfterEvent::Detach) => ended.left = true,
         SessionEvent::Cell(CellEvent::Ended { ending, .. }) if ended.code == 0 && !ended.left => {
             ended.code = match ending {
                 Ending::Ok => 0,
@@ -274,7 +275,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
         )
         | SessionEvent::Told(_)
         | SessionEvent::Notice(_)
-        | SessionEvent::After(AfterEvent::Refill(_))
+        | SessionEvent::After(AfterEvent::Refill(_) | AfterEvent::Replace(_))
         | SessionEvent::RuntimeDied { .. } => {}
     }
 }

@@ -141,6 +141,14 @@ pub(super) struct Kernel {
     /// prompts to the agent of `ACP_AGENT_COMMAND`
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub agent: Option<String>,
+    /// What clients that start kernels hand on of their own arguments (`jupyter run FILE`): not used
+    #[arg(
+        hide = true,
+        requires = "file",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub rest: Vec<String>,
 }
 
 /// What can be done with the kernel.

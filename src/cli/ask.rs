@@ -50,6 +50,7 @@ pub(super) fn run(
         ipython: arguments.common.ipython(),
         at_home: false,
         door: true,
+        kernel: None,
         prompt_first: false,
     };
     let Assembly {

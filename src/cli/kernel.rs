@@ -174,6 +174,7 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
         ipython: common.ipython(),
         at_home: true,
         door: true,
+        kernel: Some(file.to_owned()),
         prompt_first: false,
     };
     let Assembly {

@@ -119,6 +119,7 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
         ipython: arguments.common.ipython(),
         at_home: true,
         door: false,
+        kernel: None,
         prompt_first: false,
     };
     let Assembly {

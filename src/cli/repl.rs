@@ -32,6 +32,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         ipython: arguments.common.ipython(),
         at_home: true,
         door: true,
+        kernel: None,
         prompt_first: fresh && load.is_empty() && first.is_none(),
     };
     let Assembly {

@@ -105,6 +105,7 @@ fn run(
         script: work.script,
         at_home: work.at_home,
         door: true,
+        kernel: None,
         prompt_first: false,
         ipython: ipython.clone(),
     };

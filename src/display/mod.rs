@@ -125,12 +125,16 @@ impl Display {
                 self.settle_views()?;
                 say(&self.screen, &notice)
             }
-            SessionEvent::After(AfterEvent::Refill(text)) => {
+            SessionEvent::After(AfterEvent::Refill(text) | AfterEvent::Replace(text)) => {
                 self.aftermath.refill = text;
                 Ok(())
             }
             SessionEvent::After(AfterEvent::Leave(status)) => {
                 self.aftermath.leave = Some(status);
+                Ok(())
+            }
+            SessionEvent::After(AfterEvent::Detach) => {
+                self.aftermath.leave = Some(0);
                 Ok(())
             }
             SessionEvent::RuntimeDied { death, restarting } => {

@@ -18,7 +18,7 @@ use super::sheet::Sheet;
 use super::telling::{Outcome, Telling, Wanted};
 use super::wish::{NO_CODE, Wish, flag};
 use crate::display::Spoken;
-use crate::jupyter::Request;
+use crate::jupyter::{Incoming, Request};
 use crate::runtime::{InputReply, OutputStream, RuntimeAnswer, RuntimeRequest, Stdin};
 use crate::session::{Next, Reply, Run, SessionHandle, Submission};
 
@@ -42,6 +42,7 @@ pub(super) async fn execute(desk: &mut Desk, request: &Arc<Request>) -> Done {
             Stdin::Refuse
         }),
         asks: Some(wish.allow_stdin),
+        parent: Some(parent(&request.message)),
         ..Submission::default()
     });
     let mut outcome = follow(desk, &run, request, wish.silent).await;
@@ -52,11 +53,6 @@ pub(super) async fn execute(desk: &mut Desk, request: &Arc<Request>) -> Done {
     let content = match outcome.failure.take() {
         Some(failure) => failed(desk, &failure, outcome.line),
         None => {
-            if outcome.leaves {
-                outcome
-                    .payload
-                    .push(json!({"source": "ask_exit", "keepkernel": false}));
-            }
             let expressions = evaluate(&desk.session, &wish.expressions).await;
             json!({
                 "status": "ok",
@@ -71,6 +67,13 @@ pub(super) async fn execute(desk: &mut Desk, request: &Arc<Request>) -> Done {
         stops,
         leaves: outcome.leaves,
     }
+}
+
+/// The request as code in the cell sees it; its text is the cell's.
+fn parent(message: &Incoming) -> Arc<Value> {
+    let mut content = message.content.clone();
+    content.remove("code");
+    Arc::new(json!({"header": message.header, "metadata": message.metadata, "content": content}))
 }
 
 /// Content of the reply to a request that failed.

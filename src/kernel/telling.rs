@@ -121,13 +121,13 @@ impl<'a> Telling<'a> {
             SessionEvent::End(event) => self.end(event).await,
             SessionEvent::Told(event) => self.told(event).await,
             SessionEvent::Notice(notice) => self.notice(&notice).await,
-            SessionEvent::After(AfterEvent::Refill(text)) => {
-                // What was typed is in its cell still; what code offers is not.
-                if self.kind == Some(RunKind::Cell) && self.outcome.failure.is_none() {
-                    self.offer(text);
-                }
+            SessionEvent::After(AfterEvent::Refill(text)) => self.on_offer(text, false),
+            SessionEvent::After(AfterEvent::Replace(text)) => self.on_offer(text, true),
+            SessionEvent::After(AfterEvent::Leave(_)) => {
+                self.outcome.leaves = true;
+                self.leave(false);
             }
-            SessionEvent::After(AfterEvent::Leave(_)) => self.outcome.leaves = true,
+            SessionEvent::After(AfterEvent::Detach) => self.leave(true),
             SessionEvent::RuntimeDied { death, restarting } => {
                 let notice = died(&death.to_string(), restarting);
                 let failure = Failure::new("DeadKernel", notice.message.clone()).and(notice.hints);
@@ -138,8 +138,21 @@ impl<'a> Telling<'a> {
         None
     }
 
-    fn offer(&mut self, text: String) {
-        let payload = json!({"source": "set_next_input", "text": text, "replace": false});
+    /// What was typed is in its cell still; what code offers is not.
+    fn on_offer(&mut self, text: String, replaces: bool) {
+        if self.kind == Some(RunKind::Cell) && self.outcome.failure.is_none() {
+            self.offer(text, replaces);
+        }
+    }
+
+    fn offer(&mut self, text: String, replaces: bool) {
+        let payload = json!({"source": "set_next_input", "text": text, "replace": replaces});
+        self.outcome.payload.push(payload);
+    }
+
+    /// The client is to leave.
+    fn leave(&mut self, kernel_stays: bool) {
+        let payload = json!({"source": "ask_exit", "keepkernel": kernel_stays});
         self.outcome.payload.push(payload);
     }
 
@@ -336,7 +349,7 @@ impl<'a> Telling<'a> {
         let code = python_blocks(self.sheet.words()).join("\n\n");
         let offered = offered && self.sheet.has_cells() && self.outcome.failure.is_none();
         if offered && !code.trim().is_empty() {
-            self.offer(code);
+            self.offer(code, false);
         }
         self.outcome
     }

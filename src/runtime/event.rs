@@ -115,6 +115,8 @@ pub enum RuntimeEvent {
         id: RequestId,
         /// The exit status asked for.
         code: i32,
+        /// Only the client that runs the cell is to leave: the interpreter stays.
+        stays: bool,
     },
     /// `%load`, `%recall` and their like offer text for the next input.
     NextInput {
@@ -122,6 +124,8 @@ pub enum RuntimeEvent {
         id: RequestId,
         /// The text.
         text: String,
+        /// It takes the place of the cell, where the front-end has cells.
+        replaces: bool,
     },
     /// The cell ended; the last event of its id.
     Finished {

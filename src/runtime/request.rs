@@ -4,6 +4,7 @@
 //! in `answer.rs`, what comes unasked in `event.rs`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -205,6 +206,8 @@ pub struct Execute {
     pub place: Option<Place>,
     /// What of it is looked at on a dark terminal.
     pub dark: Dark,
+    /// The message of a Jupyter client that it came in (`header`, `metadata`, `content`).
+    pub parent: Option<Arc<Value>>,
 }
 
 /// What of a cell's outputs is made for a dark terminal.
@@ -233,6 +236,7 @@ impl Execute {
             stdin: Stdin::Refuse,
             place: None,
             dark: Dark::Nothing,
+            parent: None,
         }
     }
 

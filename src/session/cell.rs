@@ -221,14 +221,20 @@ impl CellRun {
                     password,
                 });
             }
-            RuntimeEvent::ExitRequested { code, .. } => {
-                self.leaving = true;
+            RuntimeEvent::ExitRequested { code, stays, .. } => {
+                self.leaving = !stays;
                 if self.is_users() {
-                    self.out.send(AfterEvent::Leave(code));
+                    self.out.send(match stays {
+                        true => AfterEvent::Detach,
+                        false => AfterEvent::Leave(code),
+                    });
                 }
             }
-            RuntimeEvent::NextInput { text, .. } if self.is_users() => {
-                self.out.send(AfterEvent::Refill(text));
+            RuntimeEvent::NextInput { text, replaces, .. } if self.is_users() => {
+                self.out.send(match replaces {
+                    true => AfterEvent::Replace(text),
+                    false => AfterEvent::Refill(text),
+                });
             }
             RuntimeEvent::Finished { finish, .. } => return self.finish(finish, history),
             _ => {}

@@ -204,8 +204,12 @@ pub enum ToldEvent {
 pub enum AfterEvent {
     /// This text goes back into the editor.
     Refill(String),
+    /// The same; where there are cells, it takes the place of the cell that ran.
+    Replace(String),
     /// The user asked to leave with this status.
     Leave(i32),
+    /// The same of whoever shows this run alone: what others can attach to stays.
+    Detach,
 }
 
 /// A group's event is an event of the session.

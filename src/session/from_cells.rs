@@ -139,7 +139,7 @@ impl FromCells {
                 }))
             }
             // Its text is the cell's; the editor has nothing of it.
-            SessionEvent::After(AfterEvent::Refill(_)) => None,
+            SessionEvent::After(AfterEvent::Refill(_) | AfterEvent::Replace(_)) => None,
             SessionEvent::Notice(notice) if notice.warning && at.refused.is_none() => {
                 at.refused = Some(notice.message);
                 None

@@ -168,6 +168,7 @@ impl Session {
             stdin: self.runtimes.user.stdin(submission.stdin),
             place: submission.place,
             dark: self.dark(),
+            parent: submission.parent,
             ..Execute::aside(code)
         };
         let stops = submission.stop_on_error;

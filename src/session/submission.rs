@@ -1,6 +1,7 @@
 //! What a front-end hands in and what it is told in return, beside the events of a run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -36,6 +37,8 @@ pub struct Submission {
     /// When the cell fails, inputs that wait behind it are not run: each of their runs tells
     /// [`EndEvent::NotRun`](super::EndEvent::NotRun).
     pub stop_on_error: bool,
+    /// The message of a Jupyter client that it came in (`header`, `metadata`, `content`), for code that looks for it.
+    pub parent: Option<Arc<Value>>,
 }
 
 impl Default for Submission {
@@ -53,6 +56,7 @@ impl Default for Submission {
             stdin: None,
             asks: None,
             stop_on_error: false,
+            parent: None,
         }
     }
 }

@@ -74,6 +74,20 @@ fn jupyter_execute_runs_a_notebook_whose_prompts_can_be_read() {
 }
 
 #[test]
+fn jupyter_run_runs_a_file() {
+    let Some(bench) = Bench::new() else {
+        return;
+    };
+    bench.home.write("file.py", "print(6 * 7)\n");
+    let words = ["--kernel=ipycodex", "file.py"];
+    let ran = finish(
+        bench.home.foreign(&bench.beside("jupyter-run"), &words),
+        b"",
+    );
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "42\n"), "{ran:?}");
+}
+
+#[test]
 fn a_cell_that_fails_stops_jupyter_execute() {
     let Some(bench) = Bench::new() else {
         return;

@@ -48,6 +48,23 @@ fn widgets_and_progress_bars_speak_with_their_cells() {
 }
 
 #[test]
+fn what_is_printed_in_a_loop_is_a_few_messages() {
+    is_like_ipykernel("printing");
+}
+
+#[test]
+fn code_finds_what_it_finds_in_ipykernel() {
+    is_like_ipykernel("as_ipykernel");
+}
+
+fn is_like_ipykernel(in_what: &str) {
+    if let Some(bench) = Bench::new() {
+        let ran = bench.python("like_ipykernel.py", &[in_what]);
+        assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
 fn code_of_an_answer_is_offered_below_it() {
     converse("offers");
 }

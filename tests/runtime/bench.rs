@@ -69,6 +69,7 @@ pub(super) fn plan(form: Form) -> (PythonPlan, tempfile::TempDir) {
         cache_dir: folder.path().join("cache"),
         script: None,
         confined: None,
+        kernel: None,
     };
     (plan, folder)
 }

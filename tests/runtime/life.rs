@@ -280,7 +280,9 @@ fn without_an_interpreter_one_can_still_leave() {
         let id = bench.submit(code, Stdin::Refuse);
         let mut left = false;
         bench.until(|event| match event {
-            RuntimeEvent::ExitRequested { id: of, code: 0 } if *of == id => {
+            RuntimeEvent::ExitRequested {
+                id: of, code: 0, ..
+            } if *of == id => {
                 left = true;
                 None
             }

@@ -38,8 +38,8 @@ class Leave:
     def __repr__(self):
         return "Use %s() or %%%s or Ctrl-D to leave" % (self.name, self.name)
 
-    def __call__(self, code=None):
-        self.engine.ask_exit(code)
+    def __call__(self, code=None, *, keep_kernel=False):
+        self.engine.host.ask_exit(code, keep_kernel)
 
 
 class Engine:
@@ -92,7 +92,7 @@ class Engine:
         if self.shell_object is None:
             from . import shell
 
-            self.shell_object = shell.Shell(self)
+            self.shell_object = shell.shell_class(self.host)(self)
         return self.shell_object
 
     def display(self, *values, **options):

@@ -17,6 +17,7 @@ class Host:
 
     pty = dark = False
     stdin = "refuse"
+    kernel = None
     frames = None
 
     def send(self, frame, _ordered=True):

@@ -11,6 +11,10 @@ from . import wire
 from .wire import interrupts
 
 
+# of a cell that came in no message of Jupyter; only the front-end knows the name of what it serves
+NO_PARENT = {"header": {"msg_id": "ipycodex:this-request"}}
+
+
 class Host:
     """One for each runner."""
 
@@ -26,6 +30,8 @@ class Host:
         self.dark = None  # the terminal the running cell is looked at on is dark: "text"; "pictures" are to fit it, too
         self.interrupts = interrupts
         self.ipython_error = None  # why IPython is not in use though it is there
+        self.kernel = None  # the connection file of the kernel whose cells are run
+        self.parent = NO_PARENT  # the message that led to the running cell
 
     @property
     def id(self):
@@ -55,11 +61,15 @@ class Host:
 
             leave.end_child(error)
 
-    def ask_exit(self, code):
-        """`exit` and `quit`: the host ends the interpreter; a forked child ends itself."""
+    def ask_exit(self, code, keep_kernel=False):
+        """`exit` and `quit`: the host ends the interpreter; a forked child ends itself. In a kernel the first argument
+        may say whether that is kept."""
         if os.getpid() != self.process:
             raise SystemExit(code)
-        self.send({"type": "exit_requested", "code": code})
+        if keep_kernel or (code is True and self.kernel is not None):
+            self.send({"type": "exit_requested", "keepKernel": True})
+        else:
+            self.send({"type": "exit_requested", "code": code})
 
     def ask(self, frame):
         """Sends a question frame and waits for the reply; None when the host is gone, and in a forked child, whom it

@@ -241,7 +241,7 @@ class Shell(Terminal, InteractiveShell):
     system_raw = system_piped = system
 
     def set_next_input(self, text, replace=False):
-        host().send({"type": "next_input", "text": text})
+        host().send({"type": "next_input", "text": text, "replace": bool(replace)})
 
     def _showtraceback(self, etype, evalue, stb):
         lines = stb if isinstance(stb, list) else [str(stb)]
@@ -324,8 +324,8 @@ class FrameExit:
     def __repr__(self):
         return "Use %s() or Ctrl-D to leave" % self.name
 
-    def __call__(self, code=None, *_keep):
-        host().ask_exit(code)
+    def __call__(self, code=None, *_keep, keep_kernel=False):
+        host().ask_exit(code, keep_kernel)
 
 
 def colours(theme):
@@ -350,7 +350,13 @@ class Engine:
         config.Completer.use_jedi = False
         config.InteractiveShellApp = Config()
         hook = sys.excepthook
-        shell = self.shell = Shell.instance(
+        kind = Shell
+        if here.kernel is not None:
+            from . import kernel
+
+            kind = kernel.shell_class(Shell)
+            config.IPKernelApp.update(kernel.settings())
+        shell = self.shell = kind.instance(
             config=config,
             user_module=module,
             user_ns=module.__dict__,

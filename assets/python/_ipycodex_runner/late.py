@@ -13,9 +13,14 @@ cell = ContextVar("ipycodex_cell", default=None)
 
 def watch(module):
     """`asyncio` or `threading` was imported by the request that runs."""
-    begin(sys.modules[__package__].host)
+    host = sys.modules[__package__].host
+    begin(host)
     if module.__name__ == "threading":
         give_threads_their_cell(module.Thread)
+    elif host.kernel is not None and host.cell is not None and __package__ + ".loop" not in sys.modules:
+        from . import loop  # which imports it itself where a cell with `await` runs
+
+        loop.show()
 
 
 def begin(host):

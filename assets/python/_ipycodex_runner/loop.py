@@ -1,16 +1,19 @@
 """The one event loop: cells with `await` run on it, and between cells the runner waits for requests on it.
 
 In: coroutines of cells, the request pipe. Out: values, request lines. Invariants: the loop is never closed, so
-background tasks live on; outside an `await` cell no loop is running, so `asyncio.run()` works. Absent on purpose:
-`asyncio.run`.
+background tasks live on; outside an `await` cell no loop is running, so `asyncio.run()` works. In a kernel such code
+finds the loop running all the same, as in ipykernel (`asyncio.create_task()`), but where it runs one itself. Absent on
+purpose: `asyncio.run`.
 """
 
 import asyncio
+import functools
 
 from .wire import MAIN, get_ident, interrupts
 
 own = None
 interrupted = []  # not empty: the running cell was cancelled by an interrupt
+shown = None  # the loop that code finds running which does not
 lost = []  # what waited with descriptors that a cell has closed: closing it could close what has the number now
 
 
@@ -27,8 +30,9 @@ def get():
 
 def forget():
     """For a forked copy: a loop of its own, since the old one's selector is shared with the interpreter."""
-    global own
+    global own, shown
     asyncio._set_running_loop(None)
+    shown = None
     own = asyncio.new_event_loop()
     make_current()
 
@@ -83,7 +87,58 @@ def make_current():
     asyncio.set_event_loop(get())
 
 
+def show():
+    """The code of a cell finds the loop running; what it schedules waits for the end of the cell."""
+    global shown
+    if get_ident() != MAIN or asyncio._get_running_loop() is not None:
+        return
+    if not hasattr(asyncio.run, "hides_the_loop"):
+        asyncio.run = asyncio.runners.run = hiding(asyncio.run)
+        base = asyncio.BaseEventLoop
+        base.run_forever, base.run_until_complete = hiding(base.run_forever), hiding(base.run_until_complete)
+        if hasattr(asyncio, "Runner"):
+            asyncio.Runner.run = hiding(asyncio.Runner.run)
+    make_current()
+    shown = get()
+    asyncio._set_running_loop(shown)
+
+
+def hide():
+    """It does not, from here on; true if it did."""
+    global shown
+    was, shown = shown, None
+    if was is None or get_ident() != MAIN or asyncio._get_running_loop() is not was or was.is_running():
+        return False
+    asyncio._set_running_loop(None)
+    return True
+
+
+def hiding(function):
+    """Of what runs a loop: none runs there."""
+
+    @functools.wraps(function)
+    def alone(*arguments, **options):
+        if get_ident() != MAIN or not hide():
+            return function(*arguments, **options)
+        try:
+            return function(*arguments, **options)
+        finally:
+            show()
+
+    alone.hides_the_loop = True
+    return alone
+
+
 def run(coroutine):
+    was_shown = get_ident() == MAIN and hide()
+    try:
+        return run_alone(coroutine)
+    finally:
+        if was_shown:
+            show()
+
+
+def run_alone(coroutine):
     """Runs a cell's coroutine to its end. An interrupt cancels it where it waits, or breaks into running Python
     code."""
     if get_ident() != MAIN or asyncio._get_running_loop() is not None:
@@ -154,6 +209,7 @@ async def noting(coroutine, ends):
 
 def next_line(requests):
     """The next request line, letting background tasks run meanwhile; None at the end of the stream."""
+    hide()
     make_current()
     if requests.queue is not None:
         return next_queued(requests)

@@ -163,7 +163,7 @@ def line_load(shell, line, names):
         text = "".join(chosen_lines(text, flags["r"]))
     if "s" in flags:
         text = symbols(text, flags["s"].split(","))
-    shell.set_next_input("# %%load %s\n%s" % (line.strip(), text))
+    shell.set_next_input("# %%load %s\n%s" % (line.strip(), text), replace=True)
 
 
 def line_save(shell, line, names):

@@ -13,7 +13,7 @@ import sys
 from time import perf_counter
 
 from . import debug, follow, host_watch, library, wire
-from .host import Host
+from .host import NO_PARENT, Host
 from .wire import interrupts
 
 
@@ -41,6 +41,8 @@ def main(arguments):
     faulthandler.enable(2)
     faulthandler.register(_signal.SIGQUIT, 2)
     host = Host(request_fd, frame_fd, nonce, pty)
+    if "--kernel" in arguments:
+        host.kernel = arguments[arguments.index("--kernel") + 1]
     package.host = host
     from . import stdin
 
@@ -230,7 +232,7 @@ class Server:
         kind = request.get("type", "exec")
         if kind == "exit":
             return False
-        self.request, self.host.id = request, request.get("id", "")
+        self.request, self.host.id, self.host.parent = request, request.get("id", ""), NO_PARENT
         late = sys.modules.get(__package__ + ".late")
         if late is not None:
             late.begin(self.host)
@@ -441,6 +443,10 @@ class Server:
                 follow.fit_tables(sys.modules["pandas"])
         interrupts.expect()
         host.cell = host.id
+        if "parent" in request:
+            from . import kernel
+
+            host.parent = kernel.received(request)
         host.send({"type": "started"})
         try:
             if request.get("cwd") is not None or request.get("env"):
@@ -456,6 +462,10 @@ class Server:
             else:
                 count = request.get("executionCount")
                 work = lambda: self.engine.execute(request["code"], store, silent, count, place)  # noqa: E731
+            if host.kernel is not None:
+                from . import kernel
+
+                work = kernel.with_loop(work)
             outcome = self.run_user_code(work)
             if request.get("last"):
                 from . import leave

@@ -34,7 +34,7 @@ class Shell:
         self.user_module = engine.module
         self.events = Events(engine)
         self.colors = "Linux" if engine.host.pty else "NoColor"
-        self.config = {}
+        self.config = getattr(self, "config", {})
 
     @property
     def execution_count(self):
@@ -88,7 +88,7 @@ class Shell:
         magics.run_line(self, "quickref", "", {})
 
     def set_next_input(self, text, replace=False):
-        self.engine.host.send({"type": "next_input", "text": text})
+        self.engine.host.send({"type": "next_input", "text": text, "replace": bool(replace)})
 
     def ask_exit(self):
         self.engine.ask_exit()
@@ -112,6 +112,15 @@ class Shell:
 
     def enable_matplotlib(self, gui=None):
         return magics.run_line(self, "matplotlib", gui or "", {})
+
+
+def shell_class(host):
+    """In a kernel it has what libraries look for, but for the name of the class: whoever finds that imports IPython."""
+    if host.kernel is None:
+        return Shell
+    from . import kernel
+
+    return type("Shell", (kernel.InKernel, Shell), {"config": {"IPKernelApp": kernel.settings()}})
 
 
 def caller_names(depth):

@@ -95,9 +95,14 @@ pub(super) fn payload(id: RequestId, payload: &Value) -> Option<RuntimeEvent> {
         }
         "set_next_input" => {
             let text = payload["text"].as_str()?.to_owned();
-            Some(RuntimeEvent::NextInput { id, text })
+            let replaces = payload["replace"] == true;
+            Some(RuntimeEvent::NextInput { id, text, replaces })
         }
-        "ask_exit" => Some(RuntimeEvent::ExitRequested { id, code: 0 }),
+        "ask_exit" => Some(RuntimeEvent::ExitRequested {
+            id,
+            code: 0,
+            stays: payload["keepkernel"] == true,
+        }),
         _ => None,
     }
 }

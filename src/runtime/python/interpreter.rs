@@ -100,6 +100,8 @@ pub(super) struct Launch<'a> {
     pub(super) runs: Option<&'a ScriptRun>,
     /// What its code may change.
     pub(super) confined: Option<&'a Confinement>,
+    /// The connection file of the kernel whose cells it runs.
+    pub(super) kernel: Option<&'a Path>,
 }
 
 impl Interpreter {
@@ -158,6 +160,10 @@ impl Interpreter {
         }
         if launch.terminal.is_some() {
             plan.arguments.push("--pty".into());
+        }
+        if let Some(file) = launch.kernel {
+            plan.arguments.push("--kernel".into());
+            plan.arguments.push(file.into());
         }
         if let Some(confined) = launch.confined {
             let writes = confined

@@ -214,13 +214,19 @@ impl Underway {
                 id: known(id)?,
                 text: text?,
             },
-            RunnerFrame::NextInput { id, text } => RuntimeEvent::NextInput {
+            RunnerFrame::NextInput { id, text, replace } => RuntimeEvent::NextInput {
                 id: known(id)?,
                 text,
+                replaces: replace,
             },
-            RunnerFrame::ExitRequested { id, code } => RuntimeEvent::ExitRequested {
+            RunnerFrame::ExitRequested {
+                id,
+                code,
+                keep_kernel,
+            } => RuntimeEvent::ExitRequested {
                 id: known(id)?,
                 code: exit_code(&code),
+                stays: keep_kernel,
             },
             RunnerFrame::Error { id, error } => match known(id) {
                 Some(id) => RuntimeEvent::Error {

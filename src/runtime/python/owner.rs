@@ -136,8 +136,11 @@ impl Owner {
         for (id, request) in self.control.take_requests() {
             if wants_to_leave(&request) {
                 // There is nobody to ask, but leaving must be possible.
-                self.events
-                    .send(RuntimeEvent::ExitRequested { id, code: 0 });
+                self.events.send(RuntimeEvent::ExitRequested {
+                    id,
+                    code: 0,
+                    stays: false,
+                });
             }
             if let Some(kind) = RequestKind::of(&request) {
                 self.events.send(kind.end(id, death));

@@ -31,6 +31,8 @@ pub struct PythonPlan {
     pub script: Option<ScriptRun>,
     /// What its code may change; `None`: whatever the user may.
     pub confined: Option<Confinement>,
+    /// The connection file of the kernel whose cells it runs: libraries find what they find in a kernel of IPython.
+    pub kernel: Option<PathBuf>,
 }
 
 /// What code may change: files in these folders, and nothing else; it has no network.

@@ -44,6 +44,9 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
                 Dark::Text => exec["dark"] = "text".into(),
                 Dark::TextAndPictures => exec["dark"] = "pictures".into(),
             }
+            if let Some(parent) = &cell.parent {
+                exec["parent"] = Value::clone(parent);
+            }
             if let Some(place) = &cell.place {
                 exec["filename"] = place.file.to_string_lossy().into();
                 exec["line"] = place.line.into();

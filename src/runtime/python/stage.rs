@@ -57,6 +57,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/ipython_profile.py",
     "_ipycodex_runner/ipython_terminal.py",
     "_ipycodex_runner/kept.py",
+    "_ipycodex_runner/kernel.py",
     "_ipycodex_runner/keys.py",
     "_ipycodex_runner/late.py",
     "_ipycodex_runner/leave.py",

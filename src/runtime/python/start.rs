@@ -140,6 +140,7 @@ impl Starter<'_> {
             terminal: self.terminal,
             runs: self.plan.script.as_ref(),
             confined: self.plan.confined.as_ref(),
+            kernel: self.plan.kernel.as_deref(),
         };
         let began = Instant::now();
         let started = Interpreter::start(&launch, candidate).or_else(|error| {

@@ -129,6 +129,8 @@ pub(super) enum RunnerFrame {
         #[serde(default)]
         id: FrameId,
         text: String,
+        #[serde(default)]
+        replace: bool,
     },
     ExitRequested {
         #[serde(default)]
@@ -136,6 +138,8 @@ pub(super) enum RunnerFrame {
         /// What `exit()` was given: nothing, a number or a text.
         #[serde(default)]
         code: Value,
+        #[serde(default, rename = "keepKernel")]
+        keep_kernel: bool,
     },
     Error {
         #[serde(default)]

@@ -314,12 +314,20 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
             events.push(finish(Ending::Error));
         }
         "exit()" => {
-            events.push(RuntimeEvent::ExitRequested { id, code: 0 });
+            events.push(RuntimeEvent::ExitRequested {
+                id,
+                code: 0,
+                stays: false,
+            });
             events.push(finish(Ending::Ok));
         }
         "load" => {
             let text = "loaded".into();
-            events.push(RuntimeEvent::NextInput { id, text });
+            events.push(RuntimeEvent::NextInput {
+                id,
+                text,
+                replaces: false,
+            });
             events.push(finish(Ending::Ok));
         }
         "plot" | "figure" => {
