@@ -113,7 +113,9 @@ class Both(Engine):
                 continue  # IPython's own code needs them while a cell runs
             host.run(change)
             self.assertEqual(host.run("1 / 0").last["status"], "error", change)
-            self.assertEqual(host.run("v + 1").value, "42", change)
+            cell = host.run("v + 1")
+            self.assertTrue(cell.of("result"), (change, cell.frames))
+            self.assertEqual(cell.value, "42", change)
             self.assertIn("completions", host.ask("complete", code="v.bit_l", pos=7), change)
             if change == "del builtins.len":
                 self.assertEqual(host.run("len([1])").error, "NameError")
