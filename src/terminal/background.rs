@@ -2,8 +2,8 @@
 //!
 //! One thread takes the session's background events. While the editor reads, their text is printed above the input, as
 //! soon as all of that is on the screen; until then, and while something runs, it waits and is printed before the next
-//! prompt. A line that has not ended (a progress bar) is printed too, ten times a second at most, and what follows takes
-//! its place.
+//! prompt. A line that is written over again and again (a progress bar) is printed before it ends, too, ten times a
+//! second at most, and what follows takes its place.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ const KEPT: usize = 1 << 20;
 /// Bytes of a line that has not ended; what is longer is told in parts.
 const LONGEST: usize = 1 << 16;
 
-/// How long a line that has not ended waits for its end, or for its next state.
+/// How long a line that is written over waits for its end, or for its next state.
 const STATE: Duration = Duration::from_millis(100);
 
 /// How long what a session told at its end may take to be here.
@@ -39,6 +39,8 @@ pub(super) struct Teller {
     partial: String,
     /// The line begins anew with the next character, unless it ends there.
     returned: bool,
+    /// The line has begun anew since it began.
+    rewritten: bool,
     screen: Screen,
 }
 
@@ -48,6 +50,7 @@ impl Teller {
             filter: Filter::new(Policy::Text),
             partial: String::new(),
             returned: false,
+            rewritten: false,
             screen,
         }
     }
@@ -115,11 +118,13 @@ impl Teller {
             self.partial.clear();
         }
         self.returned = bytes.ends_with(b"\r");
+        self.rewritten |= self.returned;
         let safe = String::from_utf8_lossy(&safe);
         if let Some(end) = safe.rfind('\n') {
             let ended = std::mem::take(&mut self.partial) + &safe[..=end];
             told.extend(ended.split_inclusive('\n').map(str::to_owned));
             self.partial.push_str(&safe[end + 1..]);
+            self.rewritten = self.returned;
         } else {
             self.partial.push_str(&safe);
         }
@@ -128,13 +133,14 @@ impl Teller {
         }
     }
 
-    /// A line that has not ended, as it is now.
+    /// A line that is written over again and again, as it is now.
     fn state(&self) -> Option<&str> {
-        (!self.partial.is_empty()).then_some(&self.partial)
+        (self.rewritten && !self.partial.is_empty()).then_some(&self.partial)
     }
 
     /// A line that has not ended, for who tells no more; it ends here.
     pub(super) fn rest(&mut self) -> Option<String> {
+        self.rewritten = false;
         (!self.partial.is_empty()).then(|| std::mem::take(&mut self.partial) + "\n")
     }
 }
@@ -345,6 +351,13 @@ mod tests {
         );
         assert_eq!(teller.state(), Some("last"));
         assert_eq!(teller.rest().as_deref(), Some("last\n"));
+        assert_eq!(teller.state(), None);
+        // What is written once may be the beginning of a line.
+        told(&mut teller, b"no end");
+        assert_eq!(teller.state(), None);
+        told(&mut teller, b"\r10%");
+        assert_eq!(teller.state(), Some("10%"));
+        assert_eq!(told(&mut teller, b"\r20%\nmore"), ["20%\n"]);
         assert_eq!(teller.state(), None);
     }
 

@@ -117,7 +117,7 @@ mod tests {
             ("123456", 1, 10, 1),
             ("éé", 0, 7, 1),
             ("one\n1234567890", 0, 10, 2),
-            ("one\ntwo", 0, 0, 9),
+            ("one\ntwo", 0, 0, 10),
         ] {
             assert_eq!(rows_above(text, right, columns), rows, "{text:?}");
         }

@@ -242,6 +242,65 @@ fn what_a_thread_prints_without_a_line_end_is_shown_before_the_next_prompt() {
 }
 
 #[test]
+fn a_thread_prints_above_a_draft_wherever_the_cursor_is() {
+    let shell = Shell::new();
+    shell.home.write("talker.py", TALKER);
+    shell.cell(
+        1,
+        "from talker import *; talk('go', 3); talk('up', 3); talk('end', 3)",
+    );
+    shell.at(2);
+    // The last line is empty; the cursor in the first line; in the last one again.
+    for (keys, name) in [
+        ("y = [1,\r", "go"),
+        ("2,\r3\x1b[A\x1b[A", "up"),
+        ("\x1b[B\x1b[B", "end"),
+    ] {
+        shell.pty.send(keys);
+        shell.home.write(name, "");
+        shell
+            .pty
+            .wait_until("the lines above the whole draft", |screen| {
+                let text = screen.contents();
+                let above = format!("line 2 of {name}\nIn [2]: y = [1,\n");
+                text.contains(&above) && text.matches("In [2]:").count() == 1
+            });
+    }
+    shell.pty.send("\x05]\r");
+    shell.at(3);
+    shell.cell(3, "y");
+    shell.shows("Out[3]: [1, 2, 3]");
+}
+
+#[test]
+fn a_progress_bar_of_a_thread_moves_above_what_is_being_typed() {
+    let shell = Shell::new();
+    shell.home.write(
+        "bar.py",
+        "import os, sys, threading, time\n\
+         def work():\n    for n in range(1, 5):\n        while not os.path.exists(f's{n}'):\n            \
+         time.sleep(0.005)\n        sys.stderr.write(f'\\r{n}0% done')\n        sys.stderr.flush()\n    \
+         print('\\nover')\n\
+         threading.Thread(target=work, daemon=True).start()\n",
+    );
+    shell.cell(1, "import bar");
+    shell.at(2);
+    shell.pty.send("z = [1,\r");
+    for state in 1..5 {
+        shell.home.write(&format!("s{state}"), "");
+        shell.pty.wait_until("the state, and no other", |screen| {
+            let text = screen.contents();
+            text.matches("0% done").count() == 1
+                && text.contains(&format!("\n{state}0% done\n"))
+                && text.matches("In [2]:").count() == 1
+        });
+    }
+    shell.pty.wait_for("over");
+    shell.pty.send("2]\r");
+    shell.at(3);
+}
+
+#[test]
 fn a_thread_that_prints_during_a_draft_of_several_lines_loses_nothing() {
     let shell = Shell::new();
     shell.home.write("talker.py", TALKER);
