@@ -3,8 +3,8 @@
 //! In: the code before the string, or what has been typed of it. Out: yes or no. Total. Absent on purpose: where the
 //! string begins (`place`).
 
-/// True before a string that is the key of something, or one of several: `d[`, `d["a", `, `d[["a", `, and not an item of
-/// a list.
+/// True before a string that is the key of something, or one of several: `d[`, `d["a", `, `d[["a", `, and not an item
+/// of a list.
 pub(super) fn is_key(before: &str) -> bool {
     let before = before.trim_end();
     let owner = match before.strip_suffix('[') {
