@@ -1,4 +1,4 @@
-"""What the built-in engine makes of a cell's text and of its errors; modules that are reloaded; its magics' own words."""
+"""What the built-in engine makes of the text of cells and of errors; reloaded modules; what magics say."""
 
 import os
 import re
