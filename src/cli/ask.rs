@@ -20,7 +20,7 @@ use crate::session::Submission;
 use crate::text::escape::xml_text;
 
 /// How long the end of a session may take.
-const LEAVE: Duration = Duration::from_secs(4);
+const LEAVE: Duration = Duration::from_secs(10);
 
 /// The largest file given as context, in bytes; an agent takes about 1,000,000 characters.
 const LARGEST_FILE: u64 = 1 << 20;

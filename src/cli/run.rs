@@ -16,7 +16,7 @@ use crate::runtime::Stdin;
 use crate::session::Submission;
 
 /// How long the end of a session may take.
-const LEAVE: Duration = Duration::from_secs(4);
+const LEAVE: Duration = Duration::from_secs(10);
 
 /// Runs what the command line wants run first, then what standard input holds unless that was all.
 pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {

@@ -18,8 +18,9 @@ use crate::session::prompt::PromptEvent;
 use crate::session::task::Session;
 use crate::session::variables;
 
-/// How long the end of a session waits for an interpreter's at-exit functions.
-const LEAVE: Duration = Duration::from_millis(1500);
+/// How long the end of a session waits for an interpreter's at-exit functions: longer than the runtime lets them take,
+/// and the interpreter before that to hear that it is to leave.
+const LEAVE: Duration = Duration::from_millis(6500);
 /// How long it waits for the variables to be kept; an interpreter that is busy keeps none, and is not waited for again.
 const KEEPING: Duration = Duration::from_secs(2);
 /// How long nothing is said of what is waited for.

@@ -83,7 +83,7 @@ use wishes::Wishes;
 const PRINTER_LINES: usize = 1024;
 
 /// How long the end of the session may take.
-const LEAVE: Duration = Duration::from_secs(4);
+const LEAVE: Duration = Duration::from_secs(10);
 
 /// Runs until the user leaves; returns the exit status.
 ///

@@ -132,7 +132,8 @@ class WithIPython(Both, unittest.TestCase):
 
     def test_ipython_is_in_use(self):
         for kind in KINDS:
-            host = self.host(cwd=self.folder(NAMES + ["traitlets", "pygments", "decorator", "jedi", "argcomplete", "wcwidth", "prompt_toolkit"], kind))
+            packages = ["traitlets", "pygments", "decorator", "jedi", "argcomplete", "wcwidth", "prompt_toolkit"]
+            host = self.host(cwd=self.folder(NAMES + packages, kind))
             self.assertTrue(host.ready["ipython"], (kind, host.pending))
 
 

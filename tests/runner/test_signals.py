@@ -61,7 +61,8 @@ class Both(Engine):
     def test_asyncio_run_cancels_on_an_interrupt(self):
         host = self.host()
         code = (
-            "import asyncio, signal\nasync def work():\n    print('on', flush=True)\n    try: await asyncio.sleep(600)\n"
+            "import asyncio, signal\nasync def work():\n    print('on', flush=True)\n"
+            "    try: await asyncio.sleep(600)\n"
             "    except asyncio.CancelledError: return 7\nasyncio.run(work())"
         )
         for _time in range(2):

@@ -10,12 +10,12 @@ from the end of the index. Absent on purpose: slow imports.
 
 `wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first
 use; `ipycodex` is what cells import by that name.
-Layers, lowest first: library <- reader <- wire, debug, cut, record, late, comms, host_watch <- loop, terminal, stdin,
-watchdog <- dark <- mime <- figures, tracebacks, tables, surroundings <- follow, system, syntax, magics, pictures, signatures,
-live, symbols <- deeper, keys <- complete, inspection <- cells / ipython (on ipython_history, ipython_terminal,
-ipython_debugger) <- arguments, schema, results <- tools, references, kept, snapshot (on confine and guard) and trial
-(on it and kept), home (on ipython_profile), checkpoints (on copies <- carry, and written; early_steps before it) <-
-serve.
+Layers, lowest first: library <- reader <- wire, debug, cut, record, late, comms, host_watch <- requests, loop,
+terminal, stdin, watchdog, outputs <- dark <- mime <- figures, tracebacks, tables, surroundings <- follow, system,
+syntax, magics, pictures, signatures, live, symbols <- deeper, keys <- complete, inspection <- cells / ipython (on
+kernel, ipython_history, ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, kept,
+snapshot (on confine, guard) and trial (on it and kept), home (on ipython_profile), checkpoints (on copies <- carry,
+and written; early_steps before it) <- serve.
 """
 
 import marshal

@@ -10,7 +10,6 @@ Absent on purpose: input, a terminal, and a way for what it made into the live n
 import _signal
 import os
 import select
-import sys
 from time import monotonic, sleep
 
 from . import confine, cut, guard, library, snapshot, wire

@@ -31,7 +31,7 @@ class Call:
         cell = cell_of(self.host, what)
         self.name = "%s!%d" % (cell, next(numbers))
         self.bell = SimpleQueue()
-        self.box = [self]  # as `wire.Requests` has it: who is told, then the reply
+        self.box = [self]  # as `requests.Requests` has it: who is told, then the reply
         self.frame = dict(wish, type="call", id=cell, call=self.name, waits=get_ident() == MAIN)
 
     def release(self):

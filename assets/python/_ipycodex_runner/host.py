@@ -1,13 +1,13 @@
 """What the engines see of the outside: frames, questions to the host, the facts of the start.
 
 In: frames. Out: the same, with the request they belong to. Invariant: a thread that serves a request sends as that
-request, all others as what the main thread serves. Absent on purpose: who waits (`wire.Requests`, `calls`).
+request, all others as what the main thread serves. Absent on purpose: who waits (`requests.Requests`, `calls`).
 """
 
 import os
 import sys
 
-from . import wire
+from . import requests, wire
 from .wire import interrupts
 
 
@@ -22,7 +22,7 @@ class Host:
         self.pty = pty
         self.process = os.getpid()  # the one this is; what user code forks is another
         self.frames = wire.Frames(frame_fd, nonce, pty)
-        self.requests = wire.Requests(request_fd)
+        self.requests = requests.Requests(request_fd)
         self.ids = {}  # of the request that a thread serves; without one it is the main thread's
         self.cell = None  # the request that is the cell which runs
         self.calls = 0

@@ -70,8 +70,8 @@ def replace(loop):
 
 
 def let_idle_threads_go():
-    """Ends the threads that the loop itself keeps for `asyncio.to_thread` while they have nothing to do; it makes others
-    when it needs them."""
+    """Ends the threads that the loop itself keeps for `asyncio.to_thread` while they have nothing to do; it makes
+    others when it needs them."""
     executor = getattr(own, "_default_executor", None)
     if not str(getattr(executor, "_thread_name_prefix", "")).startswith("asyncio"):
         return  # there is none, or it is the user's

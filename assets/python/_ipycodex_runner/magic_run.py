@@ -410,8 +410,6 @@ def line_aimport(shell, line, names):
 
 def line_load_ext(shell, line, names):
     """Loads an IPython extension."""
-    import importlib
-
     name = line.strip()
     if name == "autoreload":
         return

@@ -1,7 +1,7 @@
 """The runner's main loop: takes requests one at a time, runs cells, answers everything else.
 
-In: decoded requests (`wire.Requests`). Out: frames. Invariants: exactly one `done` per accepted `exec` or `set_up` and
-one `answer` per other request; user code runs only between `interrupts.user = True` and `False`; the loop itself
+In: decoded requests (`requests.Requests`). Out: frames. Invariants: exactly one `done` per accepted `exec` or `set_up`
+and one `answer` per other request; user code runs only between `interrupts.user = True` and `False`; the loop itself
 survives any request.
 Absent on purpose: what a cell or a magic means (`cells`, `ipython`), and anything imported that the first cell does not
 need.
@@ -12,7 +12,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import debug, follow, host_watch, library, wire
+from . import debug, follow, host_watch, library, outputs, wire
 from .host import NO_PARENT, Host
 from .wire import interrupts
 
@@ -53,7 +53,7 @@ def main(arguments):
         if sys.stdout is not None:
             stdin.open_stdout(True)
     else:
-        use_pipes(alone)
+        outputs.use_pipes(alone)
     searches = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
     module = sys.modules["__main__"] = type(sys)("__main__")
     if script:
@@ -131,27 +131,6 @@ def make_engine(host, module, plain):
     from . import cells
 
     return cells.Engine(host, module), None
-
-
-def use_pipes(alone):
-    """Three pipes: nobody types, so fd 0 reads as empty for C code and children, unless it is a script's own; lines
-    leave as they are printed."""
-    if not alone:
-        try:
-            fd = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(fd, 0)
-            if fd > 2:
-                os.close(fd)
-        except OSError:
-            pass
-    if sys.stderr is not None:
-        sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
-    from . import stdin
-
-    if sys.stdout is not None:
-        stdin.open_stdout(False)
-    if not alone:
-        stdin.install()
 
 
 class Server:
@@ -254,7 +233,7 @@ class Server:
         is ended."""
         self.host.leave_if_child(error)
         library.repair_builtins(True)
-        show_aside(error, self.engine, self.host)
+        outputs.show_aside(error, self.engine, self.host)
         request = self.request
         if request is None or request.get("id", "") == self.host.frames.ended:
             pass
@@ -425,7 +404,7 @@ class Server:
                 debug.end_stepping()
 
     def execute(self, request):
-        host, frames = self.host, self.host.frames
+        host = self.host
         began = perf_counter()
         silent = bool(request.get("silent", False))
         store = bool(request.get("storeHistory", not silent))
@@ -500,7 +479,7 @@ class Server:
             "executionCount": self.engine.count,
             "cancelled": outcome == "cancelled",
         }
-        repair_outputs(frames)
+        outputs.repair(frames)
         if host.pty:
             from . import terminal
 
@@ -521,18 +500,6 @@ def text_of(error):
         return "<unprintable %s>" % type(error).__name__
 
 
-def show_aside(error, engine, host):
-    """Says what went wrong outside of a cell."""
-    try:
-        from . import tracebacks
-
-        lines = tracebacks.describe(error, getattr(engine, "sources", {}), host.pty)["traceback"]
-        print("\n".join(lines), file=sys.stderr)
-        sys.stderr.flush()
-    except Exception:
-        pass  # closed or replaced by the cell: its own affair
-
-
 def before_cell():
     """Debuggers leave their own SIGINT handler behind; one that the user set stays."""
     interrupts.hang_bell()
@@ -542,22 +509,3 @@ def before_cell():
     owner = type(getattr(current, "__self__", None))
     if current is wire.default_int_handler or any(base.__name__ == "Bdb" for base in owner.__mro__):
         _signal.signal(_signal.SIGINT, wire.on_sigint)
-
-
-def repair_outputs(frames):
-    """Gives the next cell its descriptors back when this one closed them."""
-    for fd, copy in ((1, frames.outputs[0]), (2, frames.outputs[-1])):
-        try:
-            os.fstat(fd)
-        except OSError:
-            try:
-                os.dup2(copy, fd)
-            except OSError:
-                pass
-    for name, fd in (("__stdout__", 1), ("__stderr__", 2)):
-        stream = getattr(sys, name)
-        if stream is None or stream.closed:
-            fresh = open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-            setattr(sys, name, fresh)
-            if getattr(sys, name[2:-2]) in (None, stream):
-                setattr(sys, name[2:-2], fresh)

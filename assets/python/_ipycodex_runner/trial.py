@@ -7,7 +7,6 @@ afterwards; it is ended at its time limit, whatever it does. Absent on purpose: 
 
 import _signal
 import os
-import sys
 from time import perf_counter
 
 from . import confine, cut, kept, library, snapshot, wire, written

@@ -113,6 +113,7 @@ impl Underway {
         };
         Some(match frame {
             RunnerFrame::Ready { .. }
+            | RunnerFrame::Leaving {}
             | RunnerFrame::Moved { .. }
             | RunnerFrame::Typed { .. }
             | RunnerFrame::Unknown => {

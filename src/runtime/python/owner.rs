@@ -29,6 +29,9 @@ use super::wire::RunnerFrame;
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long it has to hear that it is to leave, before the time of what runs at exit begins: on a machine that is busy
+/// with other things even that takes a while.
+const HEARING: Duration = Duration::from_secs(3);
 /// How long a frame waits for its mark, or a stream for its frame, when nothing comes.
 const MARK_PATIENCE: Duration = Duration::from_secs(1);
 /// Two deaths within this time stop the restarts.
@@ -48,6 +51,8 @@ pub(super) struct Owner {
     deaths: VecDeque<Instant>,
     /// An interpreter was ready before.
     restarted: bool,
+    /// Since when the interpreter has run what is to run at exit.
+    leaves_since: Option<Instant>,
 }
 
 /// What follows an interpreter's end.
@@ -85,6 +90,7 @@ impl Owner {
             beginning: Beginning::default(),
             deaths: VecDeque::new(),
             restarted: false,
+            leaves_since: None,
         }
     }
 
@@ -195,6 +201,7 @@ impl Owner {
         self.control.set_ready();
         self.beginning.again(&mut interpreter);
         let mut leaving = Leaving::No;
+        self.leaves_since = None;
         loop {
             self.send_requests(&mut interpreter, &mut leaving);
             while let Some(item) = interpreter.order.next() {
@@ -310,6 +317,10 @@ impl Owner {
         if let RunnerFrame::Typed { id, typeahead } = frame {
             return self.ends.typed(id.0, typed_bytes(&typeahead));
         }
+        if let RunnerFrame::Leaving {} = frame {
+            self.leaves_since = Some(Instant::now());
+            return None;
+        }
         if let RunnerFrame::Moved { pid } = frame {
             // Before anybody learns of it: what was the interpreter may end from here on.
             interpreter.group().follow(pid);
@@ -357,7 +368,11 @@ impl Owner {
         let (deadline, signal) = match leaving {
             Leaving::No => return None,
             Leaving::Asked(_) if self.underway.running() > 0 => return None,
-            Leaving::Asked(deadline) => (*deadline.get_or_insert(now + GRACE), Signal::TERM),
+            Leaving::Asked(deadline) => {
+                let hears_until = *deadline.get_or_insert(now + HEARING);
+                let deadline = self.leaves_since.map_or(hears_until, |since| since + GRACE);
+                (deadline, Signal::TERM)
+            }
             Leaving::Terminated(deadline) => (*deadline, Signal::KILL),
         };
         if now < deadline {

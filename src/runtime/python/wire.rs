@@ -47,6 +47,8 @@ pub(super) enum RunnerFrame {
         #[serde(default)]
         unprotected: Option<String>,
     },
+    /// Asked to leave, it runs what is to run at exit from here on.
+    Leaving {},
     Started {
         #[serde(default)]
         id: FrameId,
