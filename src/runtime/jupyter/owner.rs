@@ -329,10 +329,7 @@ impl Owner {
 
     fn on_word(&mut self, message: Incoming) {
         self.presence.reached();
-        let begins = message.channel == Channel::Iopub
-            && message.kind == "status"
-            && message.text("execution_state") == "starting";
-        if begins {
+        if self.presence.begins_anew(&message) {
             // Not by us: another one is at its place, without any variables.
             return self.on_death(Death::Told("somebody has restarted it".to_owned()));
         }
@@ -345,6 +342,8 @@ impl Owner {
     }
 
     fn on_first_words(&mut self, message: Incoming) {
+        // Nothing has been asked of it that another one could have forgotten.
+        let _ = self.presence.begins_anew(&message);
         let Some((answer, milliseconds)) = self.stage.hear(message) else {
             return;
         };

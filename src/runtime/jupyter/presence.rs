@@ -21,6 +21,8 @@ pub(super) struct Presence {
     /// Why whoever runs it does not say.
     unreachable: Option<String>,
     probe: Option<Probe>,
+    /// It has told everybody of a request.
+    worked: bool,
 }
 
 #[derive(Debug)]
@@ -56,6 +58,20 @@ impl Presence {
         self.unreachable.as_deref()
     }
 
+    /// It is another one in the place of the one that was there, as this message tells. The first one says that it
+    /// starts as well, and may be heard after its answer to who it is, but not after what everybody hears of a request.
+    pub(super) fn begins_anew(&mut self, message: &Incoming) -> bool {
+        if message.channel != Channel::Iopub {
+            return false;
+        }
+        let starts = message.kind == "status" && message.text("execution_state") == "starting";
+        self.worked |= message
+            .parent
+            .as_ref()
+            .is_some_and(|parent| !parent.is_empty());
+        starts && self.worked
+    }
+
     /// What it answers once it has done with `unanswered`: a kernel works requests off in their order.
     pub(super) fn probe(&mut self, unanswered: Vec<String>) -> Option<Outgoing> {
         let known = |probe: &Probe| unanswered.iter().all(|name| probe.behind.contains(name));
@@ -81,12 +97,31 @@ impl Presence {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn answer(to: &Outgoing) -> Incoming {
         let header = json!({"msg_type": "kernel_info_reply"});
         let values = [header, json!({"msg_id": to.id}), json!({}), json!({})];
         Incoming::of_values(Channel::Shell, values, Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn the_start_of_the_first_kernel_is_no_restart() {
+        let status = |state: &str, parent: Value| {
+            let values = [
+                json!({"msg_type": "status"}),
+                parent,
+                json!({}),
+                json!({"execution_state": state}),
+            ];
+            Incoming::of_values(Channel::Iopub, values, Vec::new()).unwrap()
+        };
+        let mut presence = Presence::default();
+        assert!(!presence.begins_anew(&status("starting", json!({}))));
+        assert!(!presence.begins_anew(&status("busy", json!({"msg_id": "question"}))));
+        assert!(presence.begins_anew(&status("starting", json!({}))));
     }
 
     #[test]
