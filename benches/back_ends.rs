@@ -108,6 +108,7 @@ fn scratch(home: &Home, python: &Path) -> Result<Ours, String> {
         terminal: None,
         cache_dir: home.path().join("cache/ipycodex"),
         script: None,
+        kernel: None,
         confined: Some(Confinement {
             writes: vec![home.work()],
         }),

@@ -112,6 +112,7 @@ impl Ours {
             terminal: None,
             cache_dir: home.path().join("cache/ipycodex"),
             script: None,
+            kernel: None,
             confined: None,
         }));
         Ours::warm(runtime, events)

@@ -172,9 +172,8 @@ fn run(
     let status = batch::run(&session, &background, inputs, kept.as_mut(), &options);
     if let Some(kept) = &mut kept {
         kept.finish()?;
-        let told = kept.moved().into_iter().chain(kept.left_behind());
-        for told in told {
-            options.screen.notice(&told)?;
+        if let Some(moved) = kept.moved() {
+            options.screen.notice(&moved)?;
         }
         if let Some(unkept) = kept.unkept() {
             options.screen.notice(unkept)?;
