@@ -412,10 +412,9 @@ mod tests {
             ] {
                 let html = open.repeat(100_000) + "innermost" + &close.repeat(100_000);
                 let text = html_to_text(&html, 80);
-                assert!(
-                    text.contains("innermost") || text.contains("more rows") || open == "<!--",
-                    "{open}"
-                );
+                // A table is cut to the width.
+                let whole = matches!(open, "<div>" | "<pre>" | "<ul><li>");
+                assert!(text.contains("innermost") || !whole, "{open}");
             }
         });
     }
