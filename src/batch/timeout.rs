@@ -30,7 +30,7 @@ impl Watch {
             }
             session.interrupt();
             if ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
-                session.kill();
+                session.kill_over_time();
             }
             true
         });

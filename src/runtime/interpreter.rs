@@ -54,6 +54,8 @@ pub enum Death {
     Signalled(i32),
     /// Killed on the user's request.
     Killed,
+    /// Killed since it ran longer than it may.
+    OverTime,
     /// It never came up.
     NotStarted(StartFailure),
     /// It broke the protocol; what it sent.
@@ -82,6 +84,7 @@ impl fmt::Display for Death {
             Death::Signalled(9) => f.write_str("killed (SIGKILL: out of memory?)"),
             Death::Signalled(signal) => write!(f, "signal {}", signal_name(*signal)),
             Death::Killed => f.write_str("killed on request"),
+            Death::OverTime => f.write_str("killed at its time limit"),
             Death::NotStarted(failure) => f.write_str(&failure.message),
             Death::Told(what) => f.write_str(what),
             Death::Confused(what) => write!(f, "it sent something that was not understood: {what}"),

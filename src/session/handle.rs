@@ -285,12 +285,21 @@ impl SessionHandle {
 
     /// Ends the interpreter at once; its variables are lost.
     pub fn kill(&self) {
-        let killer = self
-            .shared
-            .killer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        self.end_interpreter(false);
+    }
+
+    /// As [`SessionHandle::kill`], since what runs takes longer than it may.
+    pub fn kill_over_time(&self) {
+        self.end_interpreter(true);
+    }
+
+    fn end_interpreter(&self, over_time: bool) {
+        let killer = {
+            let killer = self.shared.killer.lock();
+            let mut killer = killer.unwrap_or_else(PoisonError::into_inner);
+            killer.over_time = over_time;
+            killer.interrupter.clone()
+        };
         match killer {
             Some(killer) => killer.kill(),
             // The loop says why not.

@@ -57,6 +57,7 @@ impl Session {
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
+                let death = self.runtimes.user.death(death);
                 self.runtimes.user.has_died();
                 self.numbering.all_gone();
                 if !self.toolbox.awaits_restart() {

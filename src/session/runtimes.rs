@@ -7,18 +7,27 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use crate::runtime::{
-    CheckpointWish, Execute, Interrupter, RequestId, Runtime, RuntimeAnswer, RuntimeCapabilities,
-    RuntimeEvent, RuntimeRequest, Stdin, Variables,
+    CheckpointWish, Death, Execute, Interrupter, RequestId, Runtime, RuntimeAnswer,
+    RuntimeCapabilities, RuntimeEvent, RuntimeRequest, Stdin, Variables,
 };
 use crate::session::events::Notice;
 use crate::session::slots::{ConnectRuntime, PlannedRuntime, Slot, Waiter};
 
 /// What ends the interpreter, where there is one that can be ended; handles use it without asking the loop.
-pub(super) type Killer = Arc<Mutex<Option<Arc<dyn Interrupter>>>>;
+pub(super) type Killer = Arc<Mutex<Killing>>;
+
+/// See [`Killer`].
+#[derive(Default)]
+pub(super) struct Killing {
+    /// Ends the interpreter.
+    pub(super) interrupter: Option<Arc<dyn Interrupter>>,
+    /// It is ended since it ran longer than it may.
+    pub(super) over_time: bool,
+}
 
 /// Whose runtime it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -183,7 +192,7 @@ impl RuntimeSlot {
             let runtime = self.slot.get();
             self.able = runtime.capabilities();
             let killer = self.able.restart.then(|| runtime.interrupter());
-            *self.killer.lock().unwrap_or_else(PoisonError::into_inner) = killer;
+            self.killing().interrupter = killer;
             self.go_to_place();
             if self.checkpoints > 0 {
                 self.tell_checkpoints();
@@ -304,6 +313,25 @@ impl RuntimeSlot {
         let language = &self.able.language;
         let message = format!("the {language} runtime cannot be restarted from here");
         Some(Notice::warning(message))
+    }
+
+    /// As [`RuntimeSlot::kill`], since it ran longer than it may.
+    pub(super) fn kill_over_time(&mut self) -> Option<Notice> {
+        self.killing().over_time = true;
+        self.kill()
+    }
+
+    /// How it died, in view of why it was killed.
+    pub(super) fn death(&self, death: Death) -> Death {
+        let over_time = std::mem::take(&mut self.killing().over_time);
+        match death {
+            Death::Killed if over_time => Death::OverTime,
+            death => death,
+        }
+    }
+
+    fn killing(&self) -> MutexGuard<'_, Killing> {
+        self.killer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the interpreter, if one runs, and starts one; what the user is told where that cannot be done.

@@ -131,10 +131,12 @@ impl Session {
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
+                let counts = death != Death::Killed;
+                let mut death = death;
                 if let Some(runtime) = self.runtimes.of(role) {
+                    death = runtime.death(death);
                     runtime.has_died();
                 }
-                let counts = death != Death::Killed;
                 let now = Instant::now();
                 self.kernels
                     .died(number, &death.to_string(), counts, !restarting, now);

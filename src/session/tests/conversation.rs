@@ -118,6 +118,31 @@ fn a_dead_interpreter_is_part_of_the_record() {
 }
 
 #[test]
+fn an_interpreter_that_is_killed_is_told_with_the_reason() {
+    for (over_time, expected) in [
+        (false, "killed on request"),
+        (true, "killed at its time limit"),
+    ] {
+        let stage = stage(Vec::new());
+        let run = stage.submit("hang");
+        let mut kill = Some(stage.session.clone());
+        let death = loop {
+            let event = match run.next_blocking(Some(Duration::from_secs(60))) {
+                Next::Event(event) => *event,
+                other => panic!("{other:?}"),
+            };
+            match (kill.take(), event) {
+                (_, SessionEvent::RuntimeDied { death, .. }) => break death,
+                (Some(session), _) if over_time => session.kill_over_time(),
+                (Some(session), _) => session.kill(),
+                (None, _) => {}
+            }
+        };
+        assert_eq!(death.to_string(), expected);
+    }
+}
+
+#[test]
 fn the_conversation_is_told_as_it_was_seen() {
     let mut turn = calls(&[("f", json!({"x": 1}))], "**done**");
     turn.insert(

@@ -327,7 +327,7 @@ impl Waits {
         match step {
             ToolStep::Submit(_) => Waits::Answer,
             ToolStep::Open(_) => Waits::Kernel,
-            ToolStep::Kill => Waits::Restart,
+            ToolStep::Kill { .. } => Waits::Restart,
             ToolStep::Show { then, .. } | ToolStep::Tell { then, .. } => Waits::of(then),
             _ => Waits::Nothing,
         }

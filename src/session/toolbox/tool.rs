@@ -73,7 +73,10 @@ pub(in crate::session) enum ToolStep {
     /// Interrupts the code.
     Interrupt,
     /// Ends the interpreter at once, the code with it.
-    Kill,
+    Kill {
+        /// It ran longer than it may.
+        over_time: bool,
+    },
     /// Reads the skill at this path; [`ToolEvent::SkillRead`] comes.
     ReadSkill(String),
     /// Works on a notebook file; [`ToolEvent::Notebook`] comes.

@@ -151,7 +151,7 @@ impl Session {
                 self.toolbox.branched |= matches!(request, RuntimeRequest::Branch(_));
                 self.ask_runtime(request, Waiter::Tool(call));
             }
-            ToolStep::Open(_) | ToolStep::Run(_) | ToolStep::Interrupt | ToolStep::Kill
+            ToolStep::Open(_) | ToolStep::Run(_) | ToolStep::Interrupt | ToolStep::Kill { .. }
                 if by == CalledBy::Code =>
             {
                 self.tool_told_code(ToolReturn::failed(RUNS_CELLS));
@@ -175,9 +175,12 @@ impl Session {
             }
             ToolStep::Run(code) => self.run_code(code),
             ToolStep::Interrupt => drop(self.interrupt_code()),
-            ToolStep::Kill => {
+            ToolStep::Kill { over_time } => {
                 let runtime = self.runtimes.of(self.toolbox.role());
-                let told = runtime.and_then(RuntimeSlot::kill);
+                let told = runtime.and_then(match over_time {
+                    true => RuntimeSlot::kill_over_time,
+                    false => RuntimeSlot::kill,
+                });
                 self.say(told);
             }
             ToolStep::ReadSkill(path) => self.read_skill_for(call, path),

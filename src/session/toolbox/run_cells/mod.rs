@@ -80,7 +80,7 @@ impl Cells {
         if which == Which::Live {
             if reset && desk.interpreter {
                 self.restarted = true;
-                return ToolStep::Kill;
+                return ToolStep::Kill { over_time: false };
             }
         } else if reset || self.opened.is_none() {
             // The first cell of a call may find the kernel as an earlier call left it.
@@ -392,7 +392,7 @@ impl Tool for Cells {
                     Which::Scratch | Which::Fresh => true,
                 };
                 if again && own {
-                    ToolStep::Kill
+                    ToolStep::Kill { over_time: true }
                 } else {
                     ToolStep::Interrupt
                 }
