@@ -27,6 +27,7 @@ mod installed;
 mod late;
 mod leaving;
 mod life;
+mod pace;
 mod printed;
 mod serving;
 mod sheet;

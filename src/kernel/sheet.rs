@@ -1,25 +1,22 @@
 //! What one run has shown so far, on its way to the clients: printed text, displays, and the answer that grows.
 //!
-//! Invariants: what comes later stands below; an answer is sent at most every [`BETWEEN`] and whole at its end, what is
-//! printed now and then (`printed`) and before everything else that is sent; what is silent sends nothing.
+//! Invariants: what comes later stands below; an answer is sent at its [`Pace`] and whole at its end, what is printed now
+//! and then (`printed`) and before everything else that is sent; what is silent sends nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::forms;
+use super::pace::Pace;
 use super::printed::Printed;
 use super::voice::Voice;
 use crate::jupyter::{Request, fresh_name};
 use crate::output::MimeBundle;
 use crate::runtime::{CommMessage, Display, OutputStream};
 use crate::session::AnswerEvent;
-
-/// Two states of an answer are so far apart: no more than 15 in a second, the last one included.
-const BETWEEN: Duration = Duration::from_millis(80);
 
 /// A part of an answer that has something unfinished in it.
 struct Above {
@@ -45,7 +42,7 @@ pub(super) struct Sheet<'a> {
     grew: bool,
     /// Parts of the answer above what came in between (a question, say): commands and tools in them go on still.
     above: Vec<Above>,
-    sent: Option<Instant>,
+    pace: Pace,
     words: String,
     /// The display of the line that tells how far a cell is.
     status: Option<String>,
@@ -64,7 +61,7 @@ impl<'a> Sheet<'a> {
             display: None,
             grew: false,
             above: Vec::new(),
-            sent: None,
+            pace: Pace::default(),
             words: String::new(),
             status: None,
         }
@@ -109,7 +106,7 @@ impl<'a> Sheet<'a> {
 
     /// When the answer may be sent again.
     fn answer_due(&self) -> Option<Instant> {
-        let at = self.sent.map_or_else(Instant::now, |sent| sent + BETWEEN);
+        let at = self.pace.due(Instant::now());
         let grew = self.grew || self.above.iter().any(|above| above.grew);
         grew.then_some(at)
     }
@@ -153,7 +150,7 @@ impl<'a> Sheet<'a> {
     /// Sends the answer as it is now.
     pub(super) async fn show_answer(&mut self) {
         for above in self.above.iter().filter(|above| above.grew) {
-            self.sent = Some(Instant::now());
+            self.pace.sent(Instant::now());
             let content = shown(&above.answer, &above.display);
             self.publish("update_display_data", content).await;
         }
@@ -162,7 +159,7 @@ impl<'a> Sheet<'a> {
         if !std::mem::take(&mut self.grew) || self.prints {
             return;
         }
-        self.sent = Some(Instant::now());
+        self.pace.sent(Instant::now());
         let kind = match self.display {
             Some(_) => "update_display_data",
             None => "display_data",
