@@ -28,8 +28,8 @@ use crate::runtime::connect::{
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
-    self, AtHome, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlanKernel,
-    PlannedRuntime, Run, SessionHandle, Skills,
+    self, AtHome, ConnectRuntime, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent,
+    PlanKernel, PlannedRuntime, Run, SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
 use crate::text::similar::did_you_mean;
@@ -134,6 +134,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let agent = agent_plan(environment, &settings, &settings.choices.agent, cwd.clone())?;
     let kernels = plan_kernel(environment, &settings);
     let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
+    let missing = missing_agent(environment.clone(), settings.clone());
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
     // it starts. Before a prompt the session's thread starts it.
     let told_at_start = !matches!(runtime, RuntimePlan::Embedded(_));
@@ -161,6 +162,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         shell: plan_shell(environment, &screen, cwd.clone()),
         agent: Box::new(move || crate::agent::connect::connect(agent)),
         agents,
+        missing,
         kernels,
         own_server: wanted.door.then(|| own_server(environment)),
         history: history.clone(),
@@ -359,6 +361,26 @@ fn plan_agent(environment: Environment, settings: Settings, cwd: PathBuf) -> Pla
     Box::new(move |choice| {
         let plan = agent_plan(&environment, &settings, choice, cwd.clone())?;
         Ok(Box::new(move || crate::agent::connect::connect(plan)))
+    })
+}
+
+/// Tells which agents are not there.
+fn missing_agent(environment: Environment, settings: Settings) -> MissingAgent {
+    Box::new(move |choice| {
+        let word = match choice {
+            AgentChoice::Codex => settings.codex_command.first().cloned(),
+            AgentChoice::Demo => return None,
+            AgentChoice::Acp(line) => shlex::split(line).and_then(|words| words.first().cloned()),
+            AgentChoice::Named(name) => match settings.agents.get(name) {
+                Some(agent) => agent.words.first().cloned(),
+                None => return Some(format!("`agents` in `config.json` has no `{name}`")),
+            },
+        };
+        let word = word.unwrap_or_default();
+        match environment.program_named(&word) {
+            Some(_) => None,
+            None => Some(format!("`{word}` was not found")),
+        }
     })
 }
 

@@ -7,13 +7,15 @@ use crate::agent::McpServer;
 use crate::config::{Keymap, Provenance};
 use crate::runtime::SetUp;
 use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{PlanAgent, PlanKernel};
+use crate::session::slots::{MissingAgent, PlanAgent, PlanKernel};
 use crate::skills::ProjectFiles;
 
 /// Given once.
 pub(super) struct Setup {
     /// How another agent would be connected in place of this one.
     pub(super) agents: PlanAgent,
+    /// Tells which of them are not there.
+    pub(super) missing: MissingAgent,
     /// How a kernel of the agent's own would be connected.
     pub(super) kernels: PlanKernel,
     /// How agents that take tools from a server only reach ours.

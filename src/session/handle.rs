@@ -12,6 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
 use super::editor::{EditorWishes, Wishing};
+use super::events::Notice;
 use super::outside::{Caller, Calling, OutsideCall, OutsideWish, Toolset, Visits};
 use super::runtimes::Killer;
 use super::suggest::{Draft, Suggesting, SuggestionWish, TakeSuggestion};
@@ -101,6 +102,7 @@ pub(super) enum Command {
     /// What nothing waited for is there.
     Do(Vec<commands::Deed>, run::RunSender),
     Earlier(oneshot::Sender<Option<Earlier>>),
+    OtherAgent(Box<Earlier>, oneshot::Sender<Option<Notice>>),
     LookForGone,
     BringBack(run::RunSender),
     Sessions {
@@ -256,6 +258,16 @@ impl SessionHandle {
     pub fn earlier(&self) -> Option<Earlier> {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::Earlier(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// What is said when another agent answered in the session that was taken up; `None`: nothing.
+    pub fn other_agent(&self, earlier: &Earlier) -> Option<Notice> {
+        let (answer, answered) = oneshot::channel();
+        let earlier = Box::new(earlier.clone());
+        self.commands
+            .send(Command::OtherAgent(earlier, answer))
+            .ok()?;
         answered.blocking_recv().ok().flatten()
     }
 

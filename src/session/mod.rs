@@ -79,10 +79,11 @@ pub use outside::{Caller, Calling, Toolset, Visit, Visits};
 pub use question::{About, ProposedCell, Question, QuestionChoice, Reply, SteppedCell};
 pub use replay::{Replay, ReplayStep};
 pub use replayed::{ReplayStop, Replayed};
-pub use resume::other_agent;
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
-pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlanKernel, PlannedRuntime};
+pub use slots::{
+    ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
+};
 pub use start::start;
 pub use submission::{Closed, LastExchange, Submission, Surroundings};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
@@ -109,6 +110,8 @@ pub struct Parts {
     pub agent: ConnectAgent,
     /// How another agent would be connected in its place.
     pub agents: PlanAgent,
+    /// Tells which of them are not there.
+    pub missing: MissingAgent,
     /// Plans a kernel of the agent's own.
     pub kernels: PlanKernel,
     /// How an agent that takes tools from a server only reaches ours; `None`: it cannot.

@@ -22,6 +22,7 @@ use crate::session::commands::{Deed, tell};
 use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::outputs::Outputs;
 use crate::session::replay::{self, Purpose, Replay, ReplayStep};
+use crate::session::slots::MissingAgent;
 use crate::text::escape::visible;
 use crate::text::{cut, first_line};
 
@@ -64,14 +65,21 @@ pub(super) async fn earlier(history: History) -> Option<Earlier> {
 }
 
 /// What is said when another agent than its own answers in it from now on.
-pub fn other_agent(earlier: &Earlier, choices: &Choices) -> Option<Notice> {
+pub(super) fn other_agent(
+    earlier: &Earlier,
+    choices: &Choices,
+    missing: &MissingAgent,
+) -> Option<Notice> {
     let (own, now) = (visible(&earlier.provider), choices.agent.to_string());
     let differs = earlier.prompts > 0 && !own.is_empty() && own != now;
     differs.then(|| {
         let mut told = format!("the agent of this session was {own}, it is {now} now");
         // The record may be another program's.
-        if own.parse::<AgentChoice>().is_ok() {
-            told += &format!(": `%ipycodex agent {own}` goes on with it");
+        if let Ok(choice) = own.parse::<AgentChoice>() {
+            told += &match missing(&choice) {
+                None => format!(": `%ipycodex agent {own}` goes on with it"),
+                Some(why) => format!(", and cannot go on: {why}"),
+            };
         }
         Notice::note(told)
     })
@@ -373,7 +381,11 @@ mod tests {
                 prompts: 1,
                 ..Earlier::default()
             };
-            let told = other_agent(&earlier, &choices).map(|notice| notice.message);
+            let missing: MissingAgent = Box::new(|choice| {
+                let gone = *choice == AgentChoice::Named("gone".into());
+                gone.then(|| "it has left".to_owned())
+            });
+            let told = other_agent(&earlier, &choices, &missing).map(|notice| notice.message);
             assert_eq!(told.as_deref(), expected);
         };
         check("codex", None);
@@ -381,6 +393,12 @@ mod tests {
             "demo",
             Some(
                 "the agent of this session was demo, it is codex now: `%ipycodex agent demo` goes on with it",
+            ),
+        );
+        check(
+            "gone",
+            Some(
+                "the agent of this session was gone, it is codex now, and cannot go on: it has left",
             ),
         );
         check(

@@ -38,6 +38,9 @@ pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent
 /// The error says why there is none of this choice.
 pub type PlanAgent = Box<dyn Fn(&AgentChoice) -> Result<ConnectAgent, Report> + Send>;
 
+/// Why an agent cannot be started, as far as that is known without starting it; `None`: nothing is.
+pub type MissingAgent = Box<dyn Fn(&AgentChoice) -> Option<String> + Send>;
+
 pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 
 /// Who waits for an answer of the runtime.

@@ -31,7 +31,7 @@ use crate::session::outputs::Outputs;
 use crate::session::outside::Outside;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
-use crate::session::resume::{began, earlier, last_exchange};
+use crate::session::resume::{began, earlier, last_exchange, other_agent};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Runtimes;
 use crate::session::slots::{AgentSlot, Waiter};
@@ -95,6 +95,7 @@ pub(super) fn run(
         shell,
         agent,
         agents,
+        missing,
         kernels,
         own_server,
         history,
@@ -125,6 +126,7 @@ pub(super) fn run(
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         setup: Setup {
             agents,
+            missing,
             kernels,
             own_server,
             exact_log,
@@ -324,6 +326,11 @@ impl Session {
                 suggest::ask(*wish, &dialog, agent, model, self.cwd.clone());
             }
             Command::Earlier(answer) => answers(answer, earlier(self.history.clone())),
+            Command::OtherAgent(earlier, answer) => {
+                let told = other_agent(&earlier, &self.choices, &self.setup.missing);
+                // Whoever asked may have gone.
+                let _ = answer.send(told);
+            }
             Command::LookForGone => {
                 let history = self.history.clone();
                 self.beside(&self.background, async move {

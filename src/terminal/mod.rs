@@ -57,7 +57,7 @@ use crate::markdown::warm_up;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{Loading, Notice, Run, SessionHandle, Submission, other_agent};
+use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
 use ahead::begin_with;
 use aside::Aside;
 use background::{Background, Printer};
@@ -358,8 +358,7 @@ impl Shell {
         };
         show_earlier(&self.screen, &self.showing.appearance(), &earlier)?;
         let choices = self.session.choices();
-        let other = choices.as_ref().and_then(|now| other_agent(&earlier, now));
-        if let Some(notice) = other {
+        if let Some(notice) = self.session.other_agent(&earlier) {
             say(&self.screen, &notice)?;
         }
         if !choices.is_some_and(|choices| choices.keep_variables) {

@@ -204,6 +204,7 @@ fn stage_of(
         shell: kernel(),
         agent: Box::new(move || crate::agent::connect::connect(plan)),
         agents: Box::new(|choice| Err(Report::usage(format!("no {choice}")))),
+        missing: Box::new(|_| None),
         kernels: Box::new(|_| kernel()),
         own_server: None,
         history,
