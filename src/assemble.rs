@@ -9,13 +9,16 @@ mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use kernels::{gateways, is_connection_file};
 pub use waiting::Waiting;
 
 use crate::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience};
 use crate::agent::{Agent, McpServer, Sandbox, acp};
-use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
+use crate::config::{
+    AgentChoice, Choices, ConfigFlags, Paths, RuntimeChoice, Seconds, Settings, resolve,
+};
 use crate::display::Pictures;
 use crate::environment::Environment;
 use crate::history::{self, Begin, History, Opening, Recall};
@@ -429,8 +432,21 @@ fn agent_plan(
         variables: environment.variables.clone(),
         cwd,
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
-        patience: Patience::default(),
+        patience: match choice {
+            AgentChoice::Codex | AgentChoice::Demo => Patience::default(),
+            AgentChoice::Acp(_) | AgentChoice::Named(_) => {
+                starts_within(settings.choices.agent_start)
+            }
+        },
     })
+}
+
+/// How long an agent is waited for that may have to be fetched first.
+fn starts_within(start: Seconds) -> Patience {
+    Patience {
+        initialize: start.limit().unwrap_or(Duration::MAX),
+        ..Patience::default()
+    }
 }
 
 /// Makes the agent of a client that is no session.
@@ -445,7 +461,7 @@ pub(crate) fn connect_client(command: AgentCommand) -> (Box<dyn Agent>, AgentEve
         variables: command.variables,
         cwd: command.cwd,
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
-        patience: Patience::default(),
+        patience: starts_within(Choices::default().agent_start),
     })
 }
 

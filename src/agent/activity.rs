@@ -6,6 +6,8 @@ use std::borrow::Cow;
 
 use super::input::InputPart;
 use crate::dialog::{WorkRecord, command_line};
+use crate::output::limits::grouped;
+use crate::text::joined_words;
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub struct Activity {
     pub content: Vec<InputPart>,
     /// The files it is about.
     pub places: Vec<FilePlace>,
+    /// It failed since the user did not allow it: that was told when it was asked.
+    pub denied: bool,
 }
 
 /// The sorts of activity.
@@ -159,11 +163,17 @@ impl Activity {
         }
     }
 
-    /// The line that stays of it; `None` while it goes on.
+    /// It has ended, whether or not anything is left to tell of it.
+    pub fn is_over(&self) -> bool {
+        matches!(self.status, WorkStatus::Done | WorkStatus::Failed)
+    }
+
+    /// The line that stays of it; `None` while it goes on, or where it was told already.
     pub fn ended(&self) -> Option<String> {
         let line = || command_line(&self.told(), None, &self.text());
         match self.status {
             WorkStatus::Waiting | WorkStatus::Running => None,
+            WorkStatus::Failed if self.denied => None,
             WorkStatus::Failed => Some(format!("✗ {}", line())),
             // What was looked at is the agent's to tell; what a tool did is told as of those of ours.
             WorkStatus::Done if self.kind.looks() => Some(self.told()),
@@ -197,6 +207,60 @@ impl FileChange {
     }
 }
 
+/// A file that was written through us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileWritten {
+    /// Which, and what it was and is; a [`Change::Diff`] where what it was is no text of a sensible size.
+    pub change: FileChange,
+    /// What it holds now, in bytes.
+    pub bytes: usize,
+}
+
+impl FileWritten {
+    /// One line: `changed /a.py (1,024 bytes, +3 −1)`.
+    pub fn told(&self) -> String {
+        let FileChange { path, change } = &self.change;
+        let lines = match (change, change.lines()) {
+            (Change::Rewritten { old, new }, _) if old == new => ", as before".to_owned(),
+            (Change::Diff(_), _) | (_, (0, 0)) => String::new(),
+            (_, (0, gone)) => format!(", −{gone}"),
+            (_, (come, 0)) => format!(", +{come}"),
+            (_, (come, gone)) => format!(", +{come} −{gone}"),
+        };
+        let word = match change {
+            Change::Added(_) => "created",
+            _ => "changed",
+        };
+        let noun = if self.bytes == 1 { "byte" } else { "bytes" };
+        format!(
+            "{word} {path} ({} {noun}{lines})",
+            grouped(self.bytes as u64)
+        )
+    }
+
+    /// What the record keeps of it.
+    pub fn record(&self) -> WorkRecord {
+        WorkRecord {
+            id: String::new(),
+            kind: ActivityKind::Edit.word(),
+            title: self.told(),
+            result: String::new(),
+            success: true,
+        }
+    }
+}
+
+/// What is shown of a command: itself, behind what the agent calls it where that says more.
+pub fn titled(title: &str, command: &str) -> String {
+    let title = joined_words(title);
+    let bare = title.trim_matches('`');
+    match command.trim() {
+        run if bare.is_empty() || bare == joined_words(run) => command.to_owned(),
+        run if title.contains(&format!("`{run}`")) => title,
+        _ => format!("{title}: {command}"),
+    }
+}
+
 /// How a file changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -226,6 +290,24 @@ impl Change {
             Change::Deleted(_) => "delete",
             Change::Diff(_) | Change::Rewritten { .. } => "update",
         }
+    }
+
+    /// How many lines come, and how many go; nothing is known of a diff.
+    fn lines(&self) -> (usize, usize) {
+        let (old, new) = match self {
+            Change::Added(new) => ("", new.as_str()),
+            Change::Deleted(old) => (old.as_str(), ""),
+            Change::Rewritten { old, new } => (old.as_str(), new.as_str()),
+            Change::Diff(_) => return (0, 0),
+        };
+        let text = hunk(old, new);
+        let of = |mark: char| {
+            text.lines()
+                .skip(1)
+                .filter(|line| line.starts_with(mark))
+                .count()
+        };
+        (of('+'), of('-'))
     }
 
     /// The content of a file that comes or goes, else hunks.
@@ -293,6 +375,54 @@ mod tests {
     }
 
     #[test]
+    fn a_command_is_shown_behind_its_title() {
+        for (title, command, expected) in [
+            ("", "ls -l", "ls -l"),
+            ("ls  -l", "ls -l", "ls -l"),
+            ("`ls -l`", "ls -l", "ls -l"),
+            ("Run `ls -l`", "ls -l", "Run `ls -l`"),
+            ("Lists\nfiles", "ls -l", "Lists files: ls -l"),
+            ("Lists tools", "ls", "Lists tools: ls"),
+            ("a b", "a\nb", "a\nb"),
+            ("Both", "a\nb", "Both: a\nb"),
+        ] {
+            assert_eq!(titled(title, command), expected);
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_written_is_told_with_its_size_and_lines() {
+        let check = |change: Change, bytes, expected: &str| {
+            let path = "/p/a".to_owned();
+            let change = FileChange { path, change };
+            assert_eq!(FileWritten { change, bytes }.told(), expected);
+        };
+        let rewritten = |old: &str, new: &str| Change::Rewritten {
+            old: old.into(),
+            new: new.into(),
+        };
+        check(
+            Change::Added("1\n2\n".into()),
+            4,
+            "created /p/a (4 bytes, +2)",
+        );
+        check(Change::Added(String::new()), 0, "created /p/a (0 bytes)");
+        check(
+            rewritten("1\n2\n", "1\n3\n4\n"),
+            1234,
+            "changed /p/a (1,234 bytes, +2 −1)",
+        );
+        check(rewritten("1\n2\n", "1\n"), 2, "changed /p/a (2 bytes, −1)");
+        check(
+            rewritten("--\n", "++\n"),
+            3,
+            "changed /p/a (3 bytes, +1 −1)",
+        );
+        check(rewritten("1", "1"), 1, "changed /p/a (1 byte, as before)");
+        check(Change::Diff(String::new()), 9, "changed /p/a (9 bytes)");
+    }
+
+    #[test]
     fn files_are_told_unless_the_title_names_them() {
         let mut activity = Activity {
             id: "1".into(),
@@ -300,6 +430,7 @@ mod tests {
             title: "Read /p/a.py".into(),
             status: WorkStatus::Done,
             content: Vec::new(),
+            denied: false,
             places: vec![FilePlace {
                 path: "/p/a.py".into(),
                 line: None,
@@ -319,6 +450,7 @@ mod tests {
                 title: "w.now()".into(),
                 status,
                 content: vec![InputPart::Text("rain\nand wind".into())],
+                denied: false,
                 places: Vec::new(),
             };
             assert_eq!(activity.ended().as_deref(), expected);

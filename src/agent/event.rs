@@ -1,6 +1,8 @@
 //! What an agent tells its session.
 
-use super::activity::{Activity, FileChange, PlanStep};
+use std::time::Duration;
+
+use super::activity::{Activity, FileChange, FileWritten, PlanStep};
 use super::failure::AgentFailure;
 use super::news::News;
 use super::question::AgentQuestion;
@@ -13,6 +15,15 @@ pub type AgentEvents = tokio::sync::mpsc::Receiver<AgentEvent>;
 /// What an agent tells its session. Every event but news belongs to the turn it names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
+    /// The agent has to be started first, which takes its time. [`AgentEvent::Sent`] tells its end.
+    Starting {
+        /// The turn.
+        turn: TurnId,
+        /// What it is called.
+        agent: String,
+        /// How long that may take at most.
+        limit: Option<Duration>,
+    },
     /// The prompt is on the wire.
     Sent {
         /// The turn.
@@ -51,6 +62,8 @@ pub enum AgentEvent {
         id: String,
         /// As the agent runs it.
         command: String,
+        /// What the agent calls it; may be empty.
+        title: String,
     },
     /// Live output of a command; may be missing or incomplete.
     CommandOutput {
@@ -67,6 +80,8 @@ pub enum AgentEvent {
         turn: TurnId,
         /// What it was and what came of it.
         command: CommandRun,
+        /// What the agent calls it; may be empty.
+        title: String,
     },
     /// A command did not run: it was not allowed. Its output is empty, or the reason the user gave.
     CommandDenied {
@@ -160,11 +175,11 @@ pub enum AgentEvent {
     News(News),
 }
 
-/// What happens by the way: the record has no place for it, and what it leads to is told by itself.
+/// What happens by the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Aside {
     /// A file was written through us.
-    Wrote(String),
+    Wrote(FileWritten),
     /// A command runs in a terminal of ours.
     Runs(String),
     /// A file was too long to be handed over whole.
@@ -179,7 +194,8 @@ impl AgentEvent {
     /// The turn it belongs to; none of news.
     pub fn turn(&self) -> Option<TurnId> {
         match self {
-            AgentEvent::Sent { turn }
+            AgentEvent::Starting { turn, .. }
+            | AgentEvent::Sent { turn }
             | AgentEvent::Text { turn, .. }
             | AgentEvent::Restarted { turn, .. }
             | AgentEvent::Thought { turn, .. }

@@ -1,12 +1,13 @@
-//! Forms of MCP servers: a flat JSON schema as fields, and what was typed as values that fit it.
+//! Forms of MCP servers and of agents: a flat JSON schema as fields, and what was typed as values that fit it.
 //!
-//! Pure. Schema: MCP 2025-11-25, `ElicitRequestFormParams` (strings, numbers, booleans, one of, some of). A field left
+//! Pure. Schema: MCP 2025-11-25, `ElicitRequestFormParams` (strings, numbers, booleans, one of, some of); that of the
+//! Agent Client Protocol (version 1, `ElicitationSchema`) is the same. A field left
 //! empty takes its default; the words for a field say what fits. Absent on purpose: `format` (`email`, `uri`, …), which
 //! is told to the user and left to the server to check.
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::Field;
+use super::question::Field;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq)]

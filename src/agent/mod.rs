@@ -25,8 +25,10 @@ mod digest;
 mod event;
 mod facts;
 mod failure;
+mod form;
 mod handle;
 mod input;
+mod last_words;
 mod news;
 mod plan;
 mod question;
@@ -40,7 +42,10 @@ use tokio::sync::oneshot;
 
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
-pub use activity::{Activity, ActivityKind, Change, FileChange, FilePlace, PlanStep, WorkStatus};
+pub use activity::{
+    Activity, ActivityKind, Change, FileChange, FilePlace, FileWritten, PlanStep, WorkStatus,
+    titled,
+};
 pub use capabilities::{AgentCapabilities, Login, LoginMethod, LoginProgram, ToolRoute};
 pub use digest::ThreadDigest;
 pub use event::{AgentEvent, Aside};

@@ -21,7 +21,8 @@ pub(crate) struct ProcessPlan {
 /// How long a silent agent is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// From the start of the process to its `initialize` answer.
+    /// From the start of the process to its `initialize` answer. For agents of the Agent Client Protocol, where a turn
+    /// says nothing else, also for the answer to the request that opens a session.
     pub initialize: Duration,
     /// For the answer of any other request. A running turn has no limit.
     pub request: Duration,

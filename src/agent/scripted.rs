@@ -261,6 +261,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
     match &mut event {
         AgentEvent::Sent { turn }
         | AgentEvent::Text { turn, .. }
+        | AgentEvent::Starting { turn, .. }
         | AgentEvent::Restarted { turn, .. }
         | AgentEvent::Thought { turn, .. }
         | AgentEvent::CommandStarted { turn, .. }
@@ -308,6 +309,7 @@ mod tests {
                 sandbox: Sandbox::ReadOnly,
                 shell: true,
                 mcp_servers: Vec::new(),
+                start: None,
             },
             thread: None,
             schema: None,

@@ -1,6 +1,7 @@
 //! What a turn is run with: the choices of the user, in words of no one agent.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Choices that hold for a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct TurnSettings {
     pub shell: bool,
     /// MCP servers that the agent is to start.
     pub mcp_servers: Vec<McpServer>,
+    /// How long the start of its process may take; `None`: as it was connected with.
+    pub start: Option<Duration>,
 }
 
 /// An MCP server, as a command.

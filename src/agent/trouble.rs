@@ -6,7 +6,11 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::failure::{AgentFailure, FailureKind};
+use super::last_words;
+use crate::rpc::RpcError;
 use crate::text::{cut_characters, joined_words};
 
 /// The longest foreign text in a message, in characters.
@@ -31,9 +35,9 @@ pub(super) fn died(
         Err(error) => (error.to_string(), String::new()),
     };
     let mut message = format!("`{name}` ended before its answer was complete ({how})");
-    if let Some(last) = last_line(&words) {
+    if let Some(cause) = last_words::cause(&words) {
         message.push_str(": ");
-        message.push_str(&last);
+        message.push_str(&cause);
     }
     message.push_str(&not_protocol(junk));
     failure(
@@ -71,34 +75,59 @@ pub(super) fn joined_and_cut(text: &str) -> String {
     cut_characters(&words, LONGEST).into_owned()
 }
 
-fn last_line(words: &str) -> Option<String> {
-    without_colours(words)
-        .lines()
-        .rev()
-        .map(joined_and_cut)
-        .find(|line| !line.is_empty())
+/// What an error of JSON-RPC says, with what its `data` adds: one line.
+pub(super) fn said(error: &RpcError) -> String {
+    let message = joined_and_cut(&error.message);
+    let mut more = Vec::new();
+    details(&error.data, &mut more);
+    let mut more: Vec<String> = more.iter().map(|text| joined_and_cut(text)).collect();
+    more.retain(|text| !text.is_empty() && !message.contains(text.as_str()));
+    let more = joined_and_cut(&more.join("; "));
+    match (message.is_empty(), more.is_empty()) {
+        (_, true) => message,
+        (true, false) => more,
+        (false, false) => format!("{message} ({more})"),
+    }
 }
 
-/// `text` without CSI sequences: logs are coloured.
-fn without_colours(text: &str) -> String {
-    let mut out = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            let mut rest = chars.clone();
-            if rest.next() == Some('[') {
-                for c in rest.by_ref() {
-                    if ('@'..='~').contains(&c) {
-                        break;
-                    }
-                }
-                chars = rest;
-            }
-        } else {
-            out.push(c);
+/// Names under which errors say more of themselves.
+const WORDS: [&str; 9] = [
+    "message",
+    "details",
+    "detail",
+    "reason",
+    "description",
+    "error",
+    "errors",
+    "cause",
+    "stderr",
+];
+
+/// The texts of `data`, each once; an object that says nothing under a known name is told as it is.
+fn details(data: &Value, out: &mut Vec<String>) {
+    let mut tell = |text: String| {
+        if !out.contains(&text) {
+            out.push(text);
         }
+    };
+    match data {
+        Value::Null => {}
+        Value::String(text) => tell(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| details(item, out)),
+        Value::Object(fields) if fields.is_empty() => {}
+        Value::Object(fields) => {
+            let known: Vec<&Value> = WORDS
+                .iter()
+                .filter_map(|word| fields.get(*word))
+                .filter(|value| !value.is_null())
+                .collect();
+            match known.as_slice() {
+                [] => tell(data.to_string()),
+                known => known.iter().for_each(|value| details(value, out)),
+            }
+        }
+        other => tell(other.to_string()),
     }
-    out
 }
 
 fn not_protocol(junk: u64) -> String {
@@ -106,5 +135,80 @@ fn not_protocol(junk: u64) -> String {
         0 => String::new(),
         1 => " (it also printed a line that is not part of the protocol)".into(),
         _ => format!(" (it also printed {junk} lines that are not part of the protocol)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn whatever_an_error_says_in_its_data_is_told_in_one_line() {
+        let check = |message: &str, data: Value, expected: &str| {
+            let error = RpcError {
+                code: -32603,
+                message: message.into(),
+                data,
+            };
+            assert_eq!(said(&error), expected);
+        };
+        let internal = "Internal error";
+        check(internal, Value::Null, internal);
+        check(internal, json!("no key"), "Internal error (no key)");
+        check(internal, json!("  "), internal);
+        check("", json!("no key"), "no key");
+        check(
+            "no key: set KEY",
+            json!({"message": "no key"}),
+            "no key: set KEY",
+        );
+        for key in [
+            "message",
+            "details",
+            "detail",
+            "reason",
+            "description",
+            "error",
+            "cause",
+        ] {
+            check(
+                internal,
+                json!({"x": 1, key: "no key"}),
+                "Internal error (no key)",
+            );
+            check(
+                internal,
+                json!({key: {"message": "no key"}}),
+                "Internal error (no key)",
+            );
+        }
+        check(
+            internal,
+            json!({"details": "set KEY", "message": "no\nkey", "stack": "at f"}),
+            "Internal error (no key; set KEY)",
+        );
+        check(
+            internal,
+            json!(["one", {"message": "two"}, "one"]),
+            "Internal error (one; two)",
+        );
+        check(
+            internal,
+            json!({"errors": [{"message": "one"}]}),
+            "Internal error (one)",
+        );
+        check(
+            internal,
+            json!({"uri": "x"}),
+            "Internal error ({\"uri\":\"x\"})",
+        );
+        check(internal, json!({}), internal);
+        check(internal, json!(7), "Internal error (7)");
+        check(
+            internal,
+            json!("x".repeat(10_000)),
+            &format!("Internal error ({}…)", "x".repeat(299)),
+        );
     }
 }

@@ -48,11 +48,16 @@ impl Plain {
                 .notice("the connection was lost; the answer starts again"),
             AnswerEvent::ToolRan { line, .. } => self.screen.notice(&line),
             AnswerEvent::Progress(message) => self.screen.notice(&message),
+            AnswerEvent::AgentStarts(Some(waits)) => {
+                self.screen.notice(&format!("{waits}; Ctrl-C stops"))
+            }
+            AnswerEvent::FileWritten(written) => self.screen.notice(&written.told()),
             AnswerEvent::Worked(activity) => match activity.ended() {
                 Some(line) => self.screen.notice(&line),
                 None => Ok(()),
             },
             AnswerEvent::Thought { .. }
+            | AnswerEvent::AgentStarts(None)
             | AnswerEvent::CommandStarted { .. }
             | AnswerEvent::CommandOutput { .. }
             | AnswerEvent::CommandRan { .. }

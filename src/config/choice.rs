@@ -1,6 +1,7 @@
 //! The words settings are written in, for the file, the command line and `%ipycodex` alike.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::agent::{Approvals, Effort, Sandbox, Threads, WebSearchUse};
 use crate::screen::ColorChoice;
@@ -41,6 +42,17 @@ pub enum RunCells {
     Auto,
     /// `off`
     Off,
+}
+
+/// How long something may take, in seconds; 0: as long as it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seconds(pub u32);
+
+impl Seconds {
+    /// The limit there is.
+    pub fn limit(self) -> Option<Duration> {
+        (self.0 > 0).then(|| Duration::from_secs(self.0.into()))
+    }
 }
 
 /// How long a kernel of the agent's own lives.

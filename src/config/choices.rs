@@ -1,13 +1,14 @@
 //! What the settings file can set, as values: what a session starts with. It keeps a copy and changes that.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::agent::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
 use crate::markdown::Background;
 
 use super::{
     AgentChoice, AgentCommand, AgentTools, Agents, EditMode, Images, KernelMode, RunCells,
-    RuntimeChoice,
+    RuntimeChoice, Seconds,
 };
 
 /// The choices in force. [`super::SETTINGS`] has a row for each.
@@ -53,6 +54,8 @@ pub struct Choices {
     pub history_hint: bool,
     /// Who answers prompts.
     pub agent: AgentChoice,
+    /// How long an agent of the Agent Client Protocol may take to start.
+    pub agent_start: Seconds,
     /// The REPL starts in prompt mode.
     pub prompt_mode: bool,
     /// The REPL begins with a line or three about itself.
@@ -92,6 +95,7 @@ impl Default for Choices {
             fit_plots: true,
             history_hint: true,
             agent: AgentChoice::Codex,
+            agent_start: Seconds(300),
             prompt_mode: false,
             greeting: true,
             edit_mode: EditMode::Emacs,
@@ -116,6 +120,7 @@ impl Choices {
             sandbox: self.sandbox,
             shell: self.agent_tools != AgentTools::Python,
             mcp_servers: self.mcp_servers.iter().filter_map(server).collect(),
+            start: Some(self.agent_start.limit().unwrap_or(Duration::MAX)),
         }
     }
 }

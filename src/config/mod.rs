@@ -19,7 +19,7 @@ mod settings;
 pub use agents::{AgentCommand, Agents, SERVER_NAMES, is_server_name, mcp_servers};
 pub use choice::{
     AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, KernelMode, RunCells, RuntimeChoice,
-    WrongValue,
+    Seconds, WrongValue,
 };
 pub use choices::Choices;
 pub use file::ConfigFile;
@@ -27,4 +27,4 @@ pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, Meaning, Shares, S
 pub use paths::Paths;
 pub use provenance::{Origin, Provenance};
 pub use resolve::{ConfigFlags, Settings, resolve};
-pub use settings::{MOST_COUNTED, SETTINGS, Setting, SettingValues, When};
+pub use settings::{SETTINGS, Setting, SettingValues, When};

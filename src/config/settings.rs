@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::choice::{ChoiceSetting, WrongValue};
-use super::{AgentChoice, Choices, RuntimeChoice};
+use super::{AgentChoice, Choices, RuntimeChoice, Seconds};
 use crate::agent::AgentCapabilities;
 use crate::markdown::Theme;
 
@@ -39,8 +39,11 @@ pub enum When {
     InFile,
 }
 
-/// The largest number a setting takes.
-pub const MOST_COUNTED: u32 = 100;
+/// The largest number that most settings take.
+const MOST_COUNTED: u32 = 100;
+
+/// The most seconds that may be waited for something.
+const MOST_SECONDS: u32 = 3600;
 
 /// What a setting takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +56,8 @@ pub enum SettingValues {
     Themes,
     /// A model the agent has.
     Models,
-    /// A number, not too large.
-    Count,
+    /// A number from 0 to this.
+    Count(u32),
     /// Any text.
     Text,
 }
@@ -66,7 +69,7 @@ impl SettingValues {
             SettingValues::Words(words) => words,
             SettingValues::Truth => vec!["true", "false"],
             SettingValues::Themes => Theme::names().collect(),
-            SettingValues::Count => vec!["0", "10"],
+            SettingValues::Count(_) => vec!["0", "10"],
             SettingValues::Models | SettingValues::Text => Vec::new(),
         }
     }
@@ -100,8 +103,10 @@ impl Setting {
             (Value::Null, _) => Ok(()),
             (Value::String(text), _) => self.set(choices, text),
             (Value::Bool(truth), SettingValues::Truth) => self.set(choices, &truth.to_string()),
-            (Value::Number(number), SettingValues::Count) => self.set(choices, &number.to_string()),
-            (_, SettingValues::Count) => Err(not_a_count()),
+            (Value::Number(number), SettingValues::Count(_)) => {
+                self.set(choices, &number.to_string())
+            }
+            (_, SettingValues::Count(most)) => Err(not_a_count(most)),
             (_, values) => Err(match values.words() {
                 words if words.is_empty() => WrongValue {
                     allowed: "a string".into(),
@@ -278,6 +283,7 @@ pub const SETTINGS: &[Setting] = &[
         ],
         ..row!(agent, Now, "who answers")
     },
+    row!(agent_start, Now, "agents start within N s (0: any)"),
     row!(prompt_mode, NextStart, "start in prompt mode"),
     row!(greeting, NextStart, "greet at the start"),
     row!(edit_mode, NextStart, "key bindings: emacs or vi"),
@@ -380,7 +386,7 @@ impl Written for u32 {
         let number = text.trim().parse().ok();
         number
             .filter(|it| *it <= MOST_COUNTED)
-            .ok_or_else(not_a_count)
+            .ok_or_else(|| not_a_count(MOST_COUNTED))
     }
 
     fn written(&self) -> Value {
@@ -388,13 +394,28 @@ impl Written for u32 {
     }
 
     fn values() -> SettingValues {
-        SettingValues::Count
+        SettingValues::Count(MOST_COUNTED)
     }
 }
 
-fn not_a_count() -> WrongValue {
+impl Written for Seconds {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        let number = text.trim().parse().ok().filter(|it| *it <= MOST_SECONDS);
+        number.map(Seconds).ok_or_else(|| not_a_count(MOST_SECONDS))
+    }
+
+    fn written(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn values() -> SettingValues {
+        SettingValues::Count(MOST_SECONDS)
+    }
+}
+
+fn not_a_count(most: u32) -> WrongValue {
     WrongValue {
-        allowed: format!("a number from 0 to {MOST_COUNTED}"),
+        allowed: format!("a number from 0 to {most}"),
     }
 }
 

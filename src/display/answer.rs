@@ -13,7 +13,7 @@ use super::picture::{PictureShown, PictureSource, Pictures};
 use super::rows::Rows;
 use super::work::Work;
 use super::{diff, elapsed};
-use crate::agent::{Activity, FileChange, PlanStep, Usage};
+use crate::agent::{Activity, FileChange, FileWritten, PlanStep, Usage};
 use crate::dialog::{command_line, denied_line};
 use crate::markdown::{Appearance, MarkdownFrame, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
@@ -63,6 +63,8 @@ pub(super) struct AnswerView {
     /// Python blocks of the answer that stand on the screen; `None`: they show no numbers.
     blocks: Option<usize>,
     started: Instant,
+    /// The agent is still starting, in words.
+    starts: Option<String>,
     /// Something was printed: a blank line separates what comes next.
     printed: bool,
     /// What was typed meanwhile.
@@ -84,6 +86,7 @@ impl AnswerView {
             printing: None,
             folded: None,
             started: Instant::now(),
+            starts: None,
             printed: false,
             ahead: Ahead::default(),
             dirty: false,
@@ -113,6 +116,7 @@ impl AnswerView {
                     Style::new().dimmed(),
                 )
             }
+            AnswerEvent::AgentStarts(told) => self.agent_starts(told),
             AnswerEvent::CommandStarted { id, command } => self.begin(id, &command),
             AnswerEvent::CommandOutput { .. } | AnswerEvent::CellsStand(_) => {
                 self.work.on(event);
@@ -148,6 +152,7 @@ impl AnswerView {
             AnswerEvent::Planned(steps) => self.plan(&steps),
             AnswerEvent::Worked(activity) => self.worked(&activity),
             AnswerEvent::FilesChanged(changes) => self.files(&changes),
+            AnswerEvent::FileWritten(written) => self.wrote(&written),
             AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
         }
     }
@@ -301,10 +306,14 @@ impl AnswerView {
         live.extend(self.work.rows(columns, rows));
         if live.is_empty() && self.stream.is_none() && !self.printed {
             let waited = self.started.elapsed();
-            let wait = if waited < LONG {
-                "… waiting for the answer (Ctrl-C stops)".to_owned()
-            } else {
-                format!("⏳ {} · Ctrl-C stops", elapsed::time(waited))
+            let wait = match &self.starts {
+                Some(starts) => format!(
+                    "⏳ {} · Ctrl-C stops · {}",
+                    elapsed::time(waited),
+                    visible(starts)
+                ),
+                None if waited < LONG => "… waiting for the answer (Ctrl-C stops)".to_owned(),
+                None => format!("⏳ {} · Ctrl-C stops", elapsed::time(waited)),
             };
             let mut row = Rows::new(columns);
             row.text(0, &cut(&wait, columns), Style::new().dimmed());
@@ -440,6 +449,42 @@ impl AnswerView {
             self.folded = Some(lines.join("\n"));
         }
         self.screen.flush()
+    }
+
+    /// The agent is still starting: a row while it does, or a line where nothing can be drawn again.
+    fn agent_starts(&mut self, told: Option<String>) -> Result<(), ScreenError> {
+        if let Some(line) = &told
+            && !self.screen.rich()
+        {
+            self.line(&format!("{line}; Ctrl-C stops"), Style::new().dimmed())?;
+        }
+        self.starts = told;
+        Ok(())
+    }
+
+    /// A file was written: a line; what has changed in it is opened.
+    fn wrote(&mut self, written: &FileWritten) -> Result<(), ScreenError> {
+        self.settle()?;
+        let mut rows = Rows::new(usize::from(self.screen.size().columns));
+        rows.text(0, &format!("✎ {}", visible(&written.told())), Style::new());
+        diff::body(&written.change, usize::MAX, &self.appearance, &mut rows);
+        let rows = rows.into_rows();
+        let more = match rows.len() > 1 {
+            true => "  (Ctrl-O at the prompt shows it)",
+            false => "",
+        };
+        self.line(&format!("✎ {}{more}", written.told()), Style::new())?;
+        if rows.len() > 1 {
+            let colour = self.screen.colour();
+            let lines: Vec<String> = rows.iter().map(|line| line.to_ansi(colour)).collect();
+            // Several of them are opened together.
+            let folded = self.folded.get_or_insert_default();
+            if !folded.is_empty() {
+                folded.push('\n');
+            }
+            folded.push_str(&lines.join("\n"));
+        }
+        Ok(())
     }
 
     /// Prints one final line of foreign text; what does not fit in a row stands a little further in.

@@ -126,6 +126,10 @@ impl Work {
 
     /// Takes work of the agent's own; the line that stays when it has ended.
     pub(super) fn worked(&mut self, activity: &Activity) -> Option<(String, Style)> {
+        if activity.denied {
+            self.over(&activity.id);
+            return None;
+        }
         let Some(line) = activity.ended() else {
             let id = &activity.id;
             match self.running.iter_mut().find(|running| running.id == *id) {
@@ -296,6 +300,7 @@ mod tests {
             title: "w.now()".into(),
             status: WorkStatus::Running,
             content: vec![InputPart::Text("rain".into())],
+            denied: false,
             places: Vec::new(),
         };
         let mut work = Work::default();

@@ -38,6 +38,8 @@ enum Block {
     },
     Work(Activity),
     Plan(Vec<PlanStep>),
+    /// The agent is still starting.
+    Starts(String),
     Line(String),
 }
 
@@ -77,7 +79,22 @@ impl Answer {
                 self.blocks.push(Block::Plan(steps));
             }
             AnswerEvent::Worked(activity) => self.worked(activity),
-            AnswerEvent::FilesChanged(changes) => self.blocks.push(changed(&changes)),
+            AnswerEvent::FilesChanged(changes) => {
+                let title = FileChange::record(&changes).title;
+                self.blocks.push(changed(title, &changes));
+            }
+            AnswerEvent::FileWritten(written) => {
+                let title = written.told();
+                self.blocks.push(changed(title, &[written.change]));
+            }
+            AnswerEvent::AgentStarts(told) => {
+                let starts = |block: &Block| matches!(block, Block::Starts(_));
+                if told.is_none() && !self.blocks.iter().any(starts) {
+                    return false;
+                }
+                self.blocks.retain(|block| !starts(block));
+                self.blocks.extend(told.map(Block::Starts));
+            }
             AnswerEvent::Progress(line) => self.blocks.push(Block::Line(line)),
             // A display of its own; what cells show stands where they run.
             AnswerEvent::Picture(_) | AnswerEvent::CellsStand(_) => return false,
@@ -89,7 +106,7 @@ impl Answer {
     pub(super) fn goes_on(&self) -> bool {
         self.blocks.iter().any(|block| match block {
             Block::Deed { state, .. } => state.is_none(),
-            Block::Work(activity) => activity.ended().is_none(),
+            Block::Work(activity) => !activity.is_over(),
             _ => false,
         })
     }
@@ -193,6 +210,11 @@ impl Answer {
             _ => None,
         });
         match known {
+            _ if activity.denied => {
+                let of =
+                    |block: &Block| matches!(block, Block::Work(known) if known.id == activity.id);
+                self.blocks.retain(|block| !of(block));
+            }
             Some(known) => *known = activity,
             None => self.blocks.push(Block::Work(activity)),
         }
@@ -254,6 +276,7 @@ impl Block {
                 });
                 rows.collect::<Vec<_>>().join("\n")
             }
+            Block::Starts(line) => format!("*⏳ {}*", xml_text(&one_line(line))),
             Block::Line(line) => format!("*{}*", xml_text(&one_line(line))),
         }
     }
@@ -277,6 +300,7 @@ impl Block {
                 }
                 rows
             }
+            Block::Starts(line) => format!("⏳ {line}"),
             Block::Line(line) => line.clone(),
         })
     }
@@ -297,10 +321,10 @@ fn said(state: Option<&str>) -> String {
     }
 }
 
-fn changed(changes: &[FileChange]) -> Block {
+fn changed(title: String, changes: &[FileChange]) -> Block {
     Block::Deed {
         id: String::new(),
-        title: FileChange::record(changes).title,
+        title,
         output: changes
             .iter()
             .map(|change| {

@@ -261,6 +261,8 @@ impl<'a> Sheet<'a> {
             }
             AnswerEvent::ToolRan { line, .. } => line,
             AnswerEvent::Progress(line) => line,
+            AnswerEvent::AgentStarts(Some(waits)) => waits,
+            AnswerEvent::FileWritten(written) => format!("✎ {}", written.told()),
             AnswerEvent::CommandRan {
                 command, exit_code, ..
             } => match exit_code {

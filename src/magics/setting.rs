@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::order::{CommandUsage, Magic, MagicOrder, View, unquoted};
 use crate::agent::AgentCapabilities;
-use crate::config::{Choices, MOST_COUNTED, SETTINGS, Setting, SettingValues, When};
+use crate::config::{Choices, SETTINGS, Setting, SettingValues, When};
 use crate::text::similar::did_you_mean;
 use crate::text::{Page, Section};
 
@@ -44,7 +44,7 @@ pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
 pub(super) fn usage(row: &Setting) -> CommandUsage {
     let arguments = match row.values() {
         SettingValues::Models | SettingValues::Themes => "[NAME]".to_owned(),
-        SettingValues::Count => "[NUMBER]".to_owned(),
+        SettingValues::Count(_) => "[NUMBER]".to_owned(),
         SettingValues::Text => "[VALUE]".to_owned(),
         values => match values.words().join("|") {
             words if words.len() <= IN_USAGE => format!("[{words}]"),
@@ -182,8 +182,8 @@ fn wrong(row: &Setting, typed: &str) -> String {
     if values == SettingValues::Truth {
         return format!("{name} must be a boolean, got '{typed}'");
     }
-    if values == SettingValues::Count {
-        return format!("{name} must be a number from 0 to {MOST_COUNTED}, got '{typed}'");
+    if let SettingValues::Count(most) = values {
+        return format!("{name} must be a number from 0 to {most}, got '{typed}'");
     }
     let mut words = values.words();
     words.sort_unstable();

@@ -30,7 +30,7 @@ pub fn values(name: &str) -> CommandValues {
         "option" => CommandValues::Options,
         name => match Setting::named(name).map(Setting::values) {
             Some(config::SettingValues::Models) => CommandValues::Models,
-            None | Some(config::SettingValues::Text | config::SettingValues::Count) => {
+            None | Some(config::SettingValues::Text | config::SettingValues::Count(_)) => {
                 CommandValues::Unknown
             }
             Some(values) => CommandValues::Words(values.words()),

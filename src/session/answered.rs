@@ -2,8 +2,10 @@
 //!
 //! Pure. What is no piece of it (a question, the end of the turn) comes to nothing here.
 
+use std::time::Duration;
+
 use super::events::AnswerEvent;
-use crate::agent::{AgentEvent, Aside};
+use crate::agent::{AgentEvent, Aside, titled};
 
 /// What of an event is shown; `None`: nothing.
 pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
@@ -11,13 +13,19 @@ pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
         AgentEvent::Text { message, delta, .. } => AnswerEvent::Text { message, delta },
         AgentEvent::Restarted { message, .. } => AnswerEvent::Restarted { message },
         AgentEvent::Thought { part, delta, .. } => AnswerEvent::Thought { part, delta },
-        AgentEvent::CommandStarted { id, command, .. } => {
-            AnswerEvent::CommandStarted { id, command }
+        AgentEvent::Starting { agent, limit, .. } => {
+            AnswerEvent::AgentStarts(Some(starting(&agent, limit)))
         }
+        AgentEvent::CommandStarted {
+            id, command, title, ..
+        } => AnswerEvent::CommandStarted {
+            id,
+            command: titled(&title, &command),
+        },
         AgentEvent::CommandOutput { id, delta, .. } => AnswerEvent::CommandOutput { id, delta },
-        AgentEvent::CommandRan { command, .. } => AnswerEvent::CommandRan {
+        AgentEvent::CommandRan { command, title, .. } => AnswerEvent::CommandRan {
             id: command.id,
-            command: command.command,
+            command: titled(&title, &command.command),
             exit_code: command.exit_code,
             output: command.output,
         },
@@ -33,6 +41,10 @@ pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
             aside: Aside::Picture(url),
             ..
         } => AnswerEvent::Picture(url),
+        AgentEvent::Aside {
+            aside: Aside::Wrote(written),
+            ..
+        } => AnswerEvent::FileWritten(written),
         AgentEvent::Aside { .. }
         | AgentEvent::Sent { .. }
         | AgentEvent::ToolCalled { .. }
@@ -43,4 +55,13 @@ pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
         | AgentEvent::Failed { .. }
         | AgentEvent::News(_) => return None,
     })
+}
+
+/// What is said of an agent whose start takes its time.
+fn starting(agent: &str, limit: Option<Duration>) -> String {
+    let most = limit.map(|limit| {
+        let seconds = limit.as_secs();
+        format!(" (at most {seconds} s: `%ipycodex agent_start`)")
+    });
+    format!("waiting for `{agent}` to start{}", most.unwrap_or_default())
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::agent::{Activity, AgentFailure, FileChange, InputPart, PlanStep, Usage};
+use crate::agent::{Activity, AgentFailure, FileChange, FileWritten, InputPart, PlanStep, Usage};
 use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -263,11 +263,13 @@ pub enum AnswerEvent {
         /// The piece.
         delta: String,
     },
+    /// The agent is still starting, in words; `None`: it has started.
+    AgentStarts(Option<String>),
     /// A command began.
     CommandStarted {
         /// Names it.
         id: String,
-        /// As run.
+        /// As run, behind what the agent calls it.
         command: String,
     },
     /// Its output so far grew.
@@ -281,7 +283,7 @@ pub enum AnswerEvent {
     CommandRan {
         /// Which.
         id: String,
-        /// As run.
+        /// As run, behind what the agent calls it.
         command: String,
         /// Its exit code.
         exit_code: Option<i32>,
@@ -317,6 +319,8 @@ pub enum AnswerEvent {
     Worked(Activity),
     /// Files were changed.
     FilesChanged(Vec<FileChange>),
+    /// The agent wrote a file through us.
+    FileWritten(FileWritten),
     /// A passing line: a retry, a warning.
     Progress(String),
 }

@@ -52,6 +52,7 @@ impl InHand {
                 "" => Vec::new(),
                 said => vec![InputPart::Text(said.to_owned())],
             },
+            denied: false,
             places: Vec::new(),
         }
     }

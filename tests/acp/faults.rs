@@ -53,6 +53,48 @@ fn what_is_wrong_with_the_greeting_or_the_session_is_said() {
 }
 
 #[test]
+fn a_start_that_takes_its_time_is_told_and_may_take_what_the_turn_allows() {
+    let folder = folder();
+    let mut plan = scripted("starts when told", folder.path());
+    plan.patience.initialize = Duration::from_millis(1);
+    let mut bench = Bench::new(plan);
+    let mut asked = request("hello", folder.path());
+    asked.settings.start = Some(Duration::from_secs(600));
+    // Stopped while it starts, the process goes on with that.
+    let stopped = bench.agent.start(asked.clone());
+    let told = bench.finish(stopped, |agent, turn, event| {
+        if let AgentEvent::Starting {
+            agent: name, limit, ..
+        } = event
+        {
+            assert_eq!((name.as_str(), *limit), ("fake", asked.settings.start));
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.interrupted(), "{told:?}");
+    let turn = bench.agent.start(asked.clone());
+    let told = bench.finish(turn, |_, _, event| {
+        if matches!(event, AgentEvent::Starting { .. }) {
+            std::fs::write(folder.path().join("start"), "").unwrap();
+        }
+    });
+    assert_eq!(told.text(), "hello ", "{told:?}");
+    assert_eq!(told.sent, 1);
+}
+
+#[test]
+fn one_that_fails_at_its_start_says_why() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("no key", folder.path()));
+    let told = bench.run(request("x", folder.path()));
+    let message = &told.failure().message;
+    assert!(
+        message.ends_with("(exit status: 1): Error: no key: set KEY"),
+        "{message}"
+    );
+}
+
+#[test]
 fn one_that_nobody_is_logged_in_to_names_its_ways_and_takes_one() {
     let folder = folder();
     let mut bench = Bench::new(scripted("login", folder.path()));

@@ -129,6 +129,43 @@ fn where_nobody_can_be_asked_the_answer_is_no() {
 }
 
 #[test]
+fn without_a_terminal_files_starts_and_questions_are_told() {
+    let ran = Home::new().run(&["--agent", &command(""), "ask", "write elicit tool"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains(r#"{"action": "decline"}"#), "{ran:?}");
+    assert!(ran.stderr.contains("created "), "{ran:?}");
+    assert!(ran.stderr.contains("new/b.txt (8 bytes, +1)"), "{ran:?}");
+    // What was not allowed has been told when it was asked.
+    assert!(!ran.stderr.contains("✗ Deploy"), "{ran:?}");
+    // A start that takes its time: told, and over its limit an error that names the setting.
+    let home = with_settings(r#"{"agent_start": 3}"#);
+    let ran = home.run(&["--agent", &command("silent"), "ask", "hello"], "");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    for part in [
+        "to start (at most 3 s: `%ipycodex agent_start`)",
+        "did not answer `initialize` within 3 s",
+        "`%ipycodex agent_start SECONDS`",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_there_no_longer_is_not_offered() {
+    let agents = json!({"mine": format!("{} {}", python(), fake("acp.py").display())});
+    let home = with_settings(&json!({"agents": agents}).to_string());
+    let shell = Shell::start(home, &["--agent", "mine"], SIZE);
+    shell.cell(1, ".hello");
+    assert_eq!(shell.leave(), 0);
+    let settings = shell.home.config().join("config.json");
+    std::fs::write(&settings, "{}").unwrap();
+    let shell = Shell::start::<&str>(shell.home, &["-r", "1"], SIZE);
+    shell.shows("the agent of this session was mine, it is codex now, and cannot go on");
+    shell.lacks("goes on with it");
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
 fn an_agent_that_is_missing_is_said_with_what_to_do() {
     let ran = Home::new().run(&["--agent", "acp:/nowhere/x --acp", "ask", "hello"], "");
     assert_eq!(ran.code(), 1, "{ran:?}");

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Decision, Facts, FailureKind, InputPart, Lookup, McpServer, News,
-    QuestionAnswer, Subject, ToolRoute, WorkStatus,
+    AgentEvent, AgentReply, Aside, Decision, Facts, FailureKind, InputPart, Lookup, McpServer,
+    News, QuestionAnswer, Subject, ToolRoute, WorkStatus,
 };
+
+use serde_json::json;
 
 use super::bench::{careful, request, scripted, sent, told};
 use crate::codex::bench::{Bench, exchange, folder};
@@ -72,6 +74,47 @@ fn a_permission_has_the_agents_own_options_and_is_answered_by_their_ids() {
 }
 
 #[test]
+fn a_form_is_filled_in_declined_or_left() {
+    let filled = |value: &str| QuestionAnswer::Filled(vec![("colour".into(), vec![value.into()])]);
+    let accepted = r#"{"action": "accept", "content": {"colour": "Red"}}"#;
+    for (answers, expected) in [
+        (vec![filled("Red")], accepted),
+        (vec![filled("Green"), filled("Red")], accepted),
+        (vec![QuestionAnswer::Declined], r#"{"action": "decline"}"#),
+    ] {
+        let folder = folder();
+        let mut bench = Bench::new(scripted("", folder.path()));
+        let turn = bench.agent.start(request("elicit", folder.path()));
+        let mut left = answers.clone().into_iter();
+        let told = bench.finish(turn, |agent, turn, event| {
+            if let AgentEvent::Asked { question, .. } = event {
+                let question = question.id.clone();
+                let answer = left.next().expect("no more questions than answers");
+                agent.reply(turn, AgentReply::Answered { question, answer });
+            }
+        });
+        assert_eq!(told.text(), expected, "{told:?}");
+        assert_eq!(told.questions.len(), answers.len());
+        let able = &sent(folder.path())[0]["params"]["clientCapabilities"];
+        assert_eq!(able["elicitation"], json!({"form": {}, "url": {}}));
+    }
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    let turn = bench.agent.start(request("elicit", folder.path()));
+    let told = bench.finish(turn, |agent, turn, event| {
+        if matches!(event, AgentEvent::Asked { .. }) {
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.interrupted(), "{told:?}");
+    let mut sent = sent(folder.path()).into_iter();
+    assert!(
+        sent.any(|it| it["result"]["action"] == "cancel"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_and_what_is_taken_back_is_said() {
     let told = told("nothing withdraw");
     assert!(told.text().contains("-32602"), "{told:?}");
@@ -84,7 +127,19 @@ fn files_are_read_and_written_where_the_sandbox_allows_it() {
     let folder = folder();
     std::fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").unwrap();
     let mut bench = Bench::new(scripted("", folder.path()));
+    let notebook = folder.path().join("n.ipynb");
+    std::fs::write(&notebook, "{}").unwrap();
+    let told = bench.run(careful("broken", folder.path()));
+    assert!(told.text().contains("nothing was written"), "{told:?}");
+    assert_eq!(std::fs::read_to_string(&notebook).unwrap(), "{}");
     let told = bench.run(careful("read write outside peek", folder.path()));
+    let [Aside::Wrote(written)] = &told.asides[..] else {
+        panic!("{told:?}");
+    };
+    assert!(
+        written.told().ends_with("new/b.txt (8 bytes, +1)"),
+        "{written:?}"
+    );
     let text = told.text();
     assert!(text.contains(r#"{"content": "two\n"}{}"#), "{text}");
     assert!(

@@ -78,6 +78,7 @@ impl Told {
 
     fn take(&mut self, event: AgentEvent) {
         match event {
+            AgentEvent::Starting { .. } => {}
             AgentEvent::Sent { .. } => self.sent += 1,
             AgentEvent::Text { message, delta, .. } => {
                 self.messages.entry(message).or_default().push_str(&delta);
@@ -231,6 +232,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
             sandbox: Sandbox::FullAccess,
             shell: true,
             mcp_servers: Vec::new(),
+            start: None,
         },
         thread: None,
         schema: None,

@@ -125,6 +125,21 @@ def perform(blocks):
             text(json.dumps(ask("fs/read_text_file", path=os.path.abspath("a.txt"), line=2, limit=1)))
         elif word == "write":
             text(json.dumps(ask("fs/write_text_file", path=os.path.abspath("new/b.txt"), content="written\n")))
+        elif word == "broken":
+            text(json.dumps(ask("fs/write_text_file", path=os.path.abspath("n.ipynb"), content="{")))
+        elif word == "elicit":
+            schema = {"type": "object", "properties": {"colour": {"type": "string", "title": "Colour", "oneOf": [
+                {"const": "Red", "title": "Red"}, {"const": "Blue", "title": "Blue"}]}}}
+            text(json.dumps(ask("elicitation/create", mode="form", message="Which?", requestedSchema=schema)))
+        elif word == "titled":
+            update("tool_call", toolCallId="c9", title="Runs the tests", kind="execute", status="in_progress",
+                   rawInput={"command": "pytest -q"})
+            update("tool_call_update", toolCallId="c9", status="completed")
+        elif word == "tool":
+            update("tool_call", toolCallId="c10", title="Deploy", kind="other", status="in_progress")
+            ask("session/request_permission", toolCall={"toolCallId": "c10"},
+                options=options("allow_once", "reject_once"))
+            update("tool_call_update", toolCallId="c10", status="failed")
         elif word == "outside":
             text(json.dumps(ask("fs/write_text_file", path="/tmp/outside-of-it.txt", content="x")))
         elif word == "peek":
@@ -262,6 +277,11 @@ def main():
         state["authenticated"] = os.path.exists(os.environ["ACP_LOGIN"])
     if FAULT == "silent":
         time.sleep(1000)
+    while FAULT == "starts when told" and not os.path.exists("start"):
+        time.sleep(0.02)
+    if FAULT == "no key":
+        node = "a.mjs:1\nthrow e\n^\n\nError: no key: set KEY\n    at a.mjs:1:7\n\nNode.js v20.20.2\n"
+        sys.exit(sys.stderr.write(node) and 1)
     if FAULT == "stdout logs":
         print("starting up…", flush=True)
     while True:

@@ -104,7 +104,8 @@ impl Calls {
                 _ => out.push(AgentEvent::FilesChanged { turn, changes }),
             }
         } else if call.changes().is_empty() && status != WorkStatus::Waiting {
-            let activity = call.activity(id, status);
+            let mut activity = call.activity(id, status);
+            activity.denied = denied && status == WorkStatus::Failed;
             out.push(AgentEvent::Worked { turn, activity });
         }
         call.ended = over;
@@ -121,6 +122,7 @@ impl Calls {
             out.push(AgentEvent::CommandRan {
                 turn,
                 command: call.ran(id, command, call.output.clone()),
+                title: call.title.clone(),
             });
         }
     }
@@ -177,7 +179,9 @@ impl Call {
     /// A call of a tool of our own server, as agents title it.
     fn is_of_ours(&self) -> bool {
         let ours = ["mcp__ipycodex__", "mcp.ipycodex.", "(ipycodex MCP Server)"];
-        self.input["server"] == OUR_SERVER || ours.iter().any(|mark| self.title.contains(mark))
+        self.input["server"] == OUR_SERVER
+            || self.title.starts_with("ipycodex_")
+            || ours.iter().any(|mark| self.title.contains(mark))
     }
 
     /// A call of an MCP server's tool: `server.tool(x=1)`.
@@ -275,6 +279,7 @@ impl Call {
                 .filter_map(|it| content::part(&it["content"]))
                 .collect(),
             places: self.places.clone(),
+            denied: false,
         }
     }
 
@@ -306,6 +311,7 @@ impl Call {
                 turn,
                 id: id.to_owned(),
                 command: command.clone(),
+                title: self.title.clone(),
             });
         }
         if !over {
@@ -322,7 +328,11 @@ impl Call {
             output = self.result_text();
         }
         let command = self.ran(id, command, output);
-        out.push(AgentEvent::CommandRan { turn, command });
+        out.push(AgentEvent::CommandRan {
+            turn,
+            command,
+            title: self.title.clone(),
+        });
     }
 
     /// A piece of output that came beside the content.

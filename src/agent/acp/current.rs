@@ -4,12 +4,13 @@
 //! run in a terminal of ours without a second question; any other asks, unless the `sandbox` setting allows everything.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::asked;
 use super::calls::Shown;
+use super::elicited::{self, Elicited};
 use super::files::Allowed;
 use super::telling::Telling;
 use super::terminals::Wanted;
@@ -20,6 +21,9 @@ use crate::rpc::{RpcError, RpcId};
 
 /// The most of what a terminal shows that waits for its call, in bytes.
 const EARLY: usize = 64 << 10;
+
+/// A start that takes longer is told.
+const STARTS_SOON: Duration = Duration::from_secs(2);
 
 /// See the module.
 pub(super) struct Current {
@@ -34,6 +38,8 @@ pub(super) struct Current {
     pub(super) telling: Telling,
     /// When patience with a cancelled turn ends.
     pub(super) cancelled: Option<Instant>,
+    /// When it is told that the agent is still starting; `None`: it was told.
+    pub(super) tells_start: Option<Instant>,
     questions: HashMap<String, Open>,
     asked: u64,
     /// Commands the user has allowed.
@@ -54,6 +60,8 @@ enum About {
     Call(String, Option<String>),
     /// A command for a terminal.
     Terminal(Box<Wanted>),
+    /// Something to fill in, or a page to open.
+    Elicited(Elicited),
 }
 
 /// What an answer of the user comes to.
@@ -62,6 +70,8 @@ pub(super) enum Answered {
     Answer(RpcId, Result<Value, RpcError>),
     /// The command runs; its terminal is the answer.
     Run(RpcId, Box<Wanted>),
+    /// What was filled in does not fit: the user is asked again.
+    Again(AgentQuestion),
 }
 
 impl Current {
@@ -74,6 +84,7 @@ impl Current {
             sent: false,
             telling: Telling::new(turn),
             cancelled: None,
+            tells_start: Some(Instant::now() + STARTS_SOON),
             questions: HashMap::new(),
             asked: 0,
             allowed: HashSet::new(),
@@ -143,6 +154,17 @@ impl Current {
         Ok(self.open(id, question, About::Terminal(wanted)))
     }
 
+    /// Takes something to fill in, or a page to open; the question for the user.
+    ///
+    /// # Errors
+    /// The answer to a request that cannot be asked.
+    pub(super) fn elicit(&mut self, id: &RpcId, params: &Value) -> Result<AgentQuestion, RpcError> {
+        let (subject, elicited) = Elicited::read(params)?;
+        let mut question = AgentQuestion::usual(self.number(), subject);
+        question.reasons = false;
+        Ok(self.open(id, question, About::Elicited(elicited)))
+    }
+
     fn number(&mut self) -> String {
         self.asked += 1;
         format!("question-{}", self.asked)
@@ -173,6 +195,15 @@ impl Current {
             About::Terminal(wanted) => match answer.decision().is_some_and(Decision::allows) {
                 true => Answered::Run(open.id, wanted),
                 false => Answered::Answer(open.id, Err(denied())),
+            },
+            About::Elicited(elicited) => match elicited.answer(answer) {
+                Ok(value) => Answered::Answer(open.id, Ok(value)),
+                Err(why) => {
+                    let mut question = open.question;
+                    question.id = self.number();
+                    elicited.ask_again(&mut question.subject, &why);
+                    Answered::Again(self.open(&open.id, question, About::Elicited(elicited)))
+                }
             },
         })
     }
@@ -229,6 +260,7 @@ impl Current {
         let refused = open.map(|open| match open.about {
             About::Call(..) => (open.id, Ok(asked::refusal())),
             About::Terminal(_) => (open.id, Err(denied())),
+            About::Elicited(_) => (open.id, Ok(elicited::cancelled())),
         });
         refused.collect()
     }

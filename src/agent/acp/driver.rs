@@ -6,7 +6,7 @@
 //! is not told.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -34,6 +34,8 @@ pub(super) struct Driver {
     orders: Orders,
     known: Known,
     link: Option<Link>,
+    /// How long its start may take.
+    start: Duration,
     /// What the process of the link can; none until it has said so.
     agreed: Option<Agreed>,
     sessions: Sessions,
@@ -51,6 +53,7 @@ impl Driver {
             orders,
             known,
             link: None,
+            start: plan.patience.initialize,
             agreed: None,
             sessions: Sessions::default(),
             current: None,
@@ -70,7 +73,11 @@ impl Driver {
         self.served.end_all();
         if let Some(link) = self.link.take() {
             // Nobody is left to be told how it ended.
-            let _ = link.end(self.plan.patience.end);
+            let _ = match self.agreed {
+                Some(_) => link.end(self.plan.patience.end),
+                // One that is still starting has nothing to put away.
+                None => link.end_soon(),
+            };
         }
         // A file on a disk that does not answer is not waited for.
         runtime.shutdown_background();
@@ -80,7 +87,9 @@ impl Driver {
         loop {
             let request = self.link.as_ref().and_then(Link::deadline);
             let cancel = self.current.as_ref().and_then(|it| it.cancelled);
-            let deadline = request.into_iter().chain(cancel).min();
+            let start = self.starting().and_then(|(_, end)| end);
+            let deadlines = [request, cancel, start, self.tells_start()];
+            let deadline = deadlines.into_iter().flatten().min();
             let message = next_of(&mut self.link);
             tokio::select! {
                 biased;
@@ -153,10 +162,23 @@ impl Driver {
         Ok(self.agreed.is_some())
     }
 
+    /// What of the start the process has still to answer, and until when; `None`: as long as it takes.
+    fn starting(&self) -> Option<(Purpose, Option<Instant>)> {
+        let (purpose, since) = self.link.as_ref()?.starting()?;
+        Some((purpose, since.checked_add(self.start)))
+    }
+
+    /// When the turn at hand is told that the agent is still starting.
+    fn tells_start(&self) -> Option<Instant> {
+        let current = self.current.as_ref().filter(|it| !it.sent);
+        current.and_then(|it| it.tells_start)
+    }
+
     async fn begin_next(&mut self) {
         while self.current.is_none()
             && let Some((turn, request)) = self.queue.pop_front()
         {
+            self.start = request.settings.start.unwrap_or(self.start);
             self.current = Some(Current::new(turn, request));
             match self.linked() {
                 Ok(true) => self.open_session().await,
@@ -438,14 +460,34 @@ impl Driver {
             let failure = trouble::silent(&name, "session/cancel", patience, 0);
             return self.give_up(failure).await;
         }
+        let now = Instant::now();
+        if self.tells_start().is_some_and(|due| due <= now)
+            && let Some(current) = &mut self.current
+        {
+            current.tells_start = None;
+            let starting = AgentEvent::Starting {
+                turn: current.turn,
+                agent: name,
+                limit: now.checked_add(self.start).map(|_| self.start),
+            };
+            return self.orders.tell(starting).await;
+        }
+        if let Some((purpose, Some(end))) = self.starting()
+            && end <= now
+        {
+            let junk = self.link.as_ref().map_or(0, Link::junk);
+            let method = purpose.method();
+            return self
+                .give_up(failure::starts_too_slowly(&name, method, self.start, junk))
+                .await;
+        }
         let Some(purpose) = self.link.as_mut().and_then(Link::expire) else {
             return;
         };
-        let patience = match purpose {
-            Purpose::Courtesy => return,
-            Purpose::Initialize => self.plan.patience.initialize,
-            _ => self.plan.patience.request,
-        };
+        if purpose == Purpose::Courtesy {
+            return;
+        }
+        let patience = self.plan.patience.request;
         let failure = trouble::unanswered(&name, purpose.method(), patience);
         if self.asides.expired(purpose, failure) {
             return;

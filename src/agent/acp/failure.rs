@@ -1,9 +1,10 @@
 //! Failures of an agent of this protocol as a user reads them: one line each, and what to do about it.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use super::agreed::VERSION;
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::trouble::{self, joined_and_cut};
 use crate::agent::{AgentFailure, FailureKind, LoginMethod};
 use crate::rpc::{RpcError, SpawnFailure};
 
@@ -35,6 +36,20 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     failure(FailureKind::Missing, message, hint)
 }
 
+/// Its start took longer than it may.
+pub(super) fn starts_too_slowly(
+    name: &str,
+    method: &str,
+    limit: Duration,
+    junk: u64,
+) -> AgentFailure {
+    let mut failure = trouble::silent(name, method, limit, junk);
+    failure
+        .hints
+        .push("`%ipycodex agent_start SECONDS` lets its start take longer".to_owned());
+    failure
+}
+
 /// It speaks another version of the protocol.
 pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
     let message = format!(
@@ -49,7 +64,7 @@ pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
 
 /// Nobody is logged in.
 pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) -> AgentFailure {
-    let why = joined_and_cut(&error.message);
+    let why = trouble::said(error);
     let ways = methods.iter().map(|method| {
         let about = method.of.about();
         let line = format!("log in with `%ipycodex login {}`", method.of.id);
@@ -67,11 +82,7 @@ pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) 
 
 /// The answer to a request was an error.
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
-    let mut why = joined_and_cut(&error.message);
-    if let Some(details) = error.data["details"].as_str() {
-        why = format!("{why} ({})", joined_and_cut(details));
-    }
-    let message = format!("`{name}` refused `{method}`: {why}");
+    let message = format!("`{name}` refused `{method}`: {}", trouble::said(error));
     failure(FailureKind::Refused, message, "")
 }
 

@@ -13,13 +13,16 @@ use serde_json::{Value, json};
 
 use super::asked::invalid;
 use super::program::Handing;
-use crate::agent::{Aside, Sandbox};
+use crate::agent::{Aside, Change, FileChange, FileWritten, Sandbox};
 use crate::files::{FileMode, write_whole};
 use crate::notebook::document::Document;
 use crate::rpc::RpcError;
 
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 64 << 20;
+
+/// The largest file of which it is told how it has changed, in bytes.
+const LARGEST_SHOWN: u64 = 4 << 20;
 
 /// The most that is handed over at a time where files are cut, in bytes.
 pub(super) const CUT: usize = 48 << 10;
@@ -124,15 +127,28 @@ pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<(Value, Option<
     if let Some(directory) = target.parent() {
         std::fs::create_dir_all(directory).map_err(|error| cannot(error.to_string()))?;
     }
-    match std::fs::metadata(&target) {
+    let old = match std::fs::metadata(&target) {
         Ok(about) if !about.is_file() => return Err(cannot("it is not a regular file".into())),
-        _ => {}
-    }
+        Ok(about) if about.len() <= LARGEST_SHOWN => Some(std::fs::read_to_string(&target).ok()),
+        Ok(_) => Some(None),
+        Err(_) => None,
+    };
     write_whole(&target, content.as_bytes(), FileMode::Keep).map_err(|error| {
         let source = std::error::Error::source(&error).map(|source| format!(" ({source})"));
         cannot(format!("{error}{}", source.unwrap_or_default()))
     })?;
-    Ok((json!({}), Some(Aside::Wrote(name.to_string()))))
+    let new = content.to_owned();
+    let change = match old {
+        None => Change::Added(new),
+        Some(Some(old)) => Change::Rewritten { old, new },
+        Some(None) => Change::Diff(String::new()),
+    };
+    let path = name.to_string();
+    let written = FileWritten {
+        change: FileChange { path, change },
+        bytes: content.len(),
+    };
+    Ok((json!({}), Some(Aside::Wrote(written))))
 }
 
 fn is_notebook(path: &Path) -> bool {
@@ -274,6 +290,29 @@ mod tests {
             text(told(json!({"path": "/nowhere/x"}))),
             "-32602: file not found: /nowhere/x"
         );
+    }
+
+    #[test]
+    fn what_was_written_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let allowed = Allowed {
+            sandbox: Sandbox::WorkspaceWrite,
+            cwd: folder.path().to_owned(),
+        };
+        let path = folder.path().join("a");
+        let check = |content: &str, expected: &str| {
+            let told = write(&json!({"path": path, "content": content}), &allowed);
+            let Ok((_, Some(Aside::Wrote(written)))) = told else {
+                panic!("{told:?}");
+            };
+            let told = written.told().replace(&path.display().to_string(), "a");
+            assert_eq!(told, expected);
+        };
+        check("1\n2\n", "created a (4 bytes, +2)");
+        check("1\n3\n", "changed a (4 bytes, +1 −1)");
+        check("1\n3\n", "changed a (4 bytes, as before)");
+        std::fs::write(&path, b"\xff").expect("written");
+        check("1", "changed a (1 byte)");
     }
 
     #[test]

@@ -45,6 +45,14 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
+    /// It belongs to the start of the agent, which ends with a session that takes prompts.
+    pub(super) fn starts(self) -> bool {
+        matches!(
+            self,
+            Purpose::Initialize | Purpose::New(_) | Purpose::Resume(_) | Purpose::Load(_)
+        )
+    }
+
     /// For messages to the user.
     pub(super) fn method(self) -> &'static str {
         match self {
@@ -68,6 +76,7 @@ pub(super) struct Link {
     incoming: Incoming,
     pending: Pending<Purpose>,
     patience: Duration,
+    starting: Option<(Purpose, Instant)>,
 }
 
 impl Link {
@@ -92,7 +101,8 @@ impl Link {
             peer,
             incoming,
             pending: Pending::default(),
-            patience: plan.patience.initialize,
+            patience: plan.patience.request,
+            starting: None,
         };
         let params = json!({
             "protocolVersion": VERSION,
@@ -100,6 +110,7 @@ impl Link {
                 "fs": {"readTextFile": true, "writeTextFile": true},
                 "terminal": true,
                 "auth": {"terminal": true},
+                "elicitation": {"form": {}, "url": {}},
                 // Agents of the time before that was agreed on.
                 "_meta": {"terminal-auth": true},
             },
@@ -110,7 +121,6 @@ impl Link {
             },
         });
         link.ask(Purpose::Initialize, params);
-        link.patience = plan.patience.request;
         Ok(link)
     }
 
@@ -123,9 +133,15 @@ impl Link {
     pub(super) fn ask_as(&mut self, purpose: Purpose, method: &str, params: Value) {
         let patience = match purpose {
             Purpose::Prompt(_) | Purpose::Authenticate(_) => EVER,
+            // How long it may take to start is looked at when that is due: the user can change it meanwhile.
+            purpose if purpose.starts() => EVER,
             _ => self.patience,
         };
-        let id = self.pending.open(purpose, Instant::now() + patience);
+        let now = Instant::now();
+        if purpose.starts() {
+            self.starting = Some((purpose, now));
+        }
+        let id = self.pending.open(purpose, now + patience);
         self.peer.send(RpcMessage::Request {
             id,
             method: method.into(),
@@ -148,7 +164,10 @@ impl Link {
 
     /// What the request that is answered was for; `None` for an id that was made up.
     pub(super) fn close(&mut self, id: &RpcId) -> Option<Purpose> {
-        self.pending.close(id)
+        let purpose = self.pending.close(id);
+        self.starting
+            .take_if(|(starting, _)| purpose == Some(*starting));
+        purpose
     }
 
     /// When the first request runs out of time.
@@ -159,6 +178,11 @@ impl Link {
     /// Takes one request whose time is over.
     pub(super) fn expire(&mut self) -> Option<Purpose> {
         self.pending.expire(Instant::now())
+    }
+
+    /// What of the start it has not answered yet, and since when that was asked.
+    pub(super) fn starting(&self) -> Option<(Purpose, Instant)> {
+        self.starting
     }
 
     /// How many lines were no messages.

@@ -8,9 +8,9 @@ use tokio::sync::mpsc;
 
 use super::asked::{invalid, refusal};
 use super::current::{Answered, Current};
-use super::files;
 use super::program::Handing;
 use super::terminals::{Shows, Terminals, Wanted};
+use super::{elicited, files};
 use crate::agent::plan::ProcessPlan;
 use crate::agent::{AgentEvent, AgentQuestion, Aside};
 use crate::rpc::{RpcError, RpcId};
@@ -102,6 +102,12 @@ impl Served {
                     Err(error) => Does::Answer(id, Err(error)),
                 }
             }
+            // Nobody can be asked.
+            ("elicitation/create", None) => Does::Answer(id, Ok(elicited::declined())),
+            ("elicitation/create", Some(current)) => match current.elicit(&id, &params) {
+                Ok(question) => Does::Ask(question),
+                Err(error) => Does::Answer(id, Err(error)),
+            },
             ("fs/read_text_file", _) => {
                 let handing = self.handing;
                 self.on_file(id, move || files::read(&params, handing));
@@ -137,6 +143,7 @@ impl Served {
     pub(super) fn answered(&mut self, answered: Answered) -> Vec<Does> {
         match answered {
             Answered::Answer(id, outcome) => vec![Does::Answer(id, outcome)],
+            Answered::Again(question) => vec![Does::Ask(question)],
             Answered::Run(id, mut wanted) => {
                 let command = wanted.line.clone();
                 if self.handing == Handing::Cut {

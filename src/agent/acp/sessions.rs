@@ -13,7 +13,7 @@ use super::failure;
 use super::link::Purpose;
 use super::options::Options;
 use super::program::Program;
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::trouble::said;
 use crate::agent::{AgentEvent, AgentFailure, McpServer, News, Threads, TurnId};
 use crate::rpc::RpcError;
 
@@ -141,8 +141,7 @@ impl Sessions {
             }
             Ok(_) => Vec::new(),
             Err(error) => {
-                let why = joined_and_cut(&error.message);
-                let message = format!("the agent did not change its model: {why}");
+                let message = format!("the agent did not change its model: {}", said(&error));
                 vec![AgentEvent::Progress { turn, message }]
             }
         }

@@ -186,7 +186,7 @@ pub(super) fn usage(answer: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Change;
+    use crate::agent::{Change, titled};
     use serde_json::json;
 
     fn told(updates: &[Value]) -> Vec<AgentEvent> {
@@ -231,11 +231,16 @@ mod tests {
         let word = |event: AgentEvent| match event {
             AgentEvent::Text { message, delta, .. } => format!("{message}: {delta}"),
             AgentEvent::Thought { part, delta, .. } => format!("({part}: {delta})"),
-            AgentEvent::CommandStarted { command, .. } => format!("begin {command}"),
+            AgentEvent::CommandStarted { command, title, .. } => {
+                format!("begin {}", titled(&title, &command))
+            }
             AgentEvent::CommandOutput { delta, .. } => format!("+{delta}"),
-            AgentEvent::CommandRan { command, .. } => format!(
+            AgentEvent::CommandRan { command, title, .. } => format!(
                 "ran {} => {} {:?} {}",
-                command.command, command.output, command.exit_code, command.status
+                titled(&title, &command.command),
+                command.output,
+                command.exit_code,
+                command.status
             ),
             AgentEvent::Worked { activity, .. } => {
                 format!("{} {}", activity.status.word(), activity.told())
@@ -326,6 +331,22 @@ mod tests {
             "rawInput": {"command": ["/bin/bash", "-lc", "pwd"]}, "kind": "execute"}),
         );
         check(&[raw], &["begin pwd", "ran pwd => y Some(0) completed"]);
+        // The title may come first, or at the end.
+        let titled = |title: &str, status: &str| {
+            call(
+                json!({"kind": "execute", "title": title, "status": status, "rawInput": {"command": "pytest -q"}}),
+            )
+        };
+        check(
+            &[
+                titled("bash", "in_progress"),
+                titled("Runs the tests", "completed"),
+            ],
+            &[
+                "begin bash: pytest -q",
+                "ran Runs the tests: pytest -q =>  None completed",
+            ],
+        );
         let text = json!([{"type": "content", "content": {"type": "text", "text": "z"}}]);
         check(
             &[
@@ -374,6 +395,26 @@ mod tests {
             words(&[call(json!({"status": "failed"}))]),
             ["failed a tool"]
         );
+    }
+
+    #[test]
+    fn what_the_user_did_not_allow_is_not_told_again() {
+        for kind in ["other", "fetch", "edit", "execute"] {
+            let mut telling = Telling::new(TurnId(1));
+            let none = |_: &str| None;
+            let mcp = json!({"server": "ns", "tool": "run"});
+            let told = |status: &str| {
+                call(json!({"kind": kind, "title": "Deploy", "status": status, "rawInput": mcp}))
+            };
+            telling.update(&told("in_progress"), &none);
+            telling.calls.deny("c");
+            let events = telling.update(&told("failed"), &none);
+            assert!(
+                matches!(&events[..], [AgentEvent::Worked { activity, .. }]
+                    if activity.is_over() && activity.ended().is_none()),
+                "{events:?}"
+            );
+        }
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
                 title: format!("{verb}: {}", joined_and_cut(what)),
                 status: ended,
                 content: Vec::new(),
+                denied: false,
                 places: Vec::new(),
             }
         }
@@ -67,6 +68,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
                     false => status(&word),
                 },
                 content,
+                denied: false,
                 places: Vec::new(),
             }
         }
@@ -76,6 +78,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
             title: "looked at a picture".to_owned(),
             status: ended,
             content: Vec::new(),
+            denied: false,
             places: vec![FilePlace { path, line: None }],
         },
         _ => return None,

@@ -13,7 +13,7 @@ use super::link::{Link, Purpose};
 use super::questions::{self, AnswerForm, AnswerOutcome};
 use super::request::{Wanted, result};
 use super::seed;
-use super::turn::Edits;
+use super::turn::{Edits, called_tool};
 use super::wire::request::DynamicToolCallParams;
 use super::wire::turn::TurnSteerParams;
 use crate::agent::trouble::joined_and_cut;
@@ -202,10 +202,19 @@ fn wanted(current: &Current, id: &RpcId, method: &str, params: Value) -> Result<
     let edits = current.running.as_ref().map_or(&none, |it| &it.edits);
     let item = params.get("itemId").and_then(Value::as_str);
     let mut item = item.unwrap_or_default().to_owned();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (server, tool) = (
+        text(&params["serverName"]),
+        text(&params["_meta"]["tool_name"]),
+    );
     let (mut subject, asking) = questions::read(method, params, edits)?;
     if let Subject::Input { .. } = subject {
         // It names the program, which has been allowed.
         item.clear();
+    }
+    if let AnswerForm::Tool { .. } = asking {
+        // The call itself is not named.
+        item = called_tool(&server, &tool);
     }
     if let Subject::Permissions { cwd, .. } = &mut subject
         && cwd.is_empty()

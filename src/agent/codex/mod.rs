@@ -18,7 +18,6 @@ mod driver;
 mod ending;
 mod facts;
 mod failure;
-mod form;
 mod images;
 mod limits;
 mod link;

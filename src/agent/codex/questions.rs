@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json};
 
-use super::form::Form;
 use super::link::plain;
 use super::turn::{Edits, script};
 use super::wire::request::{
@@ -18,6 +17,7 @@ use super::wire::request::{
     ToolRequestUserInputAnswer, ToolRequestUserInputParams, ToolRequestUserInputQuestion,
     ToolRequestUserInputResponse,
 };
+use crate::agent::form::Form;
 use crate::agent::{Decision, Field, QuestionAnswer, Subject};
 use crate::rpc::RpcError;
 

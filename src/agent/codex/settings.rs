@@ -114,6 +114,7 @@ mod tests {
             sandbox: Sandbox::ReadOnly,
             shell: true,
             mcp_servers: Vec::new(),
+            start: None,
         };
         assert!(config(&settings).get("mcp_servers").is_none());
         settings.mcp_servers.push(McpServer {

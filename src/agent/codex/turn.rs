@@ -15,7 +15,7 @@ use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
 use super::wire::turn::{Turn as WireTurn, TurnResponse};
 use crate::agent::trouble::joined_and_cut;
-use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage};
+use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage, WorkStatus};
 use crate::dialog::DENIED;
 
 /// Changes that were announced and have not ended, by their item: an approval names the item alone.
@@ -45,6 +45,11 @@ pub(super) enum End {
     Completed,
     Interrupted,
     Failed(Option<TurnError>),
+}
+
+/// What a call of an MCP server's tool is remembered by that the user did not allow: who asks does not name the call.
+pub(super) fn called_tool(server: &str, tool: &str) -> String {
+    format!("tool {server}.{tool}")
 }
 
 impl Running {
@@ -157,6 +162,7 @@ impl Running {
                     turn: self.turn,
                     id,
                     command: script(command),
+                    title: String::new(),
                 });
             }
             ThreadItem::FileChange { id, changes, .. } => {
@@ -165,7 +171,7 @@ impl Running {
             ThreadItem::ContextCompaction => {
                 self.progress("shortening the conversation for the model".into(), out);
             }
-            item => self.work(item, false, out),
+            item => self.work(item, false, false, out),
         }
     }
 
@@ -203,7 +209,11 @@ impl Running {
                         told,
                     }
                 } else {
-                    AgentEvent::CommandRan { turn, command }
+                    AgentEvent::CommandRan {
+                        turn,
+                        command,
+                        title: String::new(),
+                    }
                 });
             }
             ThreadItem::FileChange {
@@ -222,13 +232,24 @@ impl Running {
                     self.progress(format!("edit {}", joined_and_cut(&status)), out);
                 }
             }
-            item => self.work(item, true, out),
+            item => {
+                let denied = match &item {
+                    ThreadItem::McpToolCall { server, tool, .. } => {
+                        self.denied.remove(&called_tool(server, tool)).is_some()
+                    }
+                    _ => false,
+                };
+                self.work(item, true, denied, out);
+            }
         }
     }
 
-    fn work(&self, item: ThreadItem, over: bool, out: &mut Vec<AgentEvent>) {
+    fn work(&self, item: ThreadItem, over: bool, denied: bool, out: &mut Vec<AgentEvent>) {
         let turn = self.turn;
-        out.extend(activity(item, over).map(|activity| AgentEvent::Worked { turn, activity }));
+        out.extend(activity(item, over).map(|mut activity| {
+            activity.denied = denied && activity.status == WorkStatus::Failed;
+            AgentEvent::Worked { turn, activity }
+        }));
     }
 
     fn trouble(&mut self, notice: ErrorNotification, out: &mut Vec<AgentEvent>) {

@@ -82,7 +82,8 @@ fn every_key_of_the_file_is_read() {
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
         "run_cells": "auto", "kernel_mode": "per-call", "agent_tools": "shell",
         "images": "kitty", "fit_plots": false, "checkpoints": 4, "keep_variables": true, "notify_after": 3,
-        "history_hint": false, "edit_mode": "vi", "ipython_profile": "sci", "keys": {"suggest": "alt-x"},
+        "history_hint": false, "edit_mode": "vi", "ipython_profile": "sci", "agent_start": 600,
+        "keys": {"suggest": "alt-x"},
     });
     assert_eq!(content.as_object().unwrap().len(), SETTINGS.len() + 1);
     let (home, environment) = with_file(&content.to_string());

@@ -187,6 +187,7 @@ pub(super) fn request(
             sandbox,
             shell: true,
             mcp_servers: servers,
+            start: None,
         },
         thread,
         schema: None,

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::agent::{
-    Activity, AgentEvent, Aside, CommandRun, FileChange, InputPart, PlanStep, WorkStatus,
+    Activity, AgentEvent, Aside, CommandRun, FileChange, InputPart, PlanStep, WorkStatus, titled,
 };
 use crate::text::cut_characters;
 
@@ -65,12 +65,21 @@ impl Marks {
         match event {
             AgentEvent::Text { message, delta, .. } => self.words(message, &delta, &mut out),
             AgentEvent::Thought { part, delta, .. } => self.thinks(part, &delta, &mut out),
-            AgentEvent::CommandStarted { id, command, .. } => {
+            AgentEvent::Starting { agent, .. } => {
+                self.line("⏳", &format!("waiting for {agent} to start"), &mut out);
+            }
+            AgentEvent::CommandStarted {
+                id, command, title, ..
+            } => {
                 self.commands.insert(id, 0);
-                self.line("🔧", &format!("{command} (in_progress)"), &mut out);
+                let told = titled(&title, &command);
+                self.line("🔧", &format!("{told} (in_progress)"), &mut out);
             }
             AgentEvent::CommandOutput { id, delta, .. } => self.puts_out(&id, &delta, &mut out),
-            AgentEvent::CommandRan { command, .. } => self.ran(&command, &mut out),
+            AgentEvent::CommandRan { command, title, .. } => {
+                let told = titled(&title, &command.command);
+                self.ran(&told, &command, &mut out);
+            }
             AgentEvent::CommandDenied { command, told, .. } if !told => {
                 self.line("❌", &format!("not allowed: {}", command.command), &mut out);
             }
@@ -206,7 +215,7 @@ impl Marks {
         }
     }
 
-    fn ran(&mut self, command: &CommandRun, out: &mut Vec<Piece>) {
+    fn ran(&mut self, told: &str, command: &CommandRun, out: &mut Vec<Piece>) {
         self.end_thought(out);
         let shown = self.commands.remove(&command.id);
         self.end_line(out);
@@ -221,7 +230,7 @@ impl Marks {
             }
             self.end_line(out);
         }
-        let told = summary(&command.command);
+        let told = summary(told);
         match (command.exit_code, command.status.as_str()) {
             (Some(0), _) => self.line("✅", &told, out),
             (Some(code), _) => self.line("❌", &format!("{told} (exit {code})"), out),
@@ -245,6 +254,9 @@ impl Marks {
     }
 
     fn worked(&mut self, activity: &Activity, out: &mut Vec<Piece>) {
+        if activity.denied {
+            return;
+        }
         let told = activity.told();
         let status = match activity.status {
             WorkStatus::Waiting => "pending",
@@ -278,7 +290,9 @@ impl Marks {
 
     fn aside(&mut self, aside: Aside, out: &mut Vec<Piece>) {
         match aside {
-            Aside::Wrote(path) => self.line("📝", &format!("Wrote {path}"), out),
+            Aside::Wrote(written) => {
+                self.line("📝", &format!("Wrote: {}", written.told()), out);
+            }
             Aside::Runs(command) => self.line("🖥️", &format!("Running: {command}"), out),
             Aside::Cut(path) => self.line("⚠️", &format!("File {path} truncated (>48KB)"), out),
             Aside::Unknown(kind) => self.line("📨", &kind, out),
@@ -306,7 +320,7 @@ fn end_of(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{ActivityKind, Change, TurnId};
+    use crate::agent::{ActivityKind, Change, FileWritten, TurnId};
 
     const TURN: TurnId = TurnId(1);
 
@@ -356,6 +370,7 @@ mod tests {
                 exit_code,
                 status: "completed".into(),
             },
+            title: String::new(),
         }
     }
 
@@ -389,6 +404,7 @@ mod tests {
             turn: TURN,
             id: "c".into(),
             command: "ls".into(),
+            title: String::new(),
         };
         let puts_out = |delta: &str| AgentEvent::CommandOutput {
             turn: TURN,
@@ -446,6 +462,7 @@ mod tests {
                     InputPart::Text("rain".into()),
                     InputPart::Image("data:x".into()),
                 ],
+                denied: false,
                 places: Vec::new(),
             },
         };
@@ -470,7 +487,13 @@ mod tests {
             },
             AgentEvent::Aside {
                 turn: TURN,
-                aside: Aside::Wrote("/b".into()),
+                aside: Aside::Wrote(FileWritten {
+                    change: FileChange {
+                        path: "/b".into(),
+                        change: Change::Added("1\n".into()),
+                    },
+                    bytes: 2,
+                }),
             },
             AgentEvent::Aside {
                 turn: TURN,
@@ -479,7 +502,8 @@ mod tests {
         ]);
         assert_eq!(
             err,
-            "📋 Plan:\n  ✅ a\n  🔄 b\n  ⏳ c\n🔧 w.now() (in_progress)\n✅ w.now()\nrain\n📝 add /a\n1\n📝 Wrote /b\n\
+            "📋 Plan:\n  ✅ a\n  🔄 b\n  ⏳ c\n🔧 w.now() (in_progress)\n✅ w.now()\nrain\n📝 add /a\n1\n\
+             📝 Wrote: created /b (2 bytes, +1)\n\
              📨 later\n"
         );
         assert_eq!(rest, ["data:x"]);

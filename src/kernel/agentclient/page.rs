@@ -16,7 +16,7 @@ use crate::kernel::sheet::{Sheet, picture};
 use crate::kernel::voice::Voice;
 use crate::output::MimeBundle;
 use crate::runtime::{Display, OutputStream};
-use crate::session::answer_event;
+use crate::session::{AnswerEvent, answer_event};
 use crate::text::escape::xml_text;
 
 /// The output of one cell.
@@ -44,6 +44,18 @@ impl<'a> Page<'a> {
     /// Shows what an event says.
     pub(super) async fn on(&mut self, event: AgentEvent) {
         if self.markdown && !matches!(event, AgentEvent::Aside { .. }) {
+            let event = match event {
+                // The limit is no setting here.
+                AgentEvent::Starting { turn, agent, .. } => AgentEvent::Starting {
+                    turn,
+                    agent,
+                    limit: None,
+                },
+                AgentEvent::Sent { .. } => {
+                    return self.sheet.answered(AnswerEvent::AgentStarts(None)).await;
+                }
+                event => event,
+            };
             if let Some(event) = answer_event(event) {
                 self.sheet.answered(event).await;
             }

@@ -65,7 +65,10 @@ impl Permissions {
     /// Takes a request; `asks`: there is somebody who can be asked.
     pub(super) fn judge(&mut self, question: &AgentQuestion, asks: bool) -> Verdict {
         let what = brief(&question.subject);
-        let form = matches!(question.subject, Subject::Form { .. });
+        let form = matches!(
+            question.subject,
+            Subject::Form { .. } | Subject::Link { .. }
+        );
         let (answer, said) = match self.mode {
             Mode::Deny => (
                 QuestionAnswer::Declined,

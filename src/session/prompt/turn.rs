@@ -15,7 +15,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::agent::{
-    AgentEvent, AgentFailure, AgentQuestion, AgentReply, Decision, FileChange, InputPart,
+    AgentEvent, AgentFailure, AgentQuestion, AgentReply, Aside, Decision, FileChange, InputPart,
     QuestionAnswer, ToolCall, Usage,
 };
 use crate::dialog::{GatheredAnswer, ToolRecord, call_line, interrupted, tool_line};
@@ -92,6 +92,8 @@ pub(super) struct Turn {
     waiting: VecDeque<Wanted>,
     /// The user has stopped the turn with an answer: nothing more is worked off for it.
     stopped: bool,
+    /// It was told that the agent is still starting.
+    starts: bool,
     ended: bool,
     received: usize,
 }
@@ -172,7 +174,12 @@ impl Turn {
                 self.end_with_tool(outcome, thread)
             }
             AgentEvent::Failed { failure, .. } => self.fail(failure),
+            AgentEvent::Sent { .. } => match std::mem::take(&mut self.starts) {
+                true => vec![TurnAction::Show(AnswerEvent::AgentStarts(None))],
+                false => Vec::new(),
+            },
             event => {
+                self.starts |= matches!(event, AgentEvent::Starting { .. });
                 self.gather(&event);
                 let shown = answer_event(event);
                 shown.map(TurnAction::Show).into_iter().collect()
@@ -211,6 +218,14 @@ impl Turn {
             }
             AgentEvent::FilesChanged { changes, .. } => {
                 let work = FileChange::record(changes);
+                self.received += work.title.len();
+                self.answer.work(&work);
+            }
+            AgentEvent::Aside {
+                aside: Aside::Wrote(written),
+                ..
+            } => {
+                let work = written.record();
                 self.received += work.title.len();
                 self.answer.work(&work);
             }

@@ -29,6 +29,7 @@ fn worked(status: WorkStatus) -> AgentEvent {
             title: "Read".into(),
             status,
             content: vec![InputPart::Text("x = 1".into())],
+            denied: false,
             places: vec![FilePlace {
                 path: "a.py".into(),
                 line: Some(3),

@@ -1,8 +1,8 @@
 //! Tests of what is answered without asking, and of asking again.
 
 use super::{asked_again, settled};
-use crate::agent::codex::form::Form;
 use crate::agent::codex::questions::AnswerForm;
+use crate::agent::form::Form;
 use crate::agent::{
     AgentQuestion, Approvals, Effort, Sandbox, Subject, Threads, TurnSettings, WebSearchUse,
 };
@@ -19,6 +19,7 @@ fn settings(approvals: Approvals, sandbox: Sandbox) -> TurnSettings {
         sandbox,
         shell: true,
         mcp_servers: Vec::new(),
+        start: None,
     }
 }
 

@@ -252,6 +252,7 @@ fn a_plan_and_work_of_the_agents_own_are_kept_as_they_stood_last() {
                 title: "w.now()".into(),
                 status,
                 content: vec![InputPart::Text("rain".into())],
+                denied: false,
                 places: Vec::new(),
             },
         })

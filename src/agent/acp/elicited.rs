@@ -1,0 +1,180 @@
+//! What the agent wants filled in or opened (`elicitation/create`), as questions to the user, and the answers.
+//!
+//! Pure. Schema: the stable one of version 1 (`CreateElicitationRequest`). A form that cannot be asked is an error for
+//! the agent, never an empty question. Whose page it is, or form, the protocol does not say.
+
+use serde_json::{Value, json};
+
+use super::asked::invalid;
+use crate::agent::form::Form;
+use crate::agent::{Decision, QuestionAnswer, Subject};
+use crate::rpc::RpcError;
+
+/// How an answer is worded.
+#[derive(Debug)]
+pub(super) enum Elicited {
+    /// A form, and what stands above it.
+    Form(Form, String),
+    /// A page to open.
+    Link,
+}
+
+impl Elicited {
+    /// Reads a request: what is asked, and how it is answered.
+    ///
+    /// # Errors
+    /// The answer to a request that cannot be asked.
+    pub(super) fn read(params: &Value) -> Result<(Subject, Elicited), RpcError> {
+        let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
+        let (server, message) = (String::new(), text("message"));
+        match params["mode"].as_str() {
+            Some("form") => {
+                let form = Form::read(&params["requestedSchema"])
+                    .ok_or_else(|| invalid("a form that cannot be filled in"))?;
+                let fields = form.fields();
+                let subject = Subject::Form {
+                    server,
+                    message: message.clone(),
+                    fields,
+                };
+                Ok((subject, Elicited::Form(form, message)))
+            }
+            Some("url") if !text("url").is_empty() => {
+                let url = text("url");
+                let subject = Subject::Link {
+                    server,
+                    message,
+                    url,
+                };
+                Ok((subject, Elicited::Link))
+            }
+            Some("url") => Err(invalid("`url` is missing")),
+            _ => Err(invalid("`mode` is neither `form` nor `url`")),
+        }
+    }
+
+    /// The answer for the agent.
+    ///
+    /// # Errors
+    /// What does not fit the form, one line for each field.
+    pub(super) fn answer(&self, answer: &QuestionAnswer) -> Result<Value, String> {
+        Ok(match (self, answer) {
+            (Elicited::Form(form, _), QuestionAnswer::Filled(fields)) => match form.fill(fields)? {
+                Some(content) => json!({"action": "accept", "content": content}),
+                None => declined(),
+            },
+            (Elicited::Link, answer) if answer.decision().is_some_and(Decision::allows) => {
+                json!({"action": "accept"})
+            }
+            _ => declined(),
+        })
+    }
+
+    /// Makes the question one that says why it is asked again.
+    pub(super) fn ask_again(&self, subject: &mut Subject, why: &str) {
+        if let (Elicited::Form(_, own), Subject::Form { message, .. }) = (self, subject) {
+            *message = match own.as_str() {
+                "" => why.to_owned(),
+                own => format!("{why}\n\n{own}"),
+            };
+        }
+    }
+}
+
+/// The answer of a user who does not want to, or cannot be asked.
+pub(super) fn declined() -> Value {
+    json!({"action": "decline"})
+}
+
+/// The answer where the turn has ended first.
+pub(super) fn cancelled() -> Value {
+    json!({"action": "cancel"})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Decision;
+
+    fn form(schema: Value) -> (Subject, Elicited) {
+        Elicited::read(&json!({"mode": "form", "message": "Which?", "requestedSchema": schema}))
+            .expect("a form")
+    }
+
+    #[test]
+    fn questions_of_claude_are_fields_and_get_their_answers() {
+        // As claude-agent-acp 0.49.0 sends them for its tool AskUserQuestion.
+        let (subject, elicited) = form(json!({"type": "object", "properties": {
+            "question_0": {"type": "string", "title": "Colour", "oneOf": [
+                {"const": "Red", "title": "Red — warm", "_meta": {}}, {"const": "Blue", "title": "Blue"}]},
+            "question_0_custom": {"type": "string", "title": "Other", "description": "Type your own answer"},
+            "question_1": {"type": "array", "title": "Sizes", "items": {"anyOf": [
+                {"const": "S", "title": "S"}, {"const": "L", "title": "L"}]}},
+        }}));
+        let Subject::Form {
+            fields, message, ..
+        } = &subject
+        else {
+            panic!("{subject:?}");
+        };
+        assert_eq!(message, "Which?");
+        assert!(fields.iter().all(|field| field.optional), "{fields:?}");
+        assert_eq!(fields[0].options.len(), 2);
+        assert!(fields[1].free && fields[2].several);
+        let given = |values: &[(&str, &[&str])]| {
+            let filled = values.iter().map(|(id, values)| {
+                let values = values.iter().map(|it| (*it).to_owned());
+                ((*id).to_owned(), values.collect())
+            });
+            elicited.answer(&QuestionAnswer::Filled(filled.collect()))
+        };
+        assert_eq!(
+            given(&[("question_0", &["Red"]), ("question_1", &["S", "L"])]),
+            Ok(
+                json!({"action": "accept", "content": {"question_0": "Red", "question_1": ["S", "L"]}})
+            )
+        );
+        assert_eq!(
+            given(&[("question_0_custom", &["Mauve"])]),
+            Ok(json!({"action": "accept", "content": {"question_0_custom": "Mauve"}}))
+        );
+        assert!(given(&[("question_0", &["Green"])]).is_err());
+        assert_eq!(
+            elicited.answer(&QuestionAnswer::Declined),
+            Ok(json!({"action": "decline"}))
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_asked_again_above_what_was_asked() {
+        let (mut subject, elicited) = form(json!({"properties": {"n": {"type": "integer"}}}));
+        elicited.ask_again(&mut subject, "n: a whole number");
+        elicited.ask_again(&mut subject, "n: a whole number");
+        let Subject::Form { message, .. } = &subject else {
+            panic!("{subject:?}");
+        };
+        assert_eq!(message, "n: a whole number\n\nWhich?");
+    }
+
+    #[test]
+    fn a_page_is_opened_or_not_and_nonsense_is_refused() {
+        let (subject, elicited) = Elicited::read(
+            &json!({"mode": "url", "url": "https://a/", "message": "Log in", "elicitationId": "1"}),
+        )
+        .expect("a page");
+        assert!(matches!(subject, Subject::Link { url, .. } if url == "https://a/"));
+        let of = |kind| elicited.answer(&QuestionAnswer::usual(kind));
+        assert_eq!(of(Decision::AllowOnce), Ok(json!({"action": "accept"})));
+        assert_eq!(of(Decision::RejectOnce), Ok(json!({"action": "decline"})));
+        for params in [
+            json!({}),
+            json!({"mode": "telepathy"}),
+            json!({"mode": "url"}),
+            json!({"mode": "form"}),
+            json!({"mode": "form", "requestedSchema": {"required": ["x"], "properties": {"x": {"type": "object"}}}}),
+        ] {
+            let error = Elicited::read(&params).map(|_| ()).unwrap_err();
+            assert_eq!(error.code, -32602, "{params}");
+        }
+    }
+}
