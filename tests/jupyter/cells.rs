@@ -11,6 +11,7 @@ use ipycodex::text::offset::CodePoints;
 use serde_json::{Map, json};
 
 use super::bench::{Bench, SLEEPS, kernels, plan};
+use crate::support::await_true;
 
 fn ok(text: &str) -> (String, Ending) {
     (text.to_owned(), Ending::Ok)
@@ -299,6 +300,33 @@ fn a_cell_ends_whenever_it_is_interrupted() {
         );
     }
     assert_eq!(bench.run("1"), ok("<Out[7] 1>"));
+}
+
+#[test]
+fn a_kernel_that_hangs_at_its_exit_is_not_waited_for_by_who_wants_to_leave() {
+    for kills in [true, false] {
+        let Some(mut bench) = Bench::start("python3") else {
+            return;
+        };
+        bench.run(
+            "import atexit, pathlib, time\n\
+             def leave():\n    pathlib.Path('began').touch(); time.sleep(2.5); pathlib.Path('ended').touch()\n\
+             atexit.register(leave)",
+        );
+        let folder = bench.folder.path().to_owned();
+        let shutdown = RuntimeRequest::Shutdown { stays: false };
+        let id = bench.runtime().submit(shutdown);
+        await_true("its exit", || folder.join("began").exists());
+        if kills {
+            bench.calls().kill();
+            bench.until(|event| match event {
+                RuntimeEvent::Answered { id: of, .. } if *of == id => Some(()),
+                _ => None,
+            });
+        }
+        bench.runtime = None;
+        assert!(!folder.join("ended").exists(), "killed: {kills}");
+    }
 }
 
 #[test]

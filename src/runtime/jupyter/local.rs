@@ -295,7 +295,7 @@ impl Kernel for LocalKernel {
             self.kill();
         }
         Box::pin(async move {
-            let Some(mut child) = self.child.take() else {
+            let Some(child) = &mut self.child else {
                 return;
             };
             // An error means that the thread has gone, and with it the kernel.
@@ -304,6 +304,7 @@ impl Kernel for LocalKernel {
                 child.group.kill();
                 let _ = tokio::time::timeout(LEAVES, child.ended.wait_for(|ended| *ended)).await;
             }
+            self.child = None;
         })
     }
 }

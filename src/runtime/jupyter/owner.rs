@@ -4,6 +4,8 @@
 //! request ends once, whatever becomes of the kernel; one that dies twice within a minute is started again only for the
 //! next cell. Absent on purpose: what messages mean (`conversation.rs`).
 
+mod leaving;
+
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -133,9 +135,14 @@ impl Owner {
             match step {
                 Step::Order(Order::Request(id, request)) => match *request {
                     RuntimeRequest::Shutdown { .. } => {
-                        self.leave().await;
+                        let (held, left) = self.shut_down().await;
                         let answer = RuntimeAnswer::Done;
                         self.outbox.push(RuntimeEvent::Answered { id, answer });
+                        if left {
+                            return;
+                        }
+                        held.into_iter()
+                            .for_each(|(id, request)| self.request(id, request));
                     }
                     request => self.request(id, request),
                 },
@@ -416,15 +423,5 @@ impl Owner {
         if restarting {
             self.begin();
         }
-    }
-
-    /// Ends what is ours, and leaves what is not.
-    async fn leave(&mut self) {
-        if self.kernel.attached() {
-            return;
-        }
-        let up = matches!(self.stage, Stage::Up);
-        self.kernel.end(up).await;
-        self.stage = Stage::Away;
     }
 }
