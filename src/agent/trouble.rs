@@ -37,7 +37,7 @@ pub(super) fn died(
     let mut message = format!("`{name}` ended before its answer was complete ({how})");
     if let Some(cause) = last_words::cause(&words) {
         message.push_str(": ");
-        message.push_str(&cause);
+        message.push_str(&joined_and_cut(&cause));
     }
     message.push_str(&not_protocol(junk));
     failure(

@@ -2,7 +2,8 @@
 //!
 //! `message`, `dialect` and `frame` are pure (bytes and values), `pending` is a table without IO, `peer` owns the
 //! threads that read and write; `child` and `socket` are what they read from and write to. One message is one line in
-//! both directions. Absent on purpose: any knowledge of methods. Batches are written, and left to whoever serves to read.
+//! both directions. Batches are written, and left to whoever serves to read. Absent on purpose: any knowledge of
+//! methods.
 
 mod child;
 mod dialect;

@@ -43,7 +43,8 @@ impl Socket for TcpStream {
     }
 }
 
-/// Serves whoever is at the other end of `socket`. Dropping the peer ends the connection at once; [`Peer::finish`] delivers first.
+/// Serves whoever is at the other end of `socket`. Dropping the peer ends the connection at once; [`Peer::finish`]
+/// delivers first.
 ///
 /// # Errors
 /// When the operating system refuses a descriptor or a thread.

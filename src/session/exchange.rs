@@ -14,7 +14,7 @@ use crate::agent::{
 };
 use crate::config::Choices;
 use crate::dialog::Dialog;
-use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
+use crate::history::{Earlier, RecordedOutcome, RecordedThread, TurnKey};
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::attached::Attached;
 use crate::session::events::{Notice, TurnOutcome};
@@ -25,6 +25,7 @@ use crate::session::prompt::{
     Around, Finished, PromptAction, PromptEvent, Surroundings, TurnAction,
 };
 use crate::session::question::About;
+use crate::session::resume;
 use crate::session::runtimes::RuntimeSlot;
 use crate::session::slots::{AgentSlot, ConnectAgent, Waiter};
 use crate::session::task::Session;
@@ -161,6 +162,11 @@ impl Exchanges {
 }
 
 impl Session {
+    /// What is said when another agent answered in this session before.
+    pub(super) fn other_agent(&self, earlier: &Earlier) -> Option<Notice> {
+        resume::other_agent(earlier, &self.choices, &self.setup.missing)
+    }
+
     /// The record has been read for the prompt that has the floor by this ticket.
     pub(super) fn on_read(&mut self, ticket: Ticket, dialog: Box<Dialog>, attached: Attached) {
         if self.floor.has(ticket) {

@@ -31,7 +31,7 @@ use crate::session::outputs::Outputs;
 use crate::session::outside::Outside;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
-use crate::session::resume::{began, earlier, last_exchange, other_agent};
+use crate::session::resume::{began, earlier, last_exchange};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Runtimes;
 use crate::session::slots::{AgentSlot, Waiter};
@@ -326,11 +326,7 @@ impl Session {
                 suggest::ask(*wish, &dialog, agent, model, self.cwd.clone());
             }
             Command::Earlier(answer) => answers(answer, earlier(self.history.clone())),
-            Command::OtherAgent(earlier, answer) => {
-                let told = other_agent(&earlier, &self.choices, &self.setup.missing);
-                // Whoever asked may have gone.
-                let _ = answer.send(told);
-            }
+            Command::OtherAgent(earlier, answer) => drop(answer.send(self.other_agent(&earlier))),
             Command::LookForGone => {
                 let history = self.history.clone();
                 self.beside(&self.background, async move {

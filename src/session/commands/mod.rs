@@ -406,7 +406,7 @@ impl Session {
         self.runtimes.user.counts_in(place);
         self.numbering.on_change(start);
         if let Some(earlier) = earlier {
-            let other = resume::other_agent(&earlier, &self.choices, &self.setup.missing);
+            let other = self.other_agent(&earlier);
             out.send(ToldEvent::Earlier(Box::new(earlier)));
             other.into_iter().for_each(|notice| out.send(notice));
         }
