@@ -1,14 +1,16 @@
 //! What one cell shows while it runs, as a notebook keeps it.
 //!
 //! In: the events of its run. Out: outputs of nbformat 4. Invariants: printed text keeps its stream and its order
-//! among the values; a display that is updated or shown again is replaced wherever it stands, also in earlier cells;
-//! bytes over a limit are left out and said.
+//! among the values, of what is written over only the last state; a display that is updated or shown again is replaced
+//! wherever it stands, also in earlier cells; bytes over a limit are left out and said.
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::notebook::output_value;
+use crate::output::sequence::Sequences;
+use crate::output::transcript::Printed;
 use crate::output::{CellError, CellOutput, STDERR, STDOUT};
 use crate::runtime::{Display, Ending, OutputStream};
 use crate::session::{BeginEvent, CellEvent, SessionEvent};
@@ -22,11 +24,14 @@ pub(super) struct Collected {
     outputs: Vec<Shown>,
     /// Its In number.
     line: Option<u32>,
-    /// Bytes that are no whole character yet, of both streams.
-    rest: [Vec<u8>; 2],
+    /// What is cut into text, of both streams.
+    sequences: [Sequences; 2],
     /// What is there goes when something comes.
     clears: bool,
+    /// Bytes of printed text in outputs that are followed by others.
     printed: usize,
+    /// More was printed than is kept.
+    full: bool,
     /// How it failed.
     failed: Option<String>,
 }
@@ -41,7 +46,7 @@ struct Shown {
 #[derive(Debug)]
 enum Is {
     /// Text of a stream: 0 standard output, 1 standard error.
-    Text(usize, String),
+    Text(usize, Printed),
     Other(Value),
 }
 
@@ -73,7 +78,7 @@ impl Collected {
             }
             CellEvent::Display(display) => return self.display(display),
             CellEvent::Clear { wait: true } => self.clears = true,
-            CellEvent::Clear { wait: false } => self.outputs.clear(),
+            CellEvent::Clear { wait: false } => self.clear(),
             CellEvent::Raised(error) => {
                 self.failed = Some(error.summary());
                 self.add(
@@ -113,54 +118,58 @@ impl Collected {
 
     fn add(&mut self, value: Value, display: Option<String>) {
         if std::mem::take(&mut self.clears) {
-            self.outputs.clear();
+            self.clear();
+        }
+        if let Some(Is::Text(_, before)) = self.outputs.last().map(|shown| &shown.is) {
+            self.printed += before.length();
         }
         let is = Is::Other(value);
         self.outputs.push(Shown { is, display });
     }
 
+    fn clear(&mut self) {
+        self.outputs.clear();
+        (self.printed, self.full) = (0, false);
+    }
+
     fn print(&mut self, stream: usize, bytes: &[u8]) {
-        let mut all = std::mem::take(&mut self.rest[stream]);
-        all.extend_from_slice(bytes);
-        let whole = match std::str::from_utf8(&all) {
-            // A character that goes on with the next bytes.
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            _ => all.len(),
-        };
-        self.rest[stream] = all.split_off(whole);
-        let text = String::from_utf8_lossy(&all);
-        if text.is_empty() {
+        if bytes.is_empty() {
             return;
         }
         if std::mem::take(&mut self.clears) {
-            self.outputs.clear();
+            self.clear();
         }
-        let before = self.printed;
-        self.printed += text.len();
-        if self.printed > MOST_PRINTED {
-            if before <= MOST_PRINTED {
-                let said = format!(
-                    "[what was printed after the first {} MiB is not kept]\n",
-                    MOST_PRINTED >> 20
-                );
-                self.text(1, &said);
-            }
+        if self.full {
             return;
         }
-        self.text(stream, &text);
+        let goes_on = matches!(self.outputs.last(), Some(Shown { is: Is::Text(last, _), .. }) if *last == stream);
+        if !goes_on {
+            if let Some(Is::Text(_, before)) = self.outputs.last().map(|shown| &shown.is) {
+                self.printed += before.length();
+            }
+            let room = MOST_PRINTED.saturating_sub(self.printed);
+            self.text(stream, Printed::new(room));
+        }
+        if let Some(Is::Text(_, printed)) = self.outputs.last_mut().map(|shown| &mut shown.is) {
+            printed.push(&mut self.sequences[stream], bytes);
+            self.full = printed.is_cut();
+        }
+        if self.full {
+            let said = format!(
+                "[what was printed after the first {} MiB is not kept]\n",
+                MOST_PRINTED >> 20
+            );
+            let mut printed = Printed::new(said.len());
+            printed.push(&mut Sequences::default(), said.as_bytes());
+            self.text(1, printed);
+        }
     }
 
-    fn text(&mut self, stream: usize, text: &str) {
-        match self.outputs.last_mut() {
-            Some(Shown {
-                is: Is::Text(last, before),
-                ..
-            }) if *last == stream => before.push_str(text),
-            _ => self.outputs.push(Shown {
-                is: Is::Text(stream, text.to_owned()),
-                display: None,
-            }),
-        }
+    fn text(&mut self, stream: usize, printed: Printed) {
+        self.outputs.push(Shown {
+            is: Is::Text(stream, printed),
+            display: None,
+        });
     }
 
     fn display(&mut self, display: &Display) -> Option<(String, Value)> {
@@ -191,9 +200,12 @@ impl Collected {
     pub(super) fn outputs(&self, last: &HashMap<String, Value>) -> Vec<Value> {
         let last = |shown: &Shown| last.get(shown.display.as_ref()?);
         let value = |shown: &Shown| match &shown.is {
-            Is::Text(stream, text) => {
-                let (name, text) = (STREAMS[*stream].to_owned(), text.clone());
-                output_value(&CellOutput::Stream { name, text }, None)
+            Is::Text(stream, printed) => {
+                let (text, rest) = printed.parts();
+                let text = text.to_owned() + &rest;
+                (!text.is_empty()).then(
+                    || json!({"name": STREAMS[*stream], "output_type": "stream", "text": text}),
+                )
             }
             Is::Other(value) => {
                 let mut value = value.clone();
@@ -202,10 +214,10 @@ impl Collected {
                     value["data"] = last["data"].clone();
                     value["metadata"] = last["metadata"].clone();
                 }
-                value
+                Some(value)
             }
         };
-        self.outputs.iter().map(value).collect()
+        self.outputs.iter().filter_map(value).collect()
     }
 }
 
@@ -247,7 +259,7 @@ mod tests {
             last.extend(cell.on(&event));
         }
         let stream =
-            |name: &str, text: &str| json!({"name": name, "output_type": "stream", "text": [text]});
+            |name: &str, text: &str| json!({"name": name, "output_type": "stream", "text": text});
         let shown =
             json!({"data": {"text/plain": ["2"]}, "metadata": {}, "output_type": "display_data"});
         assert_eq!(
@@ -261,8 +273,16 @@ mod tests {
         );
         let later = cell.on(&show("3", Some("y"), true));
         assert_eq!(later.map(|(id, _)| id).as_deref(), Some("y"));
+        // A progress bar is kept in its last state, in pieces too.
+        for bytes in [&b"\r10%"[..], b"\r2", b"0%\x1b[31m!"] {
+            cell.on(&print(err, bytes));
+        }
+        assert_eq!(
+            cell.outputs(&last)[4],
+            stream("stderr", "20%\u{1b}[31m!\u{1b}[0m")
+        );
         cell.on(&SessionEvent::Cell(CellEvent::Clear { wait: true }));
-        assert_eq!(cell.outputs(&last).len(), 4);
+        assert_eq!(cell.outputs(&last).len(), 5);
         cell.on(&print(out, b"c"));
         assert_eq!(cell.outputs(&last), [stream("stdout", "c")]);
         assert_eq!(cell.failed(), None);
@@ -289,5 +309,31 @@ mod tests {
             collected.each_ref().map(texts),
             [vec!["4", "other"], vec!["4"], vec!["4"]]
         );
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_left_out_and_said() {
+        let mut cell = Collected::default();
+        let block = [vec![b'x'; 1 << 13], b"\n".to_vec()]
+            .concat()
+            .repeat(1 << 7);
+        for _ in 0..70 {
+            cell.on(&print(OutputStream::Stdout, &block));
+            cell.on(&print(OutputStream::Stderr, b"."));
+        }
+        cell.on(&show("1", None, false));
+        let outputs = cell.outputs(&HashMap::new());
+        let sizes = outputs
+            .iter()
+            .map(|output| output["text"].as_str().map_or(0, str::len));
+        assert!(sizes.sum::<usize>() <= MOST_PRINTED + 1000);
+        let [.., said, last] = outputs.as_slice() else {
+            panic!("nothing is kept");
+        };
+        assert!(
+            said.to_string().contains("after the first 64 MiB"),
+            "{said}"
+        );
+        assert_eq!(last["output_type"], "display_data");
     }
 }

@@ -4,7 +4,7 @@
 //! In: names and values as typed. Out: a [`Draft`] with that cell, tagged `injected-parameters`; one that is there
 //! already is replaced. Values are read as papermill reads them: `True`, `False`, `None`, numbers, else text.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::document::{Cell, CellKind, Document, Draft, NewCell, Revision, Slot};
 
@@ -44,7 +44,7 @@ pub fn with_parameters(
     let find = |tag: &str| {
         document
             .cells()
-            .position(|cell| is_code(cell) && has_tag(cell, tag))
+            .position(|cell| is_code(cell) && cell.has_tag(tag))
     };
     let (given, assumed) = (find(GIVEN), find(ASSUMED));
     match (given, assumed) {
@@ -72,13 +72,6 @@ pub fn with_parameters(
 
 fn is_code(cell: Cell<'_>) -> bool {
     cell.kind() == Some(CellKind::Code)
-}
-
-fn has_tag(cell: Cell<'_>, tag: &str) -> bool {
-    match cell.metadata("tags") {
-        Some(Value::Array(tags)) => tags.iter().any(|known| known == tag),
-        _ => false,
-    }
 }
 
 /// A value as Python has it.

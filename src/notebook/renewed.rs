@@ -35,7 +35,10 @@ pub fn renewed(old: &Document, session: &SavedSession) -> Option<Draft> {
             None => Slot::Made(made(entry, id)),
         });
     }
-    Some(Draft { cells })
+    Some(Draft {
+        cells,
+        metadata: Vec::new(),
+    })
 }
 
 /// The cell of this number is this entry.

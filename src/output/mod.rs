@@ -9,7 +9,7 @@ mod marker;
 pub mod mime;
 pub mod parts;
 mod picture;
-mod sequence;
+pub(crate) mod sequence;
 pub mod shown;
 pub mod traceback;
 pub mod transcript;

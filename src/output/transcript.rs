@@ -10,8 +10,10 @@
 //! Absent on purpose: the width of the terminal (long lines do not wrap), and cursor addressing (`CSI H`), which would
 //! reach rows the cell has not written.
 
+mod printed;
 mod rows;
 mod store;
+mod style;
 
 use std::ops::Range;
 
@@ -19,6 +21,8 @@ use crate::output::marker::{Rest, marker};
 use crate::output::sequence::{SequencePiece, Sequences};
 use rows::Rows;
 use store::Store;
+
+pub(crate) use printed::Printed;
 
 /// Stands for everything a program drew on the alternate screen.
 pub const FULL_SCREEN: &str = "[full-screen program]";
@@ -54,6 +58,7 @@ impl Transcript {
                 rows: Rows::default(),
                 store: Store::new(limit_bytes),
                 full_screen: false,
+                colours: false,
             },
         }
     }
@@ -117,6 +122,8 @@ struct Page {
     rows: Rows,
     store: Store,
     full_screen: bool,
+    /// They are kept.
+    colours: bool,
 }
 
 impl Page {
@@ -148,6 +155,13 @@ impl Page {
                 }
                 b'l' if alternate => self.full_screen = false,
                 _ => {}
+            }
+            return;
+        }
+        if let (b'm', true, Ok(style)) = (last, self.colours, std::str::from_utf8(parameters)) {
+            let known = |byte: u8| byte.is_ascii_digit() || byte == b';';
+            if !self.full_screen && parameters.len() < 64 && parameters.iter().copied().all(known) {
+                self.rows.style(style);
             }
             return;
         }

@@ -48,11 +48,17 @@ fn strangers_notebooks_come_back_byte_for_byte() {
         // The same by way of all cells written anew in their places.
         let mut turned: Vec<_> = draft.cells.clone();
         turned.reverse();
-        let turned = ipycodex::notebook::document::Draft { cells: turned };
+        let turned = ipycodex::notebook::document::Draft {
+            cells: turned,
+            metadata: Vec::new(),
+        };
         let there = Document::parse(turned.written(&document).unwrap().text()).unwrap();
         let mut back: Vec<_> = apply(&there, &shown(&there)).unwrap().cells;
         back.reverse();
-        let back = ipycodex::notebook::document::Draft { cells: back };
+        let back = ipycodex::notebook::document::Draft {
+            cells: back,
+            metadata: Vec::new(),
+        };
         assert!(
             back.written(&there).unwrap().text() == document.text(),
             "{}",

@@ -62,5 +62,8 @@ pub fn apply(document: &Document, text: &str) -> Result<Draft, ApplyError> {
             }
         });
     }
-    Ok(Draft { cells })
+    Ok(Draft {
+        cells,
+        metadata: Vec::new(),
+    })
 }

@@ -25,6 +25,8 @@ const MEMBERS: usize = 3;
 pub struct Draft {
     /// Its cells, in order.
     pub cells: Vec<Slot>,
+    /// Members of the notebook's metadata, where it has one: they are set, the others stay.
+    pub metadata: Vec<(String, Value)>,
 }
 
 /// A cell of a draft.
@@ -120,6 +122,7 @@ impl Draft {
     pub fn of(document: &Document) -> Self {
         Draft {
             cells: (0..document.len()).map(Slot::Kept).collect(),
+            metadata: Vec::new(),
         }
     }
 
@@ -131,7 +134,8 @@ impl Draft {
         let text = document.text();
         let mut pieces = Pieces::default();
         let all = |number| Slot::Kept(number);
-        if self.cells.iter().cloned().eq((0..document.len()).map(all)) {
+        let same = self.cells.iter().cloned().eq((0..document.len()).map(all));
+        if same && self.metadata.is_empty() {
             let whole = Span::new(0, text.len());
             pieces.old(whole.start, whole.end);
         } else {
@@ -154,9 +158,32 @@ impl Draft {
                 })
                 .collect();
             let old: Vec<Span> = document.cells().map(|cell| cell.span()).collect();
-            pieces.old(0, list.start);
-            rejoined(text, list, &old, &items, &layout.frame(2), &mut pieces);
-            pieces.old(list.end, Span::new(0, text.len()).end);
+            let cells = |pieces: &mut Pieces| {
+                rejoined(text, list, &old, items, &layout.frame(2), pieces);
+            };
+            let metadata = document
+                .metadata_span()
+                .filter(|_| !self.metadata.is_empty());
+            let told = |span: Span, pieces: &mut Pieces| {
+                let members = self.metadata.iter();
+                let members = members.map(|(key, value)| Change::Set(key, layout.value(value, 3)));
+                pieces.new_text(&changed(text, span, 2, &layout, members.collect()));
+            };
+            let mut at = 0;
+            if let Some(span) = metadata.filter(|span| span.start < list.start) {
+                pieces.old(at, span.start);
+                told(span, &mut pieces);
+                at = span.end;
+            }
+            pieces.old(at, list.start);
+            cells(&mut pieces);
+            at = list.end;
+            if let Some(span) = metadata.filter(|span| span.start > list.start) {
+                pieces.old(at, span.start);
+                told(span, &mut pieces);
+                at = span.end;
+            }
+            pieces.old(at, Span::new(0, text.len()).end);
         }
         let pieces = pieces.into_inner();
         Ok(Written { text, pieces })
@@ -188,7 +215,7 @@ fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> 
             .map(|(key, value)| Change::Set(key, layout.value(value, MEMBERS + 2)))
             .collect();
         let metadata = match cell.metadata_span() {
-            Some(span) => changed(text, span, MEMBERS + 1, layout, &members),
+            Some(span) => changed(text, span, MEMBERS + 1, layout, members),
             None => metadata(&revision.metadata, layout),
         };
         changes.push(Change::Set("metadata", metadata));
@@ -213,7 +240,7 @@ fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> 
         changes.push(Change::Remove("execution_count"));
         changes.push(Change::Remove("outputs"));
     }
-    changed(text, cell.span(), MEMBERS, layout, &changes)
+    changed(text, cell.span(), MEMBERS, layout, changes)
 }
 
 /// The JSON of a new cell.
@@ -240,11 +267,7 @@ fn metadata(members: &[(String, Value)], layout: &Layout) -> String {
 }
 
 fn list(outputs: &[Value], layout: &Layout) -> String {
-    let items: Vec<String> = outputs
-        .iter()
-        .map(|output| layout.value(output, MEMBERS + 2))
-        .collect();
-    layout.list(['[', ']'], &items, MEMBERS + 1)
+    layout.values(outputs, MEMBERS + 1)
 }
 
 fn number(number: Option<u32>) -> String {

@@ -88,10 +88,15 @@ impl Layout {
 
     /// A string with its quotes.
     pub(super) fn quoted(&self, text: &str) -> String {
-        let mut out = String::from("\"");
-        encode(text, self.ascii, &mut out);
-        out.push('"');
+        let mut out = String::new();
+        self.put_quoted(text, &mut out);
         out
+    }
+
+    fn put_quoted(&self, text: &str, out: &mut String) {
+        out.push('"');
+        encode(text, self.ascii, out);
+        out.push('"');
     }
 
     /// A key with what stands between it and its value.
@@ -99,55 +104,96 @@ impl Layout {
         self.quoted(key) + &self.colon
     }
 
-    /// `items` between two brackets, `depth` steps deep.
-    pub(super) fn list(&self, brackets: [char; 2], items: &[String], depth: usize) -> String {
-        let mut out = String::from(brackets[0]);
-        if !items.is_empty() {
+    /// `items` between two brackets, `depth` steps deep, each put behind what is there.
+    fn put_list<T>(
+        &self,
+        brackets: [char; 2],
+        items: impl Iterator<Item = T>,
+        depth: usize,
+        out: &mut String,
+        mut put: impl FnMut(T, &mut String),
+    ) {
+        out.push(brackets[0]);
+        let mut items = items.peekable();
+        if items.peek().is_some() {
             let frame = self.frame(depth);
-            out.push_str(&frame.lead);
-            out.push_str(&items.join(&frame.comma));
+            let mut between = &frame.lead;
+            for item in items {
+                out.push_str(between);
+                put(item, out);
+                between = &frame.comma;
+            }
             out.push_str(&frame.tail);
         }
         out.push(brackets[1]);
+    }
+
+    /// A list of values, `depth` steps deep.
+    pub(super) fn values(&self, values: &[Value], depth: usize) -> String {
+        let mut out = String::new();
+        self.put_values(values, depth, &mut out);
         out
+    }
+
+    fn put_values(&self, values: &[Value], depth: usize, out: &mut String) {
+        self.put_list(['[', ']'], values.iter(), depth, out, |value, out| {
+            self.put(value, depth + 1, out);
+        });
     }
 
     /// An object of members that are JSON, `depth` steps deep.
     pub(super) fn object(&self, members: &[(&str, String)], depth: usize) -> String {
-        let member = |(key, value): &(&str, String)| self.key(key) + value;
-        let members: Vec<String> = members.iter().map(member).collect();
-        self.list(['{', '}'], &members, depth)
+        let mut out = String::new();
+        let members = members.iter();
+        self.put_list(['{', '}'], members, depth, &mut out, |(key, value), out| {
+            out.push_str(&self.key(key));
+            out.push_str(value);
+        });
+        out
     }
 
     /// A value whose items are `depth` steps deep.
     pub(super) fn value(&self, value: &Value, depth: usize) -> String {
+        let mut out = String::new();
+        self.put(value, depth, &mut out);
+        out
+    }
+
+    /// The same, behind what is there: large values are copied once.
+    fn put(&self, value: &Value, depth: usize, out: &mut String) {
         match value {
-            Value::String(text) => self.quoted(text),
-            Value::Array(items) => {
-                let items: Vec<String> = items
-                    .iter()
-                    .map(|item| self.value(item, depth + 1))
-                    .collect();
-                self.list(['[', ']'], &items, depth)
-            }
+            Value::String(text) => self.put_quoted(text, out),
+            Value::Array(items) => self.put_values(items, depth, out),
             Value::Object(members) => {
-                let members: Vec<(&str, String)> = members
-                    .iter()
-                    .map(|(key, value)| (key.as_str(), self.value(value, depth + 1)))
-                    .collect();
-                self.object(&members, depth)
+                let is_stream = members.get("output_type").is_some_and(|is| is == "stream");
+                let members = members.iter();
+                self.put_list(['{', '}'], members, depth, out, |(key, value), out| {
+                    out.push_str(&self.key(key));
+                    match value {
+                        // A list of its lines would take many times the room of a long text.
+                        Value::String(text) if is_stream && key == "text" => {
+                            self.put_lines(text, depth + 1, out);
+                        }
+                        value => self.put(value, depth + 1, out),
+                    }
+                });
             }
-            other => other.to_string(),
+            other => out.push_str(&other.to_string()),
         }
     }
 
     /// A text as notebooks have it: a list of its lines, each but the last with its newline.
     pub(super) fn lines(&self, text: &str, depth: usize) -> String {
-        let lines: Vec<String> = text
-            .split_inclusive('\n')
-            .map(|line| self.quoted(line))
-            .collect();
-        self.list(['[', ']'], &lines, depth)
+        let mut out = String::new();
+        self.put_lines(text, depth, &mut out);
+        out
+    }
+
+    fn put_lines(&self, text: &str, depth: usize, out: &mut String) {
+        let lines = text.split_inclusive('\n');
+        self.put_list(['[', ']'], lines, depth, out, |line, out| {
+            self.put_quoted(line, out)
+        });
     }
 }
 

@@ -147,11 +147,7 @@ impl Document {
 
     /// What the metadata of the notebook holds under `key`.
     pub fn metadata(&self, key: &str) -> Option<Value> {
-        let span = member(
-            &self.text,
-            self.metadata.filter(|span| is_object(&self.text, *span))?,
-            key,
-        )?;
+        let span = member(&self.text, self.metadata_span()?, key)?;
         Some(value::read(span.of(&self.text)))
     }
 
@@ -179,6 +175,11 @@ impl Document {
         self.list
             .filter(|_| self.major == 4)
             .ok_or(NotebookError::Format(self.major))
+    }
+
+    /// Where its metadata stands, if that is an object.
+    pub(super) fn metadata_span(&self) -> Option<Span> {
+        self.metadata.filter(|span| is_object(&self.text, *span))
     }
 
     /// How the file is laid out.
@@ -263,6 +264,14 @@ impl<'a> Cell<'a> {
     pub fn metadata(&self, key: &str) -> Option<Value> {
         let span = self.metadata_span()?;
         Some(value::read(member(self.text, span, key)?.of(self.text)))
+    }
+
+    /// It is tagged so.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        match self.metadata("tags") {
+            Some(Value::Array(tags)) => tags.iter().any(|known| known == tag),
+            _ => false,
+        }
     }
 
     /// Where its metadata stands, if that is an object.

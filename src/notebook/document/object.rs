@@ -34,7 +34,7 @@ pub(super) fn changed(
     object: Span,
     depth: usize,
     layout: &Layout,
-    changes: &[Change<'_>],
+    changes: Vec<Change<'_>>,
 ) -> String {
     let old = members(text, object);
     let find = |key: &str| old.iter().rposition(|member| is_key(text, member.key, key));
@@ -49,12 +49,13 @@ pub(super) fn changed(
         .collect();
     for change in changes {
         match change {
-            Change::Remove(key) => items.retain(|(_, name)| name != key),
-            Change::Set(key, value) => match find(key) {
+            Change::Remove(key) => items.retain(|(_, name)| *name != key),
+            Change::Set(key, mut value) => match find(key) {
                 Some(at) => {
                     let member = old[at];
                     let before = &text[member.key.start as usize..member.value.start as usize];
-                    let made = Item::Changed(at, format!("{before}{value}"));
+                    value.insert_str(0, before);
+                    let made = Item::Changed(at, value);
                     if let Some(item) = items.iter_mut().find(|(item, _)| *item == Item::Kept(at)) {
                         item.0 = made;
                     }
@@ -62,10 +63,10 @@ pub(super) fn changed(
                 None => {
                     let place = items
                         .iter()
-                        .position(|(_, name)| name.as_str() > *key)
+                        .position(|(_, name)| name.as_str() > key)
                         .unwrap_or(items.len());
-                    let made = layout.key(key) + value;
-                    items.insert(place, (Item::Made(made), (*key).to_owned()));
+                    value.insert_str(0, &layout.key(key));
+                    items.insert(place, (Item::Made(value), key.to_owned()));
                 }
             },
         }
@@ -74,6 +75,6 @@ pub(super) fn changed(
     let spans: Vec<Span> = old.iter().map(|member| member.whole()).collect();
     let mut pieces = Pieces::default();
     let frame = layout.frame(depth);
-    rejoined(text, object, &spans, &items, &frame, &mut pieces);
-    pieces.text(text)
+    rejoined(text, object, &spans, items, &frame, &mut pieces);
+    pieces.into_text(text)
 }

@@ -56,17 +56,28 @@ impl Pieces {
         }
     }
 
+    /// The same, without a copy of a large one.
+    fn new_whole(&mut self, text: String) {
+        match self.0.last_mut() {
+            Some(Piece::New(last)) => last.push_str(&text),
+            _ => self.0.push(Piece::New(text)),
+        }
+    }
+
     pub(super) fn into_inner(self) -> Vec<Piece> {
         self.0
     }
 
     /// The text they are.
-    pub(super) fn text(&self, old: &str) -> String {
-        let text = |piece: &Piece| match piece {
-            Piece::Old(span) => span.of(old).to_owned(),
-            Piece::New(new) => new.clone(),
-        };
-        self.0.iter().map(text).collect()
+    pub(super) fn into_text(self, old: &str) -> String {
+        let mut text = String::new();
+        for piece in self.0 {
+            match piece {
+                Piece::Old(span) => text.push_str(span.of(old)),
+                Piece::New(new) => text.push_str(&new),
+            }
+        }
+        text
     }
 }
 
@@ -75,7 +86,7 @@ pub(super) fn rejoined(
     text: &str,
     whole: Span,
     old: &[Span],
-    items: &[Item],
+    items: Vec<Item>,
     made: &Frame,
     pieces: &mut Pieces,
 ) {
@@ -88,28 +99,29 @@ pub(super) fn rejoined(
             pieces.old(brackets.0 + 1, first.start);
             let usual = usual_comma(text, whole, old);
             let mut before: Option<usize> = None;
-            for (number, item) in items.iter().enumerate() {
-                match (before, item.old()) {
+            for (number, item) in items.into_iter().enumerate() {
+                let now = item.old();
+                match (before, now) {
                     _ if number == 0 => {}
                     (Some(a), Some(b)) if a + 1 == b => pieces.old(old[a].end, old[b].start),
                     _ => pieces.new_text(&usual),
                 }
                 match item {
-                    Item::Kept(at) => pieces.old(old[*at].start, old[*at].end),
-                    Item::Changed(_, new) | Item::Made(new) => pieces.new_text(new),
+                    Item::Kept(at) => pieces.old(old[at].start, old[at].end),
+                    Item::Changed(_, new) | Item::Made(new) => pieces.new_whole(new),
                 }
-                before = item.old();
+                before = now;
             }
             pieces.old(last.end, brackets.1);
         }
         (false, ..) => {
             pieces.new_text(&made.lead);
-            for (number, item) in items.iter().enumerate() {
+            for (number, item) in items.into_iter().enumerate() {
                 if number > 0 {
                     pieces.new_text(&made.comma);
                 }
                 if let Item::Changed(_, new) | Item::Made(new) = item {
-                    pieces.new_text(new);
+                    pieces.new_whole(new);
                 }
             }
             pieces.new_text(&made.tail);

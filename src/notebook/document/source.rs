@@ -67,6 +67,6 @@ pub(super) fn changed(text: &str, span: Span, new: &str, depth: usize, layout: &
         .chain((back..old.len()).map(Item::Kept))
         .collect();
     let mut pieces = Pieces::default();
-    rejoined(text, span, &old, &items, &layout.frame(depth), &mut pieces);
-    pieces.text(text)
+    rejoined(text, span, &old, items, &layout.frame(depth), &mut pieces);
+    pieces.into_text(text)
 }

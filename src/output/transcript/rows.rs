@@ -1,12 +1,14 @@
 //! The rows a cell can still change: its last ones, with a cursor.
 //!
 //! A row that is only appended to stays a string; the first time something is written over it, it becomes a list of
-//! columns. Rows that leave the window go to the store and are final.
+//! columns. Rows that leave the window go to the store and are final. Where colours are kept, each row begins and ends
+//! without one, and each column has its own.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::store::Store;
+use super::style::{RESET, Style};
 use crate::text::character_columns;
 
 /// Rows that can still be changed.
@@ -26,6 +28,8 @@ pub(super) struct Rows {
     column: Option<usize>,
     /// Bytes or columns in the window, roughly.
     size: usize,
+    /// What is written now has it.
+    style: Style,
 }
 
 #[derive(Debug)]
@@ -43,11 +47,13 @@ struct Column {
     character: Option<char>,
     /// Combining characters on it.
     marks: Option<Box<str>>,
+    style: Style,
 }
 
 const BLANK: Column = Column {
     character: Some(' '),
     marks: None,
+    style: Style::NONE,
 };
 
 impl Default for Rows {
@@ -57,6 +63,7 @@ impl Default for Rows {
             row: 0,
             column: None,
             size: 0,
+            style: Style::NONE,
         }
     }
 }
@@ -94,6 +101,18 @@ impl Rows {
         self.column = None;
         if self.rows[self.row].width() > 0 {
             self.newline(store);
+        }
+    }
+
+    /// What is written from here on has the style that these parameters of `CSI … m` make of the one before.
+    pub(super) fn style(&mut self, parameters: &str) {
+        self.style = self.style.then(parameters);
+        let row = self.row;
+        if self.appending()
+            && let Row::Text(text) = &mut self.rows[row]
+            && !text.is_empty()
+        {
+            text.push_str(&format!("\x1b[{parameters}m"));
         }
     }
 
@@ -184,6 +203,9 @@ impl Rows {
 
     /// Text of more lines than the window holds goes to the store directly. False: it is shorter.
     fn bulk(&mut self, rest: &mut &str, store: &mut Store) -> bool {
+        if !self.style.is_none() {
+            return false;
+        }
         let Some(end) = memchr::memrchr_iter(b'\n', rest.as_bytes()).nth(WINDOW) else {
             return false;
         };
@@ -226,7 +248,12 @@ impl Rows {
             self.column = None;
         }
         match (&mut self.rows[self.row], self.column) {
-            (Row::Text(row), None) => row.push_str(text),
+            (Row::Text(row), None) => {
+                if row.is_empty() {
+                    row.push_str(self.style.text());
+                }
+                row.push_str(text);
+            }
             _ => self.overwrite(text),
         }
         if self.size > LONGEST {
@@ -243,7 +270,10 @@ impl Rows {
         if self.size > LONGEST && self.rows.len() == 1 {
             // The line goes on behind what is now final; a carriage return leads back to here only.
             self.rows[0].write_to(store);
-            *self = Rows::default();
+            *self = Rows {
+                style: std::mem::take(&mut self.style),
+                ..Rows::default()
+            };
         } else if self.size > LONGEST {
             let below = self.rows.split_off(1);
             self.retire(store);
@@ -256,6 +286,7 @@ impl Rows {
     fn overwrite(&mut self, text: &str) {
         self.fix_column();
         let mut at = self.column.unwrap_or(0);
+        let style = self.style.clone();
         let columns = self.columns();
         if columns.len() < at {
             columns.resize(at, BLANK);
@@ -277,6 +308,7 @@ impl Rows {
             columns[at..at + width].fill(Column {
                 character: None,
                 marks: None,
+                style: style.clone(),
             });
             columns[at].character = Some(c);
             at += width;
@@ -314,6 +346,7 @@ impl Row {
 
     fn width(&self) -> usize {
         match self {
+            Row::Text(text) if has_styles(text) => columns_of(text).len(),
             Row::Text(text) => text.chars().fold(0, |at, c| at + advance(at, c)),
             Row::Columns(columns) => columns.len(),
         }
@@ -332,14 +365,25 @@ impl Row {
     /// The text; blanks at the end of a row that was written over are what erased something.
     fn text(&self) -> Cow<'_, str> {
         match self {
+            Row::Text(text) if has_styles(text) && !Style::ends(text) => {
+                Cow::Owned(format!("{text}{RESET}"))
+            }
             Row::Text(text) => Cow::Borrowed(text),
             Row::Columns(columns) => {
+                let is_blank = |column: &Column| column.is_blank();
+                let end = columns.iter().rposition(|column| !is_blank(column));
                 let mut text = String::with_capacity(columns.len());
-                for column in columns {
+                let mut style = &Style::NONE;
+                for column in &columns[..end.map_or(0, |end| end + 1)] {
+                    if column.style != *style {
+                        style.leave(&mut text);
+                        style = &column.style;
+                        text.push_str(style.text());
+                    }
                     text.extend(column.character);
                     text.push_str(column.marks.as_deref().unwrap_or_default());
                 }
-                text.truncate(text.trim_end_matches(' ').len());
+                style.leave(&mut text);
                 Cow::Owned(text)
             }
         }
@@ -363,9 +407,27 @@ fn advance(at: usize, c: char) -> usize {
     }
 }
 
+/// A row that is a text has an escape only where a style is.
+fn has_styles(text: &str) -> bool {
+    memchr::memchr(0x1b, text.as_bytes()).is_some()
+}
+
+impl Column {
+    fn is_blank(&self) -> bool {
+        self.character == Some(' ') && self.marks.is_none() && self.style.is_none()
+    }
+}
+
 fn columns_of(text: &str) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::with_capacity(text.len());
-    for c in text.chars() {
+    let (mut style, mut rest) = (Style::NONE, text.chars());
+    while let Some(c) = rest.next() {
+        if c == '\x1b' {
+            let (parameters, behind) = rest.as_str().split_once('m').unwrap_or_default();
+            style = style.then(parameters.trim_start_matches('['));
+            rest = behind.chars();
+            continue;
+        }
         let width = advance(columns.len(), c);
         if width == 0 {
             let end = columns.len();
@@ -375,10 +437,12 @@ fn columns_of(text: &str) -> Vec<Column> {
         columns.push(Column {
             character: Some(c),
             marks: None,
+            style: style.clone(),
         });
         columns.extend((1..width).map(|_| Column {
             character: None,
             marks: None,
+            style: style.clone(),
         }));
     }
     columns

@@ -42,6 +42,25 @@ impl Store {
         }
     }
 
+    /// Keeps the beginning only.
+    pub(super) fn beginning(limit_bytes: usize) -> Self {
+        Store {
+            head_limit: limit_bytes,
+            tail_limit: 0,
+            ..Store::new(0)
+        }
+    }
+
+    /// What is kept of the beginning.
+    pub(super) fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// Something was dropped.
+    pub(super) fn has_dropped(&self) -> bool {
+        self.dropped > 0
+    }
+
     pub(super) fn push(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let newlines = memchr::memchr_iter(b'\n', bytes).count();
