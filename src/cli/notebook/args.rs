@@ -54,6 +54,11 @@ pub(in crate::cli) struct Show {
     /// Print JSON: path, nbformat, nbformat_minor, language, cells (index, id, type, source, outputs, images)
     #[arg(long)]
     pub json: bool,
+    /// For `git diff`: marks without numbers, and a file that is no notebook as it is. Set up by
+    /// `git config diff.ipynb.textconv "ipycodex notebook show --textconv"`, and the line `*.ipynb diff=ipynb` in
+    /// `.gitattributes`
+    #[arg(long, conflicts_with_all = ["lines", "cells", "images", "json"])]
+    pub textconv: bool,
 }
 
 /// `edit`.

@@ -1,6 +1,7 @@
 //! `notebook show` and `notebook diff`: text of notebooks on standard output.
 
 use std::fs::{File, Metadata};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use nu_ansi_term::{Color, Style};
@@ -19,11 +20,18 @@ use crate::screen::Screen;
 use crate::session::{MissingNotebook, OpenedNotebook, unusable};
 use crate::text::MARKED;
 
+/// What is read and printed at once of a file that is printed as it is, in bytes.
+const PIECE: usize = 1 << 20;
+
 /// Smaller files are read whole, in bytes.
 const OUTLINED: u64 = 4 << 20;
 
 /// Prints a notebook.
 pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, Report> {
+    if show.textconv {
+        textconv(show, screen, terminal)?;
+        return Ok(0);
+    }
     let lines = show.lines.as_deref().map(LineRange::parse_list);
     let lines = lines
         .transpose()
@@ -48,6 +56,7 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
     let part = Part {
         cells: show.cells.clone(),
         lines: lines.unwrap_or_default(),
+        unnumbered: false,
     };
     if let Some(outside) = part.cells.iter().find(|cell| **cell >= document.len()) {
         return Err(Report::failure(match document.len() {
@@ -66,6 +75,56 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
     let text = text(document, &part, show.outputs, &name)?;
     put(&text, screen, terminal)?;
     Ok(0)
+}
+
+/// Prints a file for a comparison line by line: as a notebook whose cells have no numbers, else as it is.
+fn textconv(show: &Show, screen: &Screen, terminal: bool) -> Result<(), Report> {
+    let name = show.file.display().to_string();
+    let read = || {
+        let document = match outlined(show) {
+            Some(document) => document,
+            None => opened(&show.file, MissingNotebook::Refused)?.document,
+        };
+        let part = Part {
+            unnumbered: true,
+            ..Part::default()
+        };
+        let below = |_, cell: Cell<'_>| match show.outputs {
+            true => unnumbered_outputs(cell),
+            false => String::new(),
+        };
+        let shown = crate::notebook::document::show(&document, &part, below);
+        let shown = shown.map_err(|error| unusable(&error, &name))?;
+        shown.map_err(|why: TextError| Report::failure(why.to_string()))
+    };
+    if let Ok::<_, Report>(text) = read() {
+        return put(&text, screen, terminal);
+    }
+    let unread = |error| Report::failure(format!("cannot read `{name}`")).because(error);
+    let mut file = File::open(&show.file).map_err(unread)?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece).map_err(unread)? {
+            0 => return Ok(()),
+            count if terminal => screen.untrusted(&String::from_utf8_lossy(&piece[..count]))?,
+            count => screen.trusted(&piece[..count])?,
+        }
+    }
+}
+
+/// What a cell showed, pictures by their types and sizes.
+fn unnumbered_outputs(cell: Cell<'_>) -> String {
+    let pictures = pictures_of(0, cell);
+    let mut text = outputs_of(0, cell);
+    for picture in pictures {
+        let size = format!("{} bytes", picture.bytes.len());
+        text = text.replacen(&picture.name, &size, 1);
+    }
+    let mark = output_mark(0);
+    match text.strip_prefix(&mark) {
+        Some(rest) => format!("{}{rest}", mark.trim_end_matches(" cell:0")),
+        None => text,
+    }
 }
 
 /// A large notebook of which nobody wants to see what the cells showed, without it; `None`: it is read whole.

@@ -14,6 +14,9 @@ use super::model::{Cell, CellKind, Document};
 /// How each mark begins, and what may be one in a cell.
 const MARK: &str = "# %%";
 
+/// What the number of a cell stands behind.
+const NUMBER: &str = " cell:";
+
 /// How the outputs of a cell are headed where they are shown; no mark of a cell.
 const OUTPUT: &str = "# %% [output] cell:";
 
@@ -97,6 +100,8 @@ pub struct Part {
     pub cells: Vec<usize>,
     /// Lines of the text of all cells.
     pub lines: Vec<LineRange>,
+    /// Marks have no numbers: a cell that is put in changes no other line.
+    pub unnumbered: bool,
 }
 
 /// The text of a notebook, or a part of it; what `below` gives stands under its cell. Ends in a newline.
@@ -115,7 +120,12 @@ pub fn show(
         if !wanted && part.lines.is_empty() {
             continue;
         }
-        let text = show_cell(number, cell)?;
+        let mut text = show_cell(number, cell)?;
+        if part.unnumbered {
+            let mark = text.find('\n').unwrap_or(text.len());
+            let start = text[..mark].rfind(NUMBER).unwrap_or(mark);
+            text.replace_range(start..mark, "");
+        }
         let first = lines + 1;
         lines += text.matches('\n').count() + 1;
         if part.lines.is_empty() {
@@ -166,7 +176,7 @@ pub fn show_cell(number: usize, cell: Cell<'_>) -> Result<String, NotebookError>
         (None, Some(kind)) => kind,
         (fault, _) => return Err(NotebookError::Cell(number, fault.unwrap_or_default())),
     };
-    let mut text = format!("{MARK} [{}] cell:{number}", kind.name());
+    let mut text = format!("{MARK} [{}]{NUMBER}{number}", kind.name());
     let source = cell.source();
     if !source.is_empty() {
         text.push('\n');
@@ -224,7 +234,7 @@ impl<'a> Mark<'a> {
         let (kind, after) = after.strip_prefix(" [")?.split_once(']')?;
         let number = match after {
             "" => None,
-            after => Some(after.strip_prefix(" cell:")?),
+            after => Some(after.strip_prefix(NUMBER)?),
         };
         let digits =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

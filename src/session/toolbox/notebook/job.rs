@@ -189,6 +189,7 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
             let part = Part {
                 cells: cells.clone(),
                 lines: lines.clone(),
+                unnumbered: false,
             };
             let mut images = Vec::new();
             let below = |number: usize, cell: Cell<'_>| match outputs {
