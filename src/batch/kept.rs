@@ -1,10 +1,11 @@
 //! A run of cells into a notebook file: what each showed, written as it goes.
 //!
 //! In: the notebook that is run, which of its cells each input is, and the events. Out: a file that is whole at any
-//! moment, and a summary. Invariants: cells that are not run show nothing in it; all else is as it was; it is written
+//! moment, and a summary. Invariants: cells that are not run show nothing in it, unless they are to be left untouched;
+//! what widgets are in the end is in it; all else is as it was; it is written
 //! after each cell and, of a long one, now and then, but never for more than a part of the time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::collected::Collected;
+use super::widgets::Widgets;
 use crate::files::{FileMode, FoundFile};
 use crate::notebook::document::{CellKind, Document, Draft, Revision, Slot};
 use crate::notebook::{TIMES, outputs_text, read_outputs, times};
@@ -31,6 +33,9 @@ pub struct Kept {
     file: Option<FoundFile>,
     /// The cell of the notebook that each input is.
     cells: Vec<usize>,
+    /// Cells that stay as they are.
+    untouched: HashSet<usize>,
+    widgets: Widgets,
     ran: Vec<Ran>,
     /// What displays of an id show now.
     displays: HashMap<String, Value>,
@@ -56,13 +61,14 @@ struct Ran {
 }
 
 impl Kept {
-    /// The run of `cells` of a notebook; `output` is begun at once.
+    /// The run of `cells` of a notebook, in which those of `untouched` stay as they are; `output` is begun at once.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn begin(
         document: Document,
         cells: Vec<usize>,
+        untouched: Vec<usize>,
         output: Option<&Path>,
     ) -> Result<Self, Report> {
         let file = match output {
@@ -73,6 +79,8 @@ impl Kept {
             document,
             file,
             cells,
+            untouched: untouched.into_iter().collect(),
+            widgets: Widgets::default(),
             ran: Vec::new(),
             displays: HashMap::new(),
             written: None,
@@ -109,6 +117,7 @@ impl Kept {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn on(&mut self, event: &SessionEvent) -> Result<(), Report> {
+        self.widgets.on(event);
         let Some(ran) = self.ran.last_mut() else {
             return Ok(());
         };
@@ -118,6 +127,11 @@ impl Kept {
             self.write()?;
         }
         Ok(())
+    }
+
+    /// Takes an event between inputs.
+    pub(super) fn on_late(&mut self, event: &SessionEvent) {
+        self.widgets.on(event);
     }
 
     /// The input took longer than it may.
@@ -181,7 +195,8 @@ impl Kept {
                 || cell
                     .value("execution_count")
                     .is_some_and(|count| !count.is_null());
-            if cell.kind() == Some(CellKind::Code) && shows {
+            let untouched = self.untouched.contains(&number);
+            if cell.kind() == Some(CellKind::Code) && shows && !untouched {
                 draft.cells[number] = Slot::Changed(number, shown(Vec::new(), None));
             }
         }
@@ -189,6 +204,7 @@ impl Kept {
             draft.cells[ran.cell] =
                 Slot::Changed(ran.cell, ran.revision(&self.document, &self.displays));
         }
+        draft.metadata.extend(self.widgets.metadata());
         let written = draft
             .written(&self.document)
             .map_err(|error| Report::failure(error.said(&file.path().display().to_string())))?;

@@ -12,6 +12,7 @@ mod plain;
 mod signals;
 mod silent;
 mod timeout;
+mod widgets;
 
 use std::io::Read;
 use std::time::Duration;
@@ -49,6 +50,8 @@ pub struct BatchOptions {
     pub terminal: bool,
     /// Stop at the first failure.
     pub stop: bool,
+    /// Numbers of inputs, from 0, whose errors are no failures.
+    pub may_raise: Vec<usize>,
     /// What users have done before their first input is done.
     pub set_up: bool,
     /// Loaded before the first input, in this order.
@@ -77,7 +80,7 @@ pub fn run(
     let mut first_failure = 0;
     let mut toggled = false;
     if options.set_up {
-        let ended = show(session, &session.set_up(), None, options)?;
+        let ended = show(session, &session.set_up(), None, None, options)?;
         ending.leave_it_to_the_signal();
         drain(background, options)?;
         // What else went wrong has been said, and is no fault of the inputs.
@@ -86,7 +89,7 @@ pub fn run(
         }
     }
     for file in &options.load {
-        let ended = show(session, &session.load(file.clone()), None, options)?;
+        let ended = show(session, &session.load(file.clone()), None, None, options)?;
         ending.leave_it_to_the_signal();
         drain(background, options)?;
         // What comes next counts on it.
@@ -110,13 +113,21 @@ pub fn run(
             }
         }
         let prompts = has_prompt_dot(&input.text);
+        let to_the_agent = prompts || input.mode == Mode::Prompts;
         let run = session.submit(input);
         let watch = Watch::over(session, options.timeout);
-        let mut ended = show(session, &run, kept.as_deref_mut(), options)?;
+        // No interpreter tells when such an input begins.
+        if to_the_agent {
+            watch.begin();
+        }
+        let mut ended = show(session, &run, kept.as_deref_mut(), Some(&watch), options)?;
+        if ended.raised && options.may_raise.contains(&number) {
+            ended.code = 0;
+        }
         if let Some(after) = watch.ended() {
             ended = Ended {
                 code: 1,
-                left: false,
+                ..Ended::default()
             };
             options.screen.notice(&timeout::said(after))?;
             if let Some(kept) = kept.as_deref_mut() {
@@ -143,7 +154,7 @@ pub fn run(
                 EditorWish::PickSession(_) => options.screen.notice(PICK_USAGE)?,
             }
         }
-        drain(background, options)?;
+        drain_into(background, kept.as_deref_mut(), options)?;
         if first_failure == 0 {
             first_failure = ended.code;
         }
@@ -168,17 +179,20 @@ fn show_themes(in_force: &str, options: &BatchOptions) -> Result<(), Report> {
 struct Ended {
     code: i32,
     left: bool,
+    /// The code is that of an error a cell raised.
+    raised: bool,
 }
 
 fn show(
     session: &SessionHandle,
     run: &Run,
     kept: Option<&mut Kept>,
+    watch: Option<&Watch>,
     options: &BatchOptions,
 ) -> Result<Ended, Report> {
     let screen = options.screen.clone();
     if options.silent {
-        show_on(&mut Silent::new(screen), session, run, kept, options)
+        show_on(&mut Silent::new(screen), session, run, kept, watch, options)
     } else if options.terminal {
         show_on(
             &mut Display::new(
@@ -191,10 +205,11 @@ fn show(
             session,
             run,
             kept,
+            watch,
             options,
         )
     } else {
-        show_on(&mut Plain::new(screen), session, run, kept, options)
+        show_on(&mut Plain::new(screen), session, run, kept, watch, options)
     }
 }
 
@@ -203,11 +218,15 @@ fn show_on(
     session: &SessionHandle,
     run: &Run,
     mut kept: Option<&mut Kept>,
+    watch: Option<&Watch>,
     options: &BatchOptions,
 ) -> Result<Ended, Report> {
     let mut ended = Ended::default();
     follow(run, &options.screen, view, |event| {
         note(event, &mut ended);
+        if let (SessionEvent::Cell(CellEvent::Started), Some(watch)) = (event, watch) {
+            watch.begin();
+        }
         if let Some(kept) = kept.as_deref_mut() {
             kept.on(event)?;
         }
@@ -240,6 +259,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
                 Ending::Interrupted => INTERRUPTED,
                 Ending::Error | Ending::Died(_) | Ending::Lost(_) => 1,
             };
+            ended.raised = *ending == Ending::Error;
             ended.left = ended.code == INTERRUPTED;
         }
         SessionEvent::End(EndEvent::Turn { outcome, .. }) => {
@@ -301,8 +321,19 @@ fn answer_input(prompt: &str, options: &BatchOptions) -> Result<InputReply, Repo
 /// # Errors
 /// When nothing can be written any more.
 pub fn drain(background: &Run, options: &BatchOptions) -> Result<(), Report> {
+    drain_into(background, None, options)
+}
+
+fn drain_into(
+    background: &Run,
+    mut kept: Option<&mut Kept>,
+    options: &BatchOptions,
+) -> Result<(), Report> {
     let mut view = Plain::new(options.screen.clone());
     while let Next::Event(event) = background.next_blocking(Some(std::time::Duration::ZERO)) {
+        if let Some(kept) = kept.as_deref_mut() {
+            kept.on_late(&event);
+        }
         view.on(*event)?;
     }
     Ok(())
@@ -322,14 +353,14 @@ pub fn ask(
     let run = session.submit(prompt);
     let ended = if as_json {
         let mut answer = Json::default();
-        let ended = show_on(&mut answer, session, &run, None, options)?;
+        let ended = show_on(&mut answer, session, &run, None, None, options)?;
         ending.leave_it_to_the_signal();
         options
             .screen
             .trusted(format!("{}\n", answer.into_value()).as_bytes())?;
         ended
     } else {
-        show(session, &run, None, options)?
+        show(session, &run, None, None, options)?
     };
     ending.leave_it_to_the_signal();
     options.screen.flush()?;

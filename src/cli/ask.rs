@@ -81,6 +81,7 @@ pub(super) fn run(
         pictures,
         terminal: environment.stdout_is_terminal,
         stop: true,
+        may_raise: Vec::new(),
         stdin_is_free: false,
     };
     let status = batch::ask(&session, prompt, ask.json, &options);

@@ -130,7 +130,10 @@ fn run(
                 Some(document) => document,
                 None => notebook_of(&work.cells, &settings.choices.runtime, prompts)?,
             };
-            Some(Kept::begin(document, keep.cells, keep.output.as_deref())?)
+            Some({
+                let output = keep.output.as_deref();
+                Kept::begin(document, keep.cells, keep.untouched, output)?
+            })
         }
         None => None,
     };
@@ -147,6 +150,7 @@ fn run(
         pictures,
         terminal: environment.stdout_is_terminal,
         stop: work.stop,
+        may_raise: work.may_raise,
         set_up: work.at_home || !ipython.is_empty(),
         load: work.load,
         stdin_is_free: work.stdin_is_free,

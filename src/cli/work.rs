@@ -22,6 +22,12 @@ use crate::runtime::Place;
 use crate::runtime::connect::ScriptRun;
 use crate::session::{Loading, Submission};
 
+/// The tag of a cell that is not run, as nbclient has it.
+const SKIPPED: &str = "skip-execution";
+
+/// The tag of a cell whose error does not end the run, as nbclient has it.
+const MAY_RAISE: &str = "raises-exception";
+
 /// What is to be run, and how.
 #[derive(Default)]
 pub(super) struct Work {
@@ -40,6 +46,8 @@ pub(super) struct Work {
     pub once: bool,
     /// What is wrong with it, unless a kernel was chosen that may be of its language.
     pub foreign: Option<Report>,
+    /// Numbers of cells, from 0, that may raise an error without the run failing.
+    pub may_raise: Vec<usize>,
     /// Where what the cells show is kept.
     pub keep: Option<Keep>,
 }
@@ -50,6 +58,8 @@ pub(super) struct Keep {
     pub document: Option<Document>,
     /// The cell of it that each of the cells is.
     pub cells: Vec<usize>,
+    /// Cells that stay as they are, with what they showed.
+    pub untouched: Vec<usize>,
     pub output: Option<PathBuf>,
 }
 
@@ -78,6 +88,7 @@ impl Work {
         self.keep = Some(Keep {
             document: None,
             cells: (0..self.cells.len()).collect(),
+            untouched: Vec::new(),
             output,
         });
         self
@@ -111,6 +122,7 @@ pub(super) fn notebook_of(
     let slots = sources.map(|text| Slot::Made(NewCell::of(CellKind::Code, text)));
     let draft = Draft {
         cells: slots.collect(),
+        metadata: Vec::new(),
     };
     redone(&Document::saying(&metadata), &draft, "the notebook")
 }
@@ -241,8 +253,13 @@ fn of_notebook(text: String, name: &str, what: &Run) -> Result<(Work, bool), Rep
     let left_out = left_out.map(|fault| format!("`{name}`: {fault}; it was left out"));
     let left_out = left_out.collect();
     let (mut texts, mut cells) = (Vec::new(), Vec::new());
+    let (mut untouched, mut may_raise) = (Vec::new(), Vec::new());
     for (number, cell) in document.cells().enumerate() {
         if cell_fault(cell).is_some() {
+            continue;
+        }
+        if cell.has_tag(SKIPPED) {
+            untouched.push(number);
             continue;
         }
         let text = match cell.kind() {
@@ -253,15 +270,20 @@ fn of_notebook(text: String, name: &str, what: &Run) -> Result<(Work, bool), Rep
             },
             _ => continue,
         };
+        if cell.has_tag(MAY_RAISE) {
+            may_raise.push(texts.len());
+        }
         texts.push(text);
         cells.push(number);
     }
     let keep = (what.output.is_some() || what.json).then(|| Keep {
         document: Some(document),
         cells,
+        untouched,
         output: what.output.clone(),
     });
     let work = Work {
+        may_raise,
         left_out,
         keep,
         foreign,
@@ -303,6 +325,18 @@ mod tests {
             found.left_out[0],
             "`n`: cell 2 of 4 has no `source`; it was left out"
         );
+        let tagged = |tag: &str| {
+            format!(
+                r#"{{"cell_type": "code", "source": "{tag}", "metadata": {{"tags": ["x", "{tag}"]}}}}"#
+            )
+        };
+        let tags = ["skip-execution", "y", "raises-exception"]
+            .map(tagged)
+            .join(",");
+        let found = work(&format!(r#"{{"cells": [{tags}]}}"#)).unwrap();
+        let texts: Vec<&str> = found.cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(texts, ["y", "raises-exception"]);
+        assert_eq!(found.may_raise, [1]);
         for (text, said) in [("{", "is not valid JSON"), ("{}", "no list of cells")] {
             let report = work(text).err().unwrap();
             assert!(report.message.contains(said), "{report}");
