@@ -56,7 +56,8 @@ impl Session {
                 }
                 Some((Work::Load(loading), out)) => {
                     let language = self.runtimes.user.able().language.clone();
-                    let loaded = loading::load(loading, self.history.clone(), language);
+                    let loaded =
+                        loading::load(loading, self.history.clone(), language, out.clone());
                     self.later(&out, loaded);
                 }
                 Some((Work::SetUp, out)) => self.begin_set_up(out),

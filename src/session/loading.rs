@@ -8,6 +8,7 @@
 //! Absent on purpose: how steps are run (`replay`).
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::history::History;
 use crate::input::is_ours;
@@ -20,8 +21,15 @@ use crate::runtime::Place;
 use crate::session::commands::{Deed, tell};
 use crate::session::events::{Notice, notice};
 use crate::session::replay::{Purpose, Replay, ReplayStep, last_code};
+use crate::session::run::RunSender;
 use crate::session::saving::read_text;
 use crate::text::counted;
+
+/// How long a file may take to be read before that is said.
+const PATIENT: Duration = Duration::from_secs(2);
+
+/// Bytes of a cell that interpreters take seconds to read.
+const LARGE: usize = 1 << 20;
 
 /// A file to be run in the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +51,8 @@ struct Loaded {
     left_out: usize,
     /// What cells were left out for.
     broken: Vec<String>,
+    /// A cell that takes long to read, from 1, and how many lines it has.
+    large: Option<(usize, usize)>,
 }
 
 /// What a text holds, before it is looked at as steps.
@@ -66,10 +76,26 @@ pub(super) fn with_suffix(name: &str) -> String {
     }
 }
 
-/// Reads a file for a runtime of `language`; its first step runs when all of it has been read.
-pub(super) async fn load(loading: Loading, history: History, language: String) -> Vec<Deed> {
+/// Reads a file for a runtime of `language`; its first step runs when all of it has been read. That it takes long is
+/// said on `out`.
+pub(super) async fn load(
+    loading: Loading,
+    history: History,
+    language: String,
+    out: RunSender,
+) -> Vec<Deed> {
     let file = loading.clone();
-    let read = tokio::task::spawn_blocking(move || read(&file, &language)).await;
+    let mut reading = tokio::task::spawn_blocking(move || read(&file, &language));
+    let read = match tokio::time::timeout(PATIENT, &mut reading).await {
+        Ok(read) => read,
+        Err(_) => {
+            out.send(Notice::note(format!(
+                "reading {} takes a while",
+                loading.shown
+            )));
+            reading.await
+        }
+    };
     let failed = |error| Err(Report::failure("the file could not be read").because(error));
     match read.unwrap_or_else(failed) {
         Ok(Some(loaded)) => steps_of(loaded, &loading, last_code(&history.dialog().await)),
@@ -95,6 +121,12 @@ fn steps_of(loaded: Loaded, loading: &Loading, last_code: u32) -> Vec<Deed> {
         let cells = counted(loaded.left_out, "cell");
         deeds.extend(tell(Notice::note(format!(
             "{shown}: left out {cells} that {hold} prompts or commands"
+        ))));
+    }
+    if let Some((number, lines)) = loaded.large {
+        deeds.extend(tell(Notice::note(format!(
+            "{shown}: code cell {number} has {}; the interpreter takes a while to read it",
+            counted(lines, "line")
         ))));
     }
     let said = match loading.startup {
@@ -140,6 +172,9 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
         None => return Err(Report::failure(missing(path, shown))),
     };
     let (mut steps, mut left_out) = (Vec::new(), 0);
+    let large = (1..).zip(session.cells()).find_map(|(number, cell)| {
+        (cell.source.len() > LARGE).then(|| (number, cell.source.lines().count()))
+    });
     let mut kept = Vec::new();
     for entry in session.entries() {
         match entry {
@@ -175,6 +210,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
         counted: SavedSession::of(kept).told(),
         left_out,
         broken,
+        large,
     }))
 }
 
@@ -311,6 +347,16 @@ mod tests {
             "1 code cell and 1 prompt",
             0,
         );
+    }
+
+    #[test]
+    fn a_large_cell_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.py");
+        let large = "a = 1\n".repeat(LARGE / 6 + 1);
+        std::fs::write(&path, format!("# %%\nb\n# %%\n{large}")).unwrap();
+        let loaded = read(&loading(&path, false), "Python").unwrap().unwrap();
+        assert_eq!(loaded.large, Some((2, LARGE / 6 + 1)));
     }
 
     #[test]

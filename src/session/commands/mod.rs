@@ -153,7 +153,7 @@ impl Session {
                     startup: false,
                 };
                 let language = self.runtimes.user.able().language.clone();
-                self.later(out, loading::load(loading, history, language));
+                self.later(out, loading::load(loading, history, language, out.clone()));
             }
             MagicOrder::Open(name) => match notebooks::open(&self.workbook, &name, places) {
                 Ok(opening) => self.later(out, opening),
