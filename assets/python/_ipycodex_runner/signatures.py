@@ -140,7 +140,7 @@ def fields(kind, ns):
         ]
     elif hasattr(kind, "__attrs_attrs__"):
         rows = [
-            (field.alias if hasattr(field, "alias") else field.name.lstrip("_"), str(field.default) == "NOTHING")
+            (field.alias if hasattr(field, "alias") else field.name.lstrip("_"), str(field.default).endswith("NOTHING"))
             for field in kind.__attrs_attrs__
             if field.init
         ]
