@@ -70,7 +70,7 @@ impl Dialog {
                 let (before, after) = cells.split_at(count);
                 cells = after;
                 let assistant = match prompt.response.as_str() {
-                    "" => INTERRUPTED.to_owned(),
+                    "" if !prompt.complete => INTERRUPTED.to_owned(),
                     answer => answer.to_owned(),
                 };
                 PastExchange {

@@ -69,8 +69,10 @@ pub struct PromptEntry {
     pub prompt: String,
     /// What it referred to.
     pub expansion: Expansion,
-    /// The stored answer; empty when it was interrupted before its first word.
+    /// The stored answer; empty when the agent said nothing, or was interrupted before its first word.
     pub response: String,
+    /// The turn ended by itself, as far as the record knows: an empty answer is one.
+    pub complete: bool,
     /// The exchange was taken out of the conversation by the user.
     pub hidden: bool,
 }
@@ -82,7 +84,7 @@ pub struct PastExchange {
     pub line: u32,
     /// What was referred to, context and request.
     pub user: String,
-    /// The stored answer; never empty.
+    /// The stored answer, or what is told in its place; empty when the agent said nothing.
     pub assistant: String,
     /// Pictures that went with `user`, as `data:` URLs: those referred to, then those of the context.
     pub images: Vec<Arc<str>>,

@@ -252,7 +252,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
     })?;
     let mut prompts = db.prepare_cached(
         "SELECT p.id, coalesce(t.line, p.history_line + 1), p.history_line, p.prompt, p.response, coalesce(t.hidden, 0),
-                coalesce(t.expansion, '')
+                coalesce(t.expansion, ''), coalesce(t.state = 'complete', 0)
          FROM ai_prompts p LEFT JOIN ipycodex_turns t ON t.prompt_row = p.id WHERE p.session = ?1 ORDER BY p.id",
     )?;
     let prompts = prompts.query_map([session], |row| {
@@ -262,6 +262,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             history_line: row.get(2)?,
             prompt: row.get(3)?,
             response: row.get(4)?,
+            complete: row.get(7)?,
             hidden: row.get(5)?,
             expansion: Expansion {
                 xml: row.get(6)?,
@@ -335,6 +336,7 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                             images: Vec::new(),
                         },
                         response: response.clone(),
+                        complete: *outcome == RecordedOutcome::Complete,
                         hidden: false,
                     });
                 }

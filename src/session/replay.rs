@@ -296,9 +296,12 @@ impl ReplayRun {
         let key = ground
             .history
             .begin_prompt(PromptStart::new(line, after, prompt));
-        ground
-            .history
-            .finish_prompt(key, RecordedOutcome::Complete, response, None);
+        // Where nothing is told of its end, it was stopped before its first word.
+        let outcome = match response.is_empty() {
+            true => RecordedOutcome::Interrupted,
+            false => RecordedOutcome::Complete,
+        };
+        ground.history.finish_prompt(key, outcome, response, None);
         self.so_far.ran += 1;
     }
 

@@ -22,10 +22,11 @@ pub(super) fn items(history: &[Exchange]) -> Vec<Value> {
             part => text("input_text", part.as_text().unwrap_or_default()),
         }));
         items.push(message("user", content));
-        items.push(message(
-            "assistant",
-            vec![text("output_text", &exchange.assistant)],
-        ));
+        // An empty answer is no message.
+        if !exchange.assistant.is_empty() {
+            let said = vec![text("output_text", &exchange.assistant)];
+            items.push(message("assistant", said));
+        }
     }
     items
 }
@@ -158,6 +159,12 @@ mod tests {
             [
                 json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}),
                 json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "b"}]}),
+            ]
+        );
+        assert_eq!(
+            items(&[exchange("a", "")]),
+            [
+                json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]})
             ]
         );
     }

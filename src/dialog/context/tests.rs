@@ -47,6 +47,15 @@ fn session() -> Dialog {
 }
 
 #[test]
+fn only_a_turn_that_was_stopped_is_told_as_one() {
+    let mut dialog = session();
+    let told = |dialog: &Dialog| dialog.exchanges()[1].assistant.clone();
+    assert_eq!(told(&dialog), INTERRUPTED);
+    dialog.prompts[1].complete = true;
+    assert_eq!(told(&dialog), "");
+}
+
+#[test]
 fn each_prompt_gets_the_cells_before_it() {
     let dialog = session();
     let exchange = |line, user: &str, assistant: &str| PastExchange {

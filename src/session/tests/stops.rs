@@ -30,6 +30,20 @@ fn an_interrupt_ends_the_turn_keeps_the_part_and_the_next_turn_sees_it() {
 }
 
 #[test]
+fn an_empty_answer_is_told_as_one() {
+    let stage = stage(vec![says(""), says("two"), says("three")]);
+    for prompt in [".a", ".b"] {
+        stage.run(prompt);
+    }
+    stage.run("%ipycodex model other");
+    stage.run(".c");
+    for request in &stage.agent.requests()[1..] {
+        assert_eq!(request.history[0].assistant, "");
+    }
+    assert!(stage.agent.requests()[1].thread.is_some());
+}
+
+#[test]
 fn a_failed_turn_stores_nothing_and_gives_the_prompt_back() {
     let failure = crate::agent::AgentFailure {
         kind: crate::agent::FailureKind::Upstream,
