@@ -68,7 +68,7 @@ fn npm<'a>(lines: &[&'a str]) -> Option<&'a str> {
         return None;
     }
     let tells = |line: &&&str| {
-        of_npm(*line) && !BESIDE.contains(&line.split_whitespace().nth(2).unwrap_or_default())
+        of_npm(line) && !BESIDE.contains(&line.split_whitespace().nth(2).unwrap_or_default())
     };
     lines.iter().find(tells).copied()
 }

@@ -190,7 +190,7 @@ impl Guest {
     /// Takes a line: a message, or several where the revision has batches.
     fn hear(&mut self, line: Option<Value>) {
         match line {
-            None => self.refuse(reading::no_json(), None),
+            None => self.refuse(*reading::no_json(), None),
             Some(Value::Array(items)) => {
                 let why = match self.revision {
                     "" => "a batch before `initialize`",
@@ -200,7 +200,7 @@ impl Guest {
                     _ if items.is_empty() => "an empty batch",
                     _ => return self.hear_batch(items),
                 };
-                self.refuse(reading::no_request(RpcId::Null, why), None);
+                self.refuse(*reading::no_request(RpcId::Null, why), None);
             }
             Some(value) => self.on(reading::read(value), None),
         }
@@ -223,7 +223,7 @@ impl Guest {
 
     fn on(&mut self, message: Result<RpcMessage, Refusal>, batch: Option<u64>) {
         match message {
-            Err(refusal) => self.refuse(refusal, batch),
+            Err(refusal) => self.refuse(*refusal, batch),
             Ok(RpcMessage::Request { id, method, params }) => {
                 if let Err(refused) = self.request(&id, &method, params, batch) {
                     self.refuse((id, refused), batch);

@@ -9,17 +9,17 @@ use super::wire;
 use crate::rpc::{RpcError, RpcId, RpcMessage};
 
 /// What cannot be answered as it is: under which id that is said, and why.
-pub(super) type Refusal = (RpcId, RpcError);
+pub(super) type Refusal = Box<(RpcId, RpcError)>;
 
 /// A line that is no JSON.
 pub(super) fn no_json() -> Refusal {
     let message = "this line is not JSON: one message a line is expected";
-    (RpcId::Null, wire::error(-32700, message))
+    Box::new((RpcId::Null, wire::error(-32700, message)))
 }
 
 /// Something that is no request.
 pub(super) fn no_request(id: RpcId, why: &str) -> Refusal {
-    (id, wire::error(-32600, why))
+    Box::new((id, wire::error(-32600, why)))
 }
 
 /// Reads a message.
@@ -96,7 +96,7 @@ mod tests {
             (json!({"id": [1], "method": "ping"}), RpcId::Null),
             (json!({"result": {}}), RpcId::Null),
         ] {
-            let (refused, error) = read(value.clone()).unwrap_err();
+            let (refused, error) = *read(value.clone()).unwrap_err();
             assert_eq!((refused, error.code), (id, -32600), "{value}");
         }
         for value in [

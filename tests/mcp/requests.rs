@@ -273,7 +273,7 @@ fn what_was_received_before_the_end_of_input_is_answered() {
             json!([null, -32700]),
         ],
     );
-    check(&lines(&[note.clone()], "\n"), &[]);
+    check(&lines(std::slice::from_ref(&note), "\n"), &[]);
     check(b"", &[]);
     check(b"\n\n", &[]);
     let twice = [

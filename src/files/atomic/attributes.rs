@@ -54,7 +54,7 @@ pub(super) fn carry(
     new: &File,
 ) -> Result<Unkept, Errno> {
     let mut unkept = Unkept::default();
-    match u64::from(stat.st_nlink).saturating_sub(1) {
+    match stat.st_nlink.saturating_sub(1) {
         0 => {}
         1 => unkept.add("its other name (a hard link) still has the old contents"),
         others => unkept.add(format!(

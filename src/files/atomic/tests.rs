@@ -324,7 +324,7 @@ fn what_other_names_of_a_replaced_file_keep_is_said() {
     assert!(write().unwrap().contains("its other name (a hard link)"));
     assert_eq!(fs::read_to_string(&other).unwrap(), "old");
     assert_eq!(write(), None);
-    fs::hard_link(&path, &other.with_extension("2")).unwrap();
+    fs::hard_link(&path, other.with_extension("2")).unwrap();
     fs::hard_link(&path, &third).unwrap();
     assert!(write().unwrap().contains("2 other names (hard links)"));
 }

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Guest;
-use crate::mcp::reading::Refusal;
 use crate::rpc::{RpcError, RpcId, RpcMessage};
 
 impl Guest {
@@ -21,7 +20,7 @@ impl Guest {
         }
     }
 
-    pub(super) fn refuse(&mut self, (id, error): Refusal, batch: Option<u64>) {
+    pub(super) fn refuse(&mut self, (id, error): (RpcId, RpcError), batch: Option<u64>) {
         self.answer(id, Err(error), batch);
     }
 

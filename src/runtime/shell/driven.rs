@@ -135,7 +135,7 @@ impl Shell {
     pub(super) fn end_front(&self, job: bool) {
         let job = job_in_front(&self.launched.master).filter(|_| job);
         // One that runs as another user cannot be ended.
-        if !job.is_some_and(|job| kill_process_group(job, Signal::KILL).is_ok()) {
+        if job.is_none_or(|job| kill_process_group(job, Signal::KILL).is_err()) {
             self.group().kill();
         }
     }

@@ -312,7 +312,7 @@ mod tests {
         for at in 0..=whole.len() {
             let mut one = gate(&whole[..at]);
             let stands = one.take_unrun();
-            Decoder::all(whole[at..].as_bytes())
+            Decoder::all(&whole.as_bytes()[at..])
                 .into_iter()
                 .for_each(|event| one.hold(event));
             let rest = one.lines();
