@@ -39,6 +39,7 @@ mod sequences;
 pub mod shell;
 mod shell_mode;
 mod shell_proofs;
+mod shell_typing;
 mod sixels;
 mod steps;
 mod suggestions;

@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 use super::editor::{EditorWishes, Wishing};
 use super::events::Notice;
 use super::outside::{Caller, Calling, OutsideCall, OutsideWish, Toolset, Visits};
-use super::runtimes::Killer;
+use super::runtimes::{Killer, Role};
 use super::suggest::{Draft, Suggesting, SuggestionWish, TakeSuggestion};
 use super::ticket::{CallId, Ticket};
 use super::{
@@ -68,8 +68,7 @@ pub(super) enum Command {
     Outside(OutsideWish),
     Interrupt,
     Restart,
-    KillRuntime,
-    KillShell,
+    Kill(Role),
     SkipStep,
     ReplyInput(u64, InputReply),
     ReplyRecord(u64, Option<RecordPlace>),
@@ -315,14 +314,14 @@ impl SessionHandle {
         match killer {
             Some(killer) => killer.kill(),
             // The loop says why not.
-            None => drop(self.commands.send(Command::KillRuntime)),
+            None => drop(self.commands.send(Command::Kill(Role::User))),
         }
     }
 
     /// Ends what holds the shell up: the job in front, else, or when that has not helped, the shell itself, whose
     /// variables are lost.
     pub fn kill_shell(&self) {
-        let _ = self.commands.send(Command::KillShell);
+        let _ = self.commands.send(Command::Kill(Role::Shell));
     }
 
     /// Answers a cell that asked for input.

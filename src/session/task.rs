@@ -33,7 +33,7 @@ use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
 use crate::session::resume::{began, earlier, last_exchange};
 use crate::session::run::RunSender;
-use crate::session::runtimes::Runtimes;
+use crate::session::runtimes::{RuntimeSlot, Runtimes};
 use crate::session::slots::{AgentSlot, Waiter};
 use crate::session::suggest;
 use crate::session::taken_back::Steps;
@@ -236,12 +236,8 @@ impl Session {
                 let told = self.runtimes.user.restart();
                 self.say(told);
             }
-            Command::KillRuntime => {
-                let told = self.runtimes.user.kill();
-                self.say(told);
-            }
-            Command::KillShell => {
-                let told = self.runtimes.shell.kill();
+            Command::Kill(role) => {
+                let told = self.runtimes.of(role).and_then(RuntimeSlot::kill);
                 self.say(told);
             }
             Command::SkipStep => self.on_floor(FloorEvent::Skipped),

@@ -153,6 +153,7 @@ pub(super) struct Background {
     waiting: Arc<Mutex<Waiting>>,
     editing: Arc<AtomicBool>,
     printer: Printer,
+    screen: Screen,
     /// Hangs up when the session has no more to tell.
     over: Arc<Mutex<Receiver<()>>>,
 }
@@ -193,7 +194,6 @@ pub(super) struct Printer {
     pub(super) lines: SyncSender<String>,
     pub(super) bell: Bell,
     pub(super) snapshot: Shared,
-    pub(super) screen: Screen,
 }
 
 impl Background {
@@ -204,10 +204,11 @@ impl Background {
     pub(super) fn start(events: Run, printer: Printer, screen: Screen) -> Result<Self, Report> {
         let (going_on, over) = channel::<()>();
         let background = Background {
-            teller: Arc::new(Mutex::new(Teller::new(screen))),
+            teller: Arc::new(Mutex::new(Teller::new(screen.clone()))),
             waiting: Arc::default(),
             editing: Arc::default(),
             printer,
+            screen,
             over: Arc::new(Mutex::new(over)),
         };
         let taken = background.clone();
@@ -309,7 +310,7 @@ impl Background {
             && waiting.shown.as_ref() != Some(&state)
         {
             // In one row, which is not full: it is known which one what follows takes the place of.
-            let room = usize::from(self.printer.screen.size().columns).saturating_sub(1);
+            let room = usize::from(self.screen.size().columns).saturating_sub(1);
             let row = cut(&expand_tabs(&state, 0), room).into_owned();
             open = self.printer.lines.try_send(row).is_ok();
             given |= open;

@@ -132,8 +132,8 @@ impl State {
         true
     }
 
-    /// Ctrl-C for the job in front of a shell. A program that waits for what is typed would take along into its death what
-    /// was typed behind the key: that is given on a moment later.
+    /// Ctrl-C for the job in front of a shell. A program that waits for what is typed would take along into its death
+    /// what was typed behind the key: that is given on a moment later.
     pub(super) fn interrupt_job(&mut self, key: u8) {
         self.interrupting = None;
         self.keep(&[key]);

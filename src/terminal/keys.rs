@@ -9,6 +9,8 @@
 
 pub(super) mod does;
 pub(super) mod edits;
+mod enter;
+mod escape;
 pub(super) mod gate;
 mod machine;
 pub(super) mod ring;
@@ -33,6 +35,7 @@ use crate::terminal::spoken::Spoken;
 use crate::text::escape::editable;
 use crate::text::keys::{by_habit, is_beyond_latin};
 use edits::Change;
+use enter::{enter, indent_at, newline};
 use gate::{SharedGate, pass};
 use machine::Machine;
 use ring::Ring;
@@ -125,29 +128,17 @@ impl Keys {
                 && self.meaning(stroke) == Meaning::Nothing)
     }
 
-    /// In vi's modes, Esc and a character that came in one read: the character. Most terminals send the same for Alt and
-    /// the character.
+    /// The character, where this is Esc and a character in vi's modes.
     fn behind_escape(&self, event: &Event) -> Option<KeyEvent> {
-        let Event::Key(key) = event else { return None };
         let guard = self.setup.guard.as_ref();
-        let same = key.modifiers - KeyModifiers::SHIFT == KeyModifiers::ALT
-            && matches!(key.code, KeyCode::Char(_))
-            && self.machine.vi().is_some()
-            && !guard.is_some_and(|guard| guard.tells_apart());
-        same.then(|| KeyEvent::new(key.code, key.modifiers - KeyModifiers::ALT))
+        let told = self.machine.vi().is_none() || guard.is_some_and(|guard| guard.tells_apart());
+        escape::behind(event).filter(|_| !told)
     }
 
-    /// Alt and this character do something that vi has no key for.
+    /// Alt and a character: it does something that vi has no key for.
     fn is_chord_of_ours(&self, event: &Event) -> bool {
-        let Event::Key(key) = event else { return false };
-        match self.meaning(Stroke::new(key.code, key.modifiers)) {
-            Meaning::Begun => true,
-            Meaning::Actions(actions) => actions.iter().any(|action| {
-                let means = self.is_empty() || action.shares() != Shares::WhereNothingIsTyped;
-                means && !does::is_of_vi(*action)
-            }),
-            Meaning::Nothing => false,
-        }
+        matches!(event, Event::Key(key) if escape::is_chord(
+            &self.meaning(Stroke::new(key.code, key.modifiers)), self.is_empty()))
     }
 
     fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
@@ -484,31 +475,4 @@ fn cuts(action: KeyAction) -> bool {
 
 fn edit(commands: Vec<EditCommand>) -> ReedlineEvent {
     ReedlineEvent::Edit(commands)
-}
-
-fn newline(indent: usize) -> ReedlineEvent {
-    let mut edits = vec![EditCommand::InsertNewline];
-    if indent > 0 {
-        edits.push(EditCommand::InsertString(" ".repeat(indent)));
-    }
-    edit(edits)
-}
-
-/// How far a line begun at the cursor is indented.
-fn indent_at(typed: &TypedText, (mode, spoken): &(Mode, Spoken)) -> usize {
-    match spoken.completeness(&typed.text[..typed.cursor], *mode) {
-        Completeness::Incomplete { indent } => indent,
-        Completeness::Complete | Completeness::Invalid => 0,
-    }
-}
-
-fn enter(typed: &TypedText, reading: &(Mode, Spoken)) -> ReedlineEvent {
-    let after = &typed.text[typed.cursor..];
-    if !after.trim().is_empty() && after.contains('\n') {
-        return newline(indent_at(typed, reading));
-    }
-    match reading.1.completeness(&typed.text, reading.0) {
-        Completeness::Incomplete { indent } => newline(indent),
-        Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
-    }
 }

@@ -132,7 +132,6 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         lines: printer.sender(),
         bell: bell.clone(),
         snapshot: Arc::clone(&snapshot),
-        screen: options.screen.clone(),
     };
     let background = Background::start(background, lines, options.screen.clone())?;
     let guests = Guests::receive(

@@ -262,8 +262,8 @@ impl<F: Fn(Signal)> Keys<F> {
         self.hand_on(rest);
     }
 
-    /// Reads to the end of the paste or the key that has begun, as far as it comes at once: who reads next would take its
-    /// rest for something else.
+    /// Reads to the end of the paste or the key that has begun, as far as it comes at once: who reads next would take
+    /// its rest for something else.
     fn finish(&mut self, stdin: &std::io::Stdin) {
         while self.within.is_within() {
             let mut source = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];

@@ -241,6 +241,13 @@ fn what_a_thread_prints_without_a_line_end_is_shown_before_the_next_prompt() {
     shell.lacks("1%");
 }
 
+/// The rows of the screen without the blanks they end in.
+fn trimmed(screen: &vt100::Screen) -> String {
+    let rows = screen.contents();
+    let rows: Vec<&str> = rows.lines().map(str::trim_end).collect();
+    rows.join("\n")
+}
+
 #[test]
 fn a_thread_prints_above_a_draft_wherever_the_cursor_is() {
     let shell = Shell::new();
@@ -261,7 +268,7 @@ fn a_thread_prints_above_a_draft_wherever_the_cursor_is() {
         shell
             .pty
             .wait_until("the lines above the whole draft", |screen| {
-                let text = screen.contents();
+                let text = trimmed(screen);
                 let above = format!("line 2 of {name}\nIn [2]: y = [1,\n");
                 text.contains(&above) && text.matches("In [2]:").count() == 1
             });
@@ -289,7 +296,7 @@ fn a_progress_bar_of_a_thread_moves_above_what_is_being_typed() {
     for state in 1..5 {
         shell.home.write(&format!("s{state}"), "");
         shell.pty.wait_until("the state, and no other", |screen| {
-            let text = screen.contents();
+            let text = trimmed(screen);
             text.matches("0% done").count() == 1
                 && text.contains(&format!("\n{state}0% done\n"))
                 && text.matches("In [2]:").count() == 1

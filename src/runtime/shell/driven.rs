@@ -91,8 +91,8 @@ impl Shell {
         });
     }
 
-    /// True when a prompt that comes without the word of how the command ended reads the terminal: in zsh it is that word
-    /// that puts the pipe in its place, in bash the end of the command.
+    /// True when a prompt that comes without the word of how the command ended reads the terminal: in zsh it is that
+    /// word that puts the pipe in its place, in bash the end of the command.
     pub(super) fn reads_terminal(&self) -> bool {
         self.launched.dialect == Dialect::Zsh
     }

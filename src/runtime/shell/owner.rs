@@ -5,10 +5,10 @@
 //! (`Running`), the shell waits for the next one (`Idle`). Each is left at the word of the shell, with its death, or at
 //! a third Ctrl-C.
 //!
-//! Invariants: the shell takes its lines from a pipe, so that what is typed, in whatever state, is the command's (or the
-//! settings' own question) and nothing else; what the command has not read comes back; all that a command printed
-//! precedes its end; once a program has taken the terminal for itself, all up to the command's end is its, so that what
-//! gives the terminal back is.
+//! Invariants: the shell takes its lines from a pipe, so that what is typed, in whatever state, is the command's (or
+//! the settings' own question) and nothing else; what the command has not read comes back; all that a command printed
+//! precedes its end; once a program has taken the terminal for itself, all up to the command's end is its, so that
+//! what gives the terminal back is.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

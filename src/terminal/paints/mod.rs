@@ -151,8 +151,8 @@ impl State {
         let _ = catch.screen.flush();
     }
 
-    /// Puts the cursor where the editor gets to the first row of the input by going up, and the input away: it is painted
-    /// again below the lines. Where the screen has too few rows for that, it is scrolled.
+    /// Puts the cursor where the editor gets to the first row of the input by going up, and the input away: it is
+    /// painted again below the lines. Where the screen has too few rows for that, it is scrolled.
     fn make_room(&mut self, goes_up: impl FnOnce(u16) -> u16) {
         let Some(open) = self.due.take() else { return };
         let replaces = std::mem::replace(&mut self.open, open);

@@ -1,0 +1,36 @@
+//! What Enter does to a text that is known.
+
+use reedline::{EditCommand, ReedlineEvent};
+
+use crate::input::{Completeness, Mode};
+use crate::terminal::keys::typed::TypedText;
+use crate::terminal::spoken::Spoken;
+
+/// A line that is begun, indented by so many columns.
+pub(super) fn newline(indent: usize) -> ReedlineEvent {
+    let mut edits = vec![EditCommand::InsertNewline];
+    if indent > 0 {
+        edits.push(EditCommand::InsertString(" ".repeat(indent)));
+    }
+    ReedlineEvent::Edit(edits)
+}
+
+/// How far a line begun at the cursor is indented.
+pub(super) fn indent_at(typed: &TypedText, (mode, spoken): &(Mode, Spoken)) -> usize {
+    match spoken.completeness(&typed.text[..typed.cursor], *mode) {
+        Completeness::Incomplete { indent } => indent,
+        Completeness::Complete | Completeness::Invalid => 0,
+    }
+}
+
+/// What Enter does at the cursor: a new line, or the text is submitted.
+pub(super) fn enter(typed: &TypedText, reading: &(Mode, Spoken)) -> ReedlineEvent {
+    let after = &typed.text[typed.cursor..];
+    if !after.trim().is_empty() && after.contains('\n') {
+        return newline(indent_at(typed, reading));
+    }
+    match reading.1.completeness(&typed.text, reading.0) {
+        Completeness::Incomplete { indent } => newline(indent),
+        Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
+    }
+}

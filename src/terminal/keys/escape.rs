@@ -1,0 +1,29 @@
+//! Esc in vi's modes: what is Esc and a character there rather than Alt and that character. Most terminals send the
+//! same for both.
+//!
+//! Absent on purpose: Esc before a key in emacs mode, which is Alt however slow.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+use crate::config::{Meaning, Shares};
+use crate::terminal::keys::does;
+
+/// Of Esc and a character that came in one read: the character.
+pub(super) fn behind(event: &Event) -> Option<KeyEvent> {
+    let Event::Key(key) = event else { return None };
+    let same = key.modifiers - KeyModifiers::SHIFT == KeyModifiers::ALT
+        && matches!(key.code, KeyCode::Char(_));
+    same.then(|| KeyEvent::new(key.code, key.modifiers - KeyModifiers::ALT))
+}
+
+/// A chord with this meaning does something that vi has no key for; `empty`: nothing is typed.
+pub(super) fn is_chord(meaning: &Meaning, empty: bool) -> bool {
+    match meaning {
+        Meaning::Begun => true,
+        Meaning::Actions(actions) => actions.iter().any(|action| {
+            let means = empty || action.shares() != Shares::WhereNothingIsTyped;
+            means && !does::is_of_vi(*action)
+        }),
+        Meaning::Nothing => false,
+    }
+}
