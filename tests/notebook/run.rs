@@ -286,6 +286,61 @@ fn parameters_timeouts_and_prompts() {
 }
 
 #[test]
+fn tags_and_bars_are_as_nbclient_and_jupyterlab_have_them() {
+    let home = Home::new();
+    let tagged = |id: &str, source: &str, tag: &str| {
+        let mut cell = code(id, source);
+        cell["metadata"] = json!({"tags": ["other", tag]});
+        cell
+    };
+    let skipped = tagged("b", "2/0", "skip-execution");
+    let bar = "import sys\nfor i in range(3): print(f'\\r{i}', end='', flush=True)\nprint()";
+    let cells = [
+        tagged("a", "1/0", "raises-exception"),
+        skipped.clone(),
+        code("c", bar),
+    ];
+    write(&home, "a.ipynb", &cells);
+    let ran = piped(&home, &["run", "a.ipynb", "-o", "out.ipynb"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let book = valid(&home, "out.ipynb");
+    assert_eq!(book["cells"][0]["outputs"][0]["ename"], "ZeroDivisionError");
+    assert_eq!(book["cells"][1], skipped);
+    assert_eq!(book["cells"][2]["outputs"][0]["text"], json!(["2\n"]));
+    // What ends the interpreter, or the run, is no such error.
+    for source in ["import sys; sys.exit(3)", "import os; os._exit(3)"] {
+        let cells = [tagged("a", source, "raises-exception")];
+        write(&home, "b.ipynb", &cells);
+        let ran = piped(&home, &["run", "b.ipynb"], "");
+        assert_ne!(ran.code(), 0, "{source}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_text_for_git_has_no_numbers_and_any_file_has_one() {
+    let home = Home::new();
+    let show = |name: &str| piped(&home, &["notebook", "show", "--textconv", name], "");
+    let two = [code("a", "1"), code("b", "# %% [code] cell:7")];
+    write(&home, "a.ipynb", &two);
+    assert_eq!(
+        show("a.ipynb").stdout,
+        "# %% [code]\n1\n# %% [code]\n# %%% [code] cell:7\n"
+    );
+    for text in [
+        "",
+        "<<<<<<< HEAD\n{}\n",
+        "{}",
+        "{\"cells\": [7]}",
+        "x\u{0}\n",
+    ] {
+        std::fs::write(home.work().join("b.ipynb"), text).unwrap();
+        let ran = show("b.ipynb");
+        assert_eq!((ran.stdout.as_str(), ran.code()), (text, 0), "{ran:?}");
+    }
+    assert_ne!(show("missing.ipynb").code(), 0);
+}
+
+#[test]
 fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
     let home = Home::new();
     home.write(

@@ -27,14 +27,13 @@ pub struct Unkept(Vec<String>);
 impl Unkept {
     /// One sentence about the file at `path`; `None` when all was kept.
     pub fn said(&self, path: &Path) -> Option<String> {
-        let (last, before) = self.0.split_last()?;
-        let list = match before {
-            [] => last.clone(),
-            before => format!("{} and {last}", before.join(", ")),
-        };
+        if self.0.is_empty() {
+            return None;
+        }
         Some(format!(
-            "`{}` was written, but not all of it could be kept: {list}",
-            path.display()
+            "`{}` was written, but not all of it could be kept: {}",
+            path.display(),
+            self.0.join("; ")
         ))
     }
 
@@ -89,13 +88,13 @@ fn carry_owner(stat: &Stat, new: &File, unkept: &mut Unkept) -> Result<bool, Err
     }
     if now.st_uid != stat.st_uid && fchown(new, Some(owner), None).is_err() {
         unkept.add(format!(
-            "its owner was uid {} and is uid {}",
+            "its owner was uid {} and is now uid {}",
             stat.st_uid, now.st_uid
         ));
     }
     if now.st_gid != stat.st_gid && fchown(new, None, Some(group)).is_err() {
         unkept.add(format!(
-            "its group was gid {} and is gid {}",
+            "its group was gid {} and is now gid {}",
             stat.st_gid, now.st_gid
         ));
         return Ok(false);
