@@ -68,7 +68,6 @@ __ipycodex_go() {
   builtin print -rn -u $__ipycodex_terminal -- $'\e]7717;@NONCE@;go\a'
   local -a reply
   __ipycodex_take $1
-  builtin print -rn -u $__ipycodex_terminal -- $'\e]7717;@NONCE@;run\a'
   __ipycodex_command=$reply[2]
   [[ $__ipycodex_command == *'$_'* ]] && __ipycodex_command="__ipycodex_keep ${(qq)__ipycodex_last}; $__ipycodex_command"
   [[ -z $reply[1] || $reply[1] -ef . ]] || builtin cd -- $reply[1] <&$__ipycodex_terminal
@@ -106,6 +105,8 @@ __ipycodex_read() {
   unset 'aliases[__ipycodex_run]'
   ((__ipycodex_comments)) && unsetopt interactive_comments
   __ipycodex_comments=0
+  # Before this, an interrupt would end what prepares the command, and the command would run all the same.
+  builtin print -rn -u $__ipycodex_terminal -- $'\e]7717;@NONCE@;run\a'
 }
 __ipycodex_between() {
   precmd_functions=("${__ipycodex_precmds[@]}") preexec_functions=(__ipycodex_read "${__ipycodex_preexecs[@]}")
