@@ -4,18 +4,17 @@
 //! the wait for the first word) is redrawn, when its owner says (`follow.rs`). On a terminal that cannot move its
 //! cursor nothing is drawn that would have to be redrawn.
 
-mod files;
-
 use std::time::{Duration, Instant};
 
 use nu_ansi_term::{Color, Style};
 
-use super::asking::Ahead;
+use super::asking::{Ahead, print};
+use super::diff;
 use super::elapsed;
 use super::picture::{PictureShown, PictureSource, Pictures};
 use super::rows::Rows;
 use super::work::Work;
-use crate::agent::{Activity, PlanStep, Usage};
+use crate::agent::{Activity, FileChange, FileWritten, PlanStep, Usage};
 use crate::dialog::{command_line, denied_line};
 use crate::markdown::{Appearance, MarkdownFrame, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
@@ -25,7 +24,10 @@ use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, TurnOutcome};
 use crate::text::columns as columns_of;
 use crate::text::escape::visible;
-use crate::text::{Line, cut, indented};
+use crate::text::{Line, counted, cut, indented};
+
+/// Lines of a changed file that are shown at once.
+const DIFF_LINES: usize = 20;
 
 /// A wait shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -452,5 +454,66 @@ impl AnswerView {
         self.printed = true;
         self.dirty = true;
         self.screen.flush()
+    }
+}
+
+impl AnswerView {
+    /// Changed files: each with its diff, a long one shortened.
+    fn files(&mut self, changes: &[FileChange]) -> Result<(), ScreenError> {
+        self.settle()?;
+        let width = usize::from(self.screen.size().columns);
+        let mut whole = Rows::new(width);
+        let mut shortened = false;
+        for change in changes {
+            let head = format!("✎ {}", visible(&diff::head(change)));
+            let mut rows = Rows::new(width);
+            for rows in [&mut rows, &mut whole] {
+                rows.text(0, &head, Style::new());
+            }
+            diff::body(change, usize::MAX, &self.appearance, &mut whole);
+            let left_out = diff::body(change, DIFF_LINES, &self.appearance, &mut rows);
+            if left_out > 0 {
+                shortened = true;
+                let more = counted(left_out, "more line") + " (Ctrl-O at the prompt shows all)";
+                rows.text(0, &format!("  … {more}"), Style::new().dimmed());
+            }
+            print(&self.screen, &rows.into_rows())?;
+        }
+        self.printed = true;
+        if shortened {
+            let colour = self.screen.colour();
+            let lines: Vec<String> = whole
+                .into_rows()
+                .iter()
+                .map(|line| line.to_ansi(colour))
+                .collect();
+            self.folded = Some(lines.join("\n"));
+        }
+        self.screen.flush()
+    }
+
+    /// A file was written: a line; what has changed in it is opened.
+    fn wrote(&mut self, written: &FileWritten) -> Result<(), ScreenError> {
+        self.settle()?;
+        let mut rows = Rows::new(usize::from(self.screen.size().columns));
+        rows.text(0, &format!("✎ {}", visible(&written.told())), Style::new());
+        diff::body(&written.change, usize::MAX, &self.appearance, &mut rows);
+        let rows = rows.into_rows();
+        let more = match rows.len() > 1 {
+            true => "  (Ctrl-O at the prompt shows it)",
+            false => "",
+        };
+        self.line(&format!("✎ {}{more}", written.told()), Style::new())?;
+        if rows.len() > 1 {
+            let colour = self.screen.colour();
+            let lines: Vec<String> = rows.iter().map(|line| line.to_ansi(colour)).collect();
+            // Several of them are opened together.
+            let folded = self.folded.get_or_insert_default();
+            if !folded.is_empty() {
+                folded.push('\n');
+            }
+            folded.push_str(&lines.join("\n"));
+        }
+        Ok(())
     }
 }

@@ -28,9 +28,7 @@ use rustix::process::{geteuid, getpid};
 use super::FileError;
 use crate::process::begin_writing;
 pub use attributes::Unkept;
-
-/// Part of every temporary name; the process id and a random number follow.
-const MARK: &str = ".ipycodex-";
+use leftovers::MARK;
 
 /// The permissions of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

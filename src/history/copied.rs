@@ -11,8 +11,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::look::with;
-
 /// True of the error that says so: the file cannot be read before it is written.
 pub(super) fn is_cut_off(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ReadOnly)
@@ -49,4 +47,11 @@ fn private_directory() -> io::Result<PathBuf> {
     let directory = std::env::temp_dir().join(format!("ipycodex-{random:016x}"));
     DirBuilder::new().mode(0o700).create(&directory)?;
     Ok(directory)
+}
+
+/// The name of a companion: `-wal`, `-shm`, `-journal`.
+pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }

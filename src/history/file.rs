@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::copied::with;
 use super::fault::{damaged, locked};
-use super::look::{Look, keep_plans, with};
+use super::look::{Look, keep_plans};
 use super::schema::{self, RecordKind, Schema};
 use super::values::Opening;
 use crate::report::Report;

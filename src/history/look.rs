@@ -17,7 +17,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
 
-use super::copied::{copied, is_cut_off};
+use super::copied::{copied, is_cut_off, with};
 use super::fault::{locked, passing};
 use super::schema::{self, RecordKind};
 
@@ -230,13 +230,6 @@ impl Look {
         }
         query(&self.db)
     }
-}
-
-/// The name of a companion: `-wal`, `-shm`, `-journal`.
-pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a

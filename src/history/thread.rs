@@ -13,7 +13,9 @@ use rusqlite::config::DbConfig;
 use super::message::{RecordMessage, Write};
 use super::store::{PATIENT, Store};
 use super::values::{RecordedCell, SessionStart, TurnRow};
-use super::{earlier, entries, inputs, listing, look, pictures, saved, sessions, taken_up, usage};
+use super::{
+    copied, earlier, entries, inputs, listing, pictures, saved, sessions, taken_up, usage,
+};
 use crate::dialog::Dialog;
 use crate::notebook::SavedSession;
 use crate::report::Report;
@@ -93,7 +95,7 @@ fn leave(store: &mut Store) {
     {
         store.trouble(&error);
     }
-    let log = std::fs::metadata(look::with(&store.opening.path, "-wal"));
+    let log = std::fs::metadata(copied::with(&store.opening.path, "-wal"));
     let small = log.is_ok_and(|log| log.len() <= LOG_LEFT);
     if let (Some(db), true) = (&store.db, store.opening.leave_log && small) {
         // Without it the end takes a few ms longer.

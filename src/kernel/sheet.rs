@@ -1,7 +1,7 @@
 //! What one run has shown so far, on its way to the clients: printed text, displays, and the answer that grows.
 //!
-//! Invariants: what comes later stands below; an answer is sent at its [`Pace`] and whole at its end, what is printed now
-//! and then (`printed`) and before everything else that is sent; what is silent sends nothing.
+//! Invariants: what comes later stands below; an answer is sent at its [`Pace`] and whole at its end, what is printed
+//! now and then (`printed`) and before everything else that is sent; what is silent sends nothing.
 
 use std::sync::Arc;
 

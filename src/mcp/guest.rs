@@ -7,8 +7,6 @@
 //! tool that is not on the list reaches no function; a guest that takes no answers any more leaves no call behind; one
 //! that asks without reading, or calls without waiting, is not heard until it does, or refused.
 
-mod answers;
-
 use std::collections::HashMap;
 use std::io;
 use std::rc::Rc;
@@ -461,6 +459,41 @@ impl Guest {
         }
         for id in &self.subscriptions {
             self.notify(method, wire::subscribed(id.to_value(), json!({})));
+        }
+    }
+}
+
+impl Guest {
+    fn notify(&self, method: &str, params: Value) {
+        self.peer.send(RpcMessage::Notification {
+            method: method.to_owned(),
+            params,
+        });
+    }
+
+    /// Answers a request that was open; one that was cancelled meanwhile gets no answer.
+    fn settle(&mut self, id: RpcId, outcome: Result<Value, RpcError>) {
+        if let Some(open) = self.open.remove(&id) {
+            self.answer(id, outcome, open.batch);
+        }
+    }
+
+    fn refuse(&mut self, (id, error): (RpcId, RpcError), batch: Option<u64>) {
+        self.answer(id, Err(error), batch);
+    }
+
+    fn answer(&mut self, id: RpcId, outcome: Result<Value, RpcError>, batch: Option<u64>) {
+        let answer = RpcMessage::Response { id, outcome };
+        match batch {
+            None => self.peer.send(answer),
+            Some(_) => self.settle_batch(batch, Some(answer)),
+        }
+    }
+
+    fn settle_batch(&mut self, batch: Option<u64>, answer: Option<RpcMessage>) {
+        let whole = batch.map(|batch| self.batches.settle(batch, answer));
+        if let Some(answers) = whole.filter(|answers| !answers.is_empty()) {
+            self.peer.send_batch(answers);
         }
     }
 }

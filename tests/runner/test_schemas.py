@@ -13,7 +13,8 @@ FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "a
 TYPES = '''
 import collections, dataclasses, datetime, decimal, enum, pathlib, re, typing, uuid
 from collections import OrderedDict, defaultdict, deque
-from typing import Annotated, Any, Dict, List, Literal, NamedTuple, NewType, Optional, Sequence, Set, Tuple, TypedDict, Union
+from typing import Annotated, Any, Dict, List, Literal, NamedTuple, NewType, Optional, Sequence, Set, Tuple
+from typing import TypedDict, Union
 import attr, msgspec, numpy, numpy.typing, pandas, pydantic
 class Color(enum.Enum):
     RED = "red"
@@ -199,7 +200,8 @@ ROWS = [  # type, values that fit, values that do not
     ("Inner", [{"a": 1}], [{}]),
     ("Person", [
         {"name": "a", "inner": {"a": 1}},
-        {"name": "a", "inner": {"a": 1}, "inners": [{"a": 2}], "by_name": {"x": {"a": 3}}, "at": [1, "b"], "nick": None},
+        {"name": "a", "inner": {"a": 1}, "inners": [{"a": 2}], "by_name": {"x": {"a": 3}},
+         "at": [1, "b"], "nick": None},
     ], [{"name": "a", "inner": {}}, {"name": "a", "inner": {"a": 1}, "at": ["b", 1]}]),
     ("Optional[Person]", [None, {"name": "a", "inner": {"a": 1}}], [1]),
     ("Dict[str, Person]", [{"p": {"name": "a", "inner": {"a": 1}}}], [{"p": {"name": "a"}}]),
@@ -210,7 +212,8 @@ ROWS = [  # type, values that fit, values that do not
     ("Open", [{"a": 1}, {"a": 1, "more": 2, "b": [1]}], [{"b": 1}]),
     ("Pet", [{"pet": {"kind": "cat", "lives": 9}}, {"pet": {"kind": "dog"}}], [{"pet": {"kind": "cow"}}]),
     ("Dated", [{"day": "2024-01-02", "times": ["03:04:05"]}], [{"day": "soon"}]),
-    ("pydantic.create_model('Made', a=(int, ...), b=(List[float], [1.0]))", [{"a": 1}, {"a": 1, "b": [2]}], [{"b": []}]),
+    ("pydantic.create_model('Made', a=(int, ...), b=(List[float], [1.0]))",
+     [{"a": 1}, {"a": 1, "b": [2]}], [{"b": []}]),
 ]  # fmt: skip
 
 
@@ -304,7 +307,8 @@ class SchemaCase(Engine, unittest.TestCase):
 
     def test_the_file_holds_them(self):
         with open(FILE, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "".join(map(text, rows(self.host()))), "python3 test_schemas.py --write renews it")
+            how = "python3 test_schemas.py --write renews it"
+            self.assertEqual(file.read(), "".join(map(text, rows(self.host()))), how)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def bound(function, arguments, ns):
                 positional += take_over(parameters, keywords, positional)
                 positional += [converted(item, hint, "%s[%d]" % (name, index)) for index, item in enumerate(given)]
         elif parameter.kind is parameter.VAR_KEYWORD:
-            inner = parsed(arguments.pop(name, None), dict)
+            inner = signatures.parsed(arguments.pop(name, None), dict)
             if isinstance(inner, dict) and not any(key in keywords or key in arguments for key in inner):
                 arguments.update(inner)
             elif inner is not None:
@@ -86,7 +86,7 @@ def spread(arguments):
 
 def of_call(arguments, function, ns):
     """The JSON object of a call. Raises TypeError."""
-    given = parsed(arguments, dict)
+    given = signatures.parsed(arguments, dict)
     if isinstance(given, dict):
         return dict(given)
     found = signatures.parameters(function, ns)
@@ -97,19 +97,8 @@ def of_call(arguments, function, ns):
 
 def listed(given):
     """What `*args` get."""
-    given = parsed(given, list)
+    given = signatures.parsed(given, list)
     return given if isinstance(given, list) else [given]
-
-
-def parsed(value, kind):
-    """What a string holds as JSON, where it is of this kind; else the value."""
-    if not isinstance(value, str):
-        return value
-    try:
-        found = wire.decode(value.strip())
-    except (ValueError, RecursionError):
-        return value
-    return found if type(found) is kind else value
 
 
 def shown(value):
@@ -126,7 +115,7 @@ def converted(value, hint, where):
     if hint is inspect.Parameter.empty or hint is typing.Any or isinstance(hint, str):
         return value
     if hint is None or hint is type(None):
-        if value is None or parsed(value, type(None)) is None:
+        if value is None or signatures.parsed(value, type(None)) is None:
             return None
         raise wrong(where, "null", value)
     if hasattr(hint, "__metadata__"):  # Annotated
@@ -268,7 +257,7 @@ def is_mapping(kind):
 
 def of_json(value, kind, where, hint):
     """A list, or a dict, also one that a string holds. Raises TypeError."""
-    value = parsed(value, kind)
+    value = signatures.parsed(value, kind)
     if type(value) is not kind:
         raise wrong(where, signatures.named(hint), value)
     return value
@@ -326,7 +315,7 @@ def of_class(value, kind, where, hint):
         return value  # a protocol that cannot be checked
     own = signatures.own_maker(kind)
     if own is not None:
-        given = parsed(value, dict)
+        given = signatures.parsed(value, dict)
         try:
             return own(given)
         except ValueError as error:
@@ -366,9 +355,9 @@ def of_enum(value, kind, where):
 def of_record(value, kind, where):
     """A dataclass, a named tuple, an attrs class or a TypedDict of a JSON object."""
     fields = signatures.fields(kind, sys.modules["__main__"].__dict__)
-    value = parsed(value, dict)
-    if issubclass(kind, tuple) and isinstance(parsed(value, list), list):
-        value = parsed(value, list)
+    value = signatures.parsed(value, dict)
+    if issubclass(kind, tuple) and isinstance(signatures.parsed(value, list), list):
+        value = signatures.parsed(value, list)
         if len(value) > len(fields):
             raise wrong(where, "a list of at most %d" % len(fields), value)
         value = dict(zip((name for name, _hint, _needed in fields), value))

@@ -10,6 +10,8 @@ import inspect
 import sys
 import typing
 
+from . import wire
+
 LITERAL = getattr(typing, "Literal", ())
 EMPTY = inspect.Parameter.empty
 
@@ -219,12 +221,21 @@ def of_pattern(_kind, value):
     return re.compile(value)
 
 
+def parsed(value, kind):
+    """What a string holds as JSON, where it is of this kind; else the value."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = wire.decode(value.strip())
+    except (ValueError, RecursionError):
+        return value
+    return found if type(found) is kind else value
+
+
 def of_list(value, *kinds):
     """The list (or object) that a value is, or that a string of JSON holds."""
-    from . import arguments
-
     for kind in kinds:
-        found = arguments.parsed(value, kind)
+        found = parsed(value, kind)
         if type(found) is kind:
             return found
     raise TypeError("not a list")

@@ -5,8 +5,6 @@
 //! `current` exactly when its end is told; every request of the agent is answered; what is replayed by `session/load`
 //! is not told.
 
-mod overdue;
-
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -435,5 +433,74 @@ impl Driver {
             let failure = trouble::died(&self.program.name, link.end_soon(), junk);
             self.fail(failure).await;
         }
+    }
+}
+
+impl Driver {
+    /// When the first of it is due.
+    fn deadline(&self) -> Option<Instant> {
+        let request = self.link.as_ref().and_then(Link::deadline);
+        let cancel = self.current.as_ref().and_then(|it| it.cancelled);
+        let start = self.starting().and_then(|(_, end)| end);
+        let deadlines = [request, cancel, start, self.tells_start()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// What of the start the process has still to answer, and until when; `None`: as long as it takes.
+    fn starting(&self) -> Option<(Purpose, Option<Instant>)> {
+        let (purpose, since) = self.link.as_ref()?.starting()?;
+        Some((purpose, since.checked_add(self.start)))
+    }
+
+    /// When the turn at hand is told that the agent is still starting.
+    fn tells_start(&self) -> Option<Instant> {
+        let current = self.current.as_ref().filter(|it| !it.sent);
+        current.and_then(|it| it.tells_start)
+    }
+
+    async fn overdue(&mut self) {
+        let name = self.program.name.clone();
+        let cancel = self.current.as_ref().and_then(|it| it.cancelled);
+        if cancel.is_some_and(|deadline| deadline <= Instant::now()) {
+            // Told as interrupted, which is what was asked for.
+            let patience = self.plan.patience.cancel;
+            let failure = trouble::silent(&name, "session/cancel", patience, 0);
+            return self.give_up(failure).await;
+        }
+        let now = Instant::now();
+        if self.tells_start().is_some_and(|due| due <= now)
+            && let Some(current) = &mut self.current
+        {
+            current.tells_start = None;
+            let starting = AgentEvent::Starting {
+                turn: current.turn,
+                agent: name,
+                limit: now.checked_add(self.start).map(|_| self.start),
+            };
+            return self.orders.tell(starting).await;
+        }
+        if let Some((purpose, Some(end))) = self.starting()
+            && end <= now
+        {
+            let junk = self.link.as_ref().map_or(0, Link::junk);
+            let method = purpose.method();
+            return self
+                .give_up(failure::starts_too_slowly(&name, method, self.start, junk))
+                .await;
+        }
+        let Some(purpose) = self.link.as_mut().and_then(Link::expire) else {
+            return;
+        };
+        if purpose == Purpose::Courtesy {
+            return;
+        }
+        let patience = self.plan.patience.request;
+        let failure = trouble::unanswered(&name, purpose.method(), patience);
+        if self.asides.expired(purpose, failure) {
+            return;
+        }
+        let junk = self.link.as_ref().map_or(0, Link::junk);
+        let failure = trouble::silent(&name, purpose.method(), patience, junk);
+        self.give_up(failure).await;
     }
 }

@@ -12,7 +12,8 @@ use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat,
 };
 
-use super::MARK;
+/// Part of every temporary name; the process id and a random number follow.
+pub(super) const MARK: &str = ".ipycodex-";
 
 /// Locks a temporary file that was just made. False: another process took it for one that was left.
 pub(super) fn hold(file: impl AsFd) -> bool {
