@@ -1,9 +1,9 @@
 //! Why a program failed, as it said itself: the line that tells the cause among the last it wrote to standard error.
 //!
 //! Pure. In: the end of standard error, as it came. Out: one line, foreign text of any length. What programs leave
-//! behind when they fail has known forms: of Node the error stands above its stack and below a caret, of Python below the traceback, of Rust below
-//! `panicked at`, of Go behind `panic:`, of npm behind `npm error`. Anything else tells it in the last line that is not
-//! part of a stack.
+//! behind when they fail has known forms: of Node the error stands above its stack and below a caret, of Python below
+//! the traceback, of Rust below `panicked at`, of Go behind `panic:`, of npm behind `npm error`. Anything else tells it
+//! in the last line that is not part of a stack.
 
 /// What of `words` tells why the program failed; `None`: it said nothing.
 pub(super) fn cause(words: &str) -> Option<String> {

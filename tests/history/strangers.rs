@@ -1,6 +1,7 @@
 //! Files that are not ours, or not whole, under the name of the record: what a person named by mistake stays as it is.
 //!
-//! Everything below the home is compared: bytes, modes, times, and what lies in which directory.
+//! Everything below the home is compared: bytes, modes, times, and what lies in which directory; of the directory for
+//! temporary files not its time, since copies are made there and removed.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +25,11 @@ fn trace(directory: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
                 () if found.is_file() => fs::read(&path).unwrap(),
                 () => Vec::new(),
             };
-            let of_it = (found.mode(), found.mtime(), found.mtime_nsec(), content);
+            let times = match path.ends_with("tmp") {
+                true => (0, 0),
+                false => (found.mtime(), found.mtime_nsec()),
+            };
+            let of_it = (found.mode(), times.0, times.1, content);
             all.insert(path, of_it);
         }
     }
@@ -221,7 +226,7 @@ fn what_only_reads_changes_nothing() {
             same(&shown, &before, &trace(&home.path()));
             let readable = what.starts_with("ours,") && !what.contains("unreadable")
                 || what == "ours"
-                || what == "IPython's";
+                || what.starts_with("IPython's");
             if command[0] == "search" && command.contains(&"--all") {
                 assert_eq!(ran.code(), i32::from(!readable), "{shown}");
                 assert_eq!(ran.stdout.contains("needle = 1"), readable, "{shown}");

@@ -25,9 +25,9 @@ class Marked:
     def _repr_markdown_(self): return '\n\n'.join(f'{t}md-{n}.' for n, t in enumerate(T))
 def printed():
     for n, a in enumerate(A):
-        os.write(1, a + b'out-%d.\n' % n)
+        os.write(1, a + b'OUT-%d.\n' % n)
 def raised():
-    raise ValueError('\n'.join(f'{t}exc-{n}.' for n, t in enumerate(T)))
+    raise ValueError('\n'.join(f'{t}EXC-{n}.' for n, t in enumerate(T)))
 def tool():
     "\x1b]0;title\x07Says."
     print(''.join(T))
@@ -100,7 +100,8 @@ fn attacked(arguments: &[&str]) {
             Some((asks, answer)) => {
                 let from = shell.pty.raw().len();
                 shell.pty.send_line(asks);
-                shell.pty.wait_raw(b"titleq2J0;t", from);
+                // `titleq2J0;t`, in the set of line drawing that an attack before it has chosen.
+                shell.pty.wait_raw("├i├┌e─2J0;├".as_bytes(), from);
                 shell.pty.send_line(answer);
             }
             None => shell.pty.send_line(code),
@@ -109,9 +110,9 @@ fn attacked(arguments: &[&str]) {
         shell.at(number);
     }
     let text = shell.text();
-    // The first letter may be the end of a sequence that was not complete.
+    // The first letter may be the end of a sequence that was not complete. Capitals are in no set of line drawing.
     let missing: Vec<String> = (0..ATTACKS.len())
-        .flat_map(|n| [format!("ut-{n}."), format!("xc-{n}.")])
+        .flat_map(|n| [format!("UT-{n}."), format!("XC-{n}.")])
         .filter(|mark| !text.contains(mark.as_str()))
         .collect();
     assert!(missing.is_empty(), "text was swallowed: {missing:?}");

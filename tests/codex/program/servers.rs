@@ -61,10 +61,12 @@ fn its_calls_are_asked_for_where_approvals_are() {
     pty.wait_for("survey");
     pty.wait_for("▸ n no");
     pty.send("n");
-    pty.wait_for("✗ asker.survey(why='so') => user rejected MCP tool call");
+    pty.wait_for("✗ not allowed: call the tool survey of the MCP server asker");
     pty.wait_for("▸ n no");
     pty.send("y");
     pty.wait_for("? The MCP server asker asks you");
+    // What was refused is not told again when the call fails.
+    assert!(!pty.screen_text().contains("user rejected MCP tool call"));
     pty.send("\x03");
     pty.wait_for("In [2]:");
     leave(&pty);

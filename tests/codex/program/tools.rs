@@ -36,7 +36,7 @@ fn a_live_function_is_called_and_its_result_seen() {
         pty.send_line(".and of a letter?");
         pty.wait_for("In [4]:");
         let screen = pty.screen_text();
-        let line = "🔧 f(x='a') => Error: TypeError: can only concatenate str (not \"int\") to str";
+        let line = "🔧 f(x='a') => Error: TypeError: argument 'x': expected int, got 'a'";
         assert!(
             screen.replace('\n', "").contains(line),
             "{model}:\n{screen}"
@@ -48,7 +48,7 @@ fn a_live_function_is_called_and_its_result_seen() {
         assert!(outputs.contains('2'), "{model}: {outputs}");
         let outputs = format!("{:?}", tool_outputs(&requests[3]));
         assert!(
-            outputs.contains("Error: TypeError: can only concatenate"),
+            outputs.contains("Error: TypeError: argument 'x': expected int"),
             "{model}: {outputs}"
         );
         let answers = program.answers();
