@@ -208,7 +208,7 @@ mod tests {
         check(
             internal,
             json!("x".repeat(10_000)),
-            &format!("Internal error ({}…)", "x".repeat(299)),
+            &format!("Internal error ({}…)", "x".repeat(300)),
         );
     }
 }
