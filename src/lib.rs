@@ -74,6 +74,7 @@
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | `picture` | 1 | pixels: read, made smaller, written; pictures as models take them |
 //! | [`guide`] | 1 | the reference for users, a text |
+//! | [`schema`] | 1 | JSON schemas that answers are to fit: strict, and the answers read back and checked |
 //! | [`markdown`] | 1 | streamed markdown to styled lines |
 //! | [`notebook`] | 1 | notebook files; sessions as notebooks, scripts and pages, and such as steps to run |
 //! | [`runtime`] | 2, 3 | the contract; `python/`, `jupyter/`, `shell/`, `scripted` behind it, `connect` chooses |
@@ -187,6 +188,7 @@ mod properties;
 pub mod report;
 pub mod rpc;
 pub mod runtime;
+pub mod schema;
 pub mod screen;
 pub mod session;
 pub mod skills;

@@ -10,4 +10,5 @@ mod from_cells;
 mod piped;
 mod scripts;
 mod search;
+mod tool_types;
 mod trace;

@@ -36,6 +36,14 @@ fn the_built_in_engine_shows_what_ipython_shows() {
 }
 
 #[test]
+fn schemas_of_a_hundred_types_are_taken_by_a_real_validator() {
+    if let Some(python) = peers::schemas() {
+        let said = passes(&mut runners_command_in(&python, "test_schemas.py", None));
+        assert!(!said.contains("skipped"), "{said}");
+    }
+}
+
+#[test]
 fn ipythons_own_tests_pass_in_the_engine_that_has_it() {
     if let Some((python, sources)) = peers::ipythons_tests() {
         let mut command = runners_command("test_upstream.py", Some(&python));

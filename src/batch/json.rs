@@ -19,6 +19,26 @@ pub(super) struct Json {
 }
 
 impl Json {
+    /// An answer begins, the first or one that was asked for again.
+    pub(super) fn begin(&mut self) {
+        self.messages.clear();
+    }
+
+    /// The answer fits what was asked for, as it stands here; the exit code.
+    pub(super) fn fits(&mut self, answer: String) -> i32 {
+        self.messages = vec![(0, answer)];
+        0
+    }
+
+    /// The answer does not fit what was asked for; the exit code.
+    pub(super) fn fails(&mut self, why: String) -> i32 {
+        if let Some(end) = &mut self.end {
+            end["status"] = "failed".into();
+            end["error"] = why.into();
+        }
+        1
+    }
+
     /// The object.
     pub(super) fn into_value(self) -> Value {
         let texts: Vec<String> = self.messages.into_iter().map(|(_, text)| text).collect();
@@ -62,15 +82,19 @@ impl Showing for Json {
                     TurnOutcome::Interrupted => ("interrupted", None),
                     TurnOutcome::Failed(failure) => ("failed", Some(failure.message)),
                 };
+                let before = self.end.take().unwrap_or_default();
+                let with = |key: &str, now: Option<u64>| {
+                    now.map(|now| now + before[key].as_u64().unwrap_or_default())
+                };
                 self.end = Some(json!({
                     "status": status,
                     "error": error,
-                    "input_tokens": usage.map(|usage| usage.input),
-                    "output_tokens": usage.map(|usage| usage.output),
+                    "input_tokens": with("input_tokens", usage.map(|usage| usage.input)),
+                    "output_tokens": with("output_tokens", usage.map(|usage| usage.output)),
                     "cost": usage.and_then(|usage| usage.cost).map(|cost| {
                         json!({"amount": cost.amount(), "currency": cost.currency()})
                     }),
-                    "seconds": took.as_secs_f64(),
+                    "seconds": took.as_secs_f64() + before["seconds"].as_f64().unwrap_or_default(),
                 }));
             }
             // No part of the answer.

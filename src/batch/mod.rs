@@ -4,6 +4,7 @@
 //! shows; anywhere else bytes go out as they came, values as plain text, answers as raw markdown, errors to standard
 //! error.
 
+mod ask;
 mod collected;
 mod json;
 mod kept;
@@ -28,7 +29,7 @@ use crate::session::{
     AfterEvent, CellEvent, EditorWish, EndEvent, Loading, NO_SHELL, Next, PICK_USAGE, Run,
     SessionEvent, SessionHandle, Submission, TurnOutcome, log_in_elsewhere,
 };
-use json::Json;
+pub use ask::ask;
 pub use kept::Kept;
 pub use piped::Piped;
 use plain::Plain;
@@ -194,23 +195,15 @@ fn show(
     if options.silent {
         show_on(&mut Silent::new(screen), session, run, kept, watch, options)
     } else if options.terminal {
-        show_on(
-            &mut Display::new(
-                screen,
-                options.appearance,
-                options.pictures.clone(),
-                None,
-                None,
-            ),
-            session,
-            run,
-            kept,
-            watch,
-            options,
-        )
+        show_on(&mut displayed(options), session, run, kept, watch, options)
     } else {
         show_on(&mut Plain::new(screen), session, run, kept, watch, options)
     }
+}
+
+fn displayed(options: &BatchOptions) -> Display {
+    let (screen, pictures) = (options.screen.clone(), options.pictures.clone());
+    Display::new(screen, options.appearance, pictures, None, None)
 }
 
 fn show_on(
@@ -337,34 +330,6 @@ fn drain_into(
         view.on(*event)?;
     }
     Ok(())
-}
-
-/// One prompt; its answer as JSON on standard output, or as in [`run`].
-///
-/// # Errors
-/// When nothing can be written any more.
-pub fn ask(
-    session: &SessionHandle,
-    prompt: Submission,
-    as_json: bool,
-    options: &BatchOptions,
-) -> Result<i32, Report> {
-    let ending = signals::listen(session.clone())?;
-    let run = session.submit(prompt);
-    let ended = if as_json {
-        let mut answer = Json::default();
-        let ended = show_on(&mut answer, session, &run, None, None, options)?;
-        ending.leave_it_to_the_signal();
-        options
-            .screen
-            .trusted(format!("{}\n", answer.into_value()).as_bytes())?;
-        ended
-    } else {
-        show(session, &run, None, None, options)?
-    };
-    ending.leave_it_to_the_signal();
-    options.screen.flush()?;
-    Ok(ended.code)
 }
 
 /// Standard input as text.

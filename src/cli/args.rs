@@ -224,13 +224,13 @@ pub(super) struct Ask {
     /// Show the agent a PNG, JPEG, GIF or WebP
     #[arg(long = "image", value_name = "FILE")]
     pub images: Vec<PathBuf>,
-    /// Continue an earlier session
+    /// Continue an earlier session, by its number or name
     #[arg(long, value_name = "ID")]
-    pub session: Option<i64>,
+    pub session: Option<String>,
     /// Print one JSON object: status, answer, error, tools, tokens, seconds
     #[arg(long)]
     pub json: bool,
-    /// JSON schema the answer must fit
+    /// JSON schema the answer must fit; one that does not is asked for again, once
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
 }

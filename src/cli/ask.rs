@@ -16,6 +16,7 @@ use crate::input::Mode;
 use crate::picture::for_model;
 use crate::report::Report;
 use crate::runtime::Stdin;
+use crate::schema::AnswerSchema;
 use crate::session::Submission;
 use crate::text::escape::xml_text;
 
@@ -34,11 +35,16 @@ pub(super) fn run(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let (prompt, said) = submission(ask, environment)?;
+    let schema = schema(ask)?;
+    let (mut prompt, said) = submission(ask, environment)?;
+    let schema = schema.map(|(given, schema)| {
+        prompt.schema = Some(given);
+        schema
+    });
     let wanted = Wanted {
         flags: arguments.common.flags(false)?,
-        resume: match ask.session {
-            Some(session) => Some(session),
+        resume: match &ask.session {
+            Some(name) => Some(resume::number(name, arguments, environment)?),
             None => resume::named(arguments, environment)?,
         },
         once: false,
@@ -84,7 +90,7 @@ pub(super) fn run(
         may_raise: Vec::new(),
         stdin_is_free: false,
     };
-    let status = batch::ask(&session, prompt, ask.json, &options);
+    let status = batch::ask(&session, prompt, schema.as_ref(), ask.json, &options);
     batch::drain(&background, &options)?;
     session.close(LEAVE);
     options.screen.flush()?;
@@ -130,26 +136,30 @@ fn submission(ask: &Ask, environment: &Environment) -> Result<(Submission, Vec<S
         text: format!(".{}", prompt.trim_end()),
         mode: Mode::Prompts,
         attached,
-        schema: schema(ask)?,
         ..Submission::default()
     };
     Ok((submission, said))
 }
 
-fn schema(ask: &Ask) -> Result<Option<Value>, Report> {
+/// The schema as it was given, and read.
+fn schema(ask: &Ask) -> Result<Option<(Value, AnswerSchema)>, Report> {
     let Some(path) = &ask.schema else {
         return Ok(None);
     };
     let schema: Value = serde_json::from_slice(&read(path, LARGEST_FILE)?).map_err(|error| {
         Report::failure(format!("`{}` is not JSON", path.display())).because(error)
     })?;
-    if schema.is_object() {
-        Ok(Some(schema))
-    } else {
-        Err(Report::failure(format!(
+    if !schema.is_object() {
+        return Err(Report::failure(format!(
             "`{}` is not a JSON schema: it must be an object",
             path.display()
-        )))
+        )));
+    }
+    match AnswerSchema::new(&schema) {
+        Ok(read) => Ok(Some((schema, read))),
+        Err(why) => {
+            Err(Report::usage(format!("`{}` is not a JSON schema", path.display())).because(why))
+        }
     }
 }
 

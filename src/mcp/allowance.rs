@@ -43,6 +43,7 @@ impl Allowed {
             About::Cells(_)
             | About::ProjectFiles { .. }
             | About::StepBack { .. }
+            | About::Pictures(_)
             | About::Variables(_) => Allowed::Cells,
             About::Agent(_) => Allowed::Files,
             About::ProjectSkill { .. } | About::SkillCode { .. } => Allowed::Skills,

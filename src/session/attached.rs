@@ -1,8 +1,8 @@
 //! The files a prompt names with `@`, and `@clipboard`: read, as parts of what is sent.
 //!
 //! In: names as typed. Out: texts and pictures for the agent, and what the user is told of them. Invariants: a prompt
-//! is sent whether or not its files can be had; a word that only looks like a file's name (`@property`) is nobody's
-//! error. Reads files, so it runs beside the loop.
+//! is sent whether or not its files can be had, unless it has nothing but pictures; a word that only looks like a
+//! file's name (`@property`) is nobody's error. Reads files, so it runs beside the loop.
 
 use std::path::{Path, PathBuf};
 
@@ -37,6 +37,8 @@ pub(super) struct Attached {
     pub(super) parts: Vec<InputPart>,
     /// What the user is told.
     pub(super) notices: Vec<Notice>,
+    /// Of that, why pictures are not sent.
+    pub(super) lost: Vec<String>,
 }
 
 /// The files that a prompt names, for front-ends that send prompts by themselves: what is sent, and what is said of
@@ -50,7 +52,7 @@ pub fn attached_files(
         startup: PathBuf::new(),
         home,
     };
-    let Attached { parts, notices } = read(named_files(prompt), cwd, &places);
+    let Attached { parts, notices, .. } = read(named_files(prompt), cwd, &places);
     (parts, notices)
 }
 
@@ -64,7 +66,12 @@ pub(super) fn read(named: Vec<NamedFile>, cwd: &Path, places: &NotebookPlaces) -
             Some((path, shown)) => (content(&path), shown),
             None if clipboard => (clipboard::read(), CLIPBOARD.to_owned()),
             None => {
-                attached.notices.extend(missing(&name));
+                let said = missing(&name);
+                let lost = said.iter().filter(|_| is_picture(&name.path));
+                attached
+                    .lost
+                    .extend(lost.map(|notice| notice.message.clone()));
+                attached.notices.extend(said);
                 continue;
             }
         };
@@ -74,6 +81,10 @@ pub(super) fn read(named: Vec<NamedFile>, cwd: &Path, places: &NotebookPlaces) -
             attached.notices.push(Notice::warning(line));
             continue;
         }
+        let picture = match &bytes {
+            Ok(bytes) => picture_type(bytes).is_some() || is_picture(&shown),
+            Err(_) => clipboard || is_picture(&shown),
+        };
         match bytes.and_then(|bytes| parts(bytes, &shown)) {
             Ok((parts, said)) => {
                 attached.parts.extend(parts);
@@ -81,6 +92,7 @@ pub(super) fn read(named: Vec<NamedFile>, cwd: &Path, places: &NotebookPlaces) -
             }
             Err(why) => {
                 let line = format!("`{shown}` is not attached: {why}");
+                attached.lost.extend(picture.then(|| line.clone()));
                 attached.notices.push(Notice::warning(line));
             }
         }
@@ -112,6 +124,18 @@ fn missing(name: &NamedFile) -> Option<Notice> {
         // It may as well be a decorator.
         suffixed.then(|| Notice::note(line))
     }
+}
+
+/// A name that pictures have.
+fn is_picture(name: &str) -> bool {
+    const SUFFIXES: [&str; 10] = [
+        "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "svg", "heic",
+    ];
+    let suffix = Path::new(name.trim_end_matches(END)).extension();
+    let suffix = suffix
+        .and_then(|it| it.to_str())
+        .map(str::to_ascii_lowercase);
+    suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.as_str()))
 }
 
 /// The bytes of a file.

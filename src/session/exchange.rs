@@ -230,6 +230,10 @@ impl Session {
                     self.ask_runtime(request, Waiter::Prompt(ticket));
                 }
             }
+            PromptAction::AskAboutPictures(lost) => {
+                self.ask_user(About::Pictures(lost), Asker::Prompt);
+            }
+            PromptAction::AskNoMore => self.on_asking(AskingEvent::Gone(Asker::Prompt)),
             PromptAction::InterruptRuntime => {
                 let told = self.interrupt_code();
                 self.say(told);

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use crate::agent::{Activity, ActivityKind, InputPart, WorkStatus};
 use crate::dialog::call_line;
 use crate::runtime::{CallReply, CodeCall, CodeWish};
+use crate::schema::AnswerSchema;
 use crate::session::runtimes::Role;
 use crate::session::toolbox::Toolbox;
 
@@ -36,6 +37,8 @@ pub(super) struct InHand {
     pub(super) call: u64,
     /// As it is shown.
     title: String,
+    /// What its answer is to fit.
+    pub(super) schema: Option<AnswerSchema>,
     /// Ends the question when it is dropped.
     pub(super) asked: Option<oneshot::Sender<()>>,
 }
@@ -103,6 +106,7 @@ impl FromAgent {
             role,
             call: call.call,
             title,
+            schema: None,
             asked: None,
         });
         Some(call.wish)

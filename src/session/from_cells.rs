@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::agent::{AgentFailure, FailureKind};
 use crate::dialog::tool_line;
 use crate::runtime::{CallReply, CodeCall, CodeWish};
+use crate::schema::AnswerSchema;
 use crate::session::events::{AfterEvent, AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 use crate::session::tool_return::ToolReturn;
 
@@ -50,6 +51,8 @@ struct InHand {
     returned: Option<CallReply>,
     /// The code that waits can do nothing else meanwhile.
     waits: bool,
+    /// What the answer is to fit.
+    schema: Option<AnswerSchema>,
 }
 
 impl InHand {
@@ -66,6 +69,12 @@ impl InHand {
             },
             returned: None,
             waits: call.waits,
+            schema: match &call.wish {
+                CodeWish::Ask { schema, .. } => {
+                    schema.as_ref().and_then(|it| AnswerSchema::new(it).ok())
+                }
+                CodeWish::Tool { .. } => None,
+            },
         }
     }
 
@@ -92,14 +101,37 @@ impl InHand {
             return returned.clone();
         }
         match &self.outcome {
-            Some(TurnOutcome::Complete) => CallReply::Value(json!({
-                "text": self.said.join("\n\n"),
-                "last": self.said.last().map_or("", String::as_str),
-            })),
+            Some(TurnOutcome::Complete) => {
+                let last = self.said.last().map_or("", String::as_str);
+                answered(&self.said.join("\n\n"), last, self.schema.as_ref())
+            }
             Some(TurnOutcome::Interrupted) => CallReply::Interrupted,
             Some(TurnOutcome::Failed(failure)) => CallReply::Refused(text_of(failure)),
             None => CallReply::Refused(self.refused.clone().unwrap_or_default()),
         }
+    }
+}
+
+/// The answer that code is told: all of its text, and the last of it, as JSON that fits the schema where it does; else
+/// what of it does not.
+pub(super) fn answered(text: &str, last: &str, schema: Option<&AnswerSchema>) -> CallReply {
+    let mut told = json!({"text": text, "last": last});
+    match schema.map(|schema| schema.read(last)) {
+        None => {}
+        Some(Ok(fitting)) => told["last"] = fitting.into(),
+        Some(Err(problems)) => told["problems"] = problems.into(),
+    }
+    CallReply::Value(told)
+}
+
+/// Why what code wants cannot be looked at: its schema is none.
+pub(super) fn no_schema(wish: &CodeWish) -> Option<String> {
+    match wish {
+        CodeWish::Ask {
+            schema: Some(schema),
+            ..
+        } => AnswerSchema::new(schema).err(),
+        _ => None,
     }
 }
 

@@ -60,6 +60,8 @@ pub enum About {
     },
     /// Variables were kept when the session ended: they can be set again.
     Variables(KeptVariables),
+    /// None of the pictures of a prompt that has nothing else can be sent: why, a line each.
+    Pictures(Vec<String>),
     /// A skill that is being loaded holds code to be run.
     SkillCode {
         /// Its name.
@@ -188,7 +190,7 @@ impl Question {
                 QuestionChoice::Remember,
                 QuestionChoice::No,
             ],
-            About::StepBack { .. } | About::Variables(_) => {
+            About::StepBack { .. } | About::Variables(_) | About::Pictures(_) => {
                 vec![QuestionChoice::Once, QuestionChoice::No]
             }
             About::SkillCode { .. } => vec![

@@ -231,6 +231,7 @@ fn announced(who: &str, question: &Question) -> String {
         About::ProjectFiles { .. } => "run files of this project".to_owned(),
         About::StepBack { .. } => "step the interpreter back".to_owned(),
         About::Variables(_) => "bring variables back".to_owned(),
+        About::Pictures(_) => "send a prompt without its picture".to_owned(),
         About::SkillCode { skill, .. } => format!("run code of the skill {}", first_line(skill)),
     };
     format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, to see it and answer)")

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::home::{Home, Ran};
 use crate::support::peers;
+use crate::support::responses::{Endpoint, Reply};
 
 fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
     home.run(&[&["--agent", "demo"], arguments].concat(), stdin)
@@ -65,6 +66,7 @@ fn ask_says_what_is_wrong() {
     let home = Home::new();
     home.write("list.json", "[]");
     home.write("bad.json", "{");
+    home.write("int.json", r#"{"properties": {"a": {"type": "int"}}}"#);
     home.write("latin.txt", b"caf\xe9");
     for (arguments, code, parts) in [
         (&["ask"][..], 2, ["nothing to ask", "hint:"]),
@@ -98,6 +100,16 @@ fn ask_says_what_is_wrong() {
             &["ask", "x", "--session", "99"],
             1,
             ["Session 99 not found", "hint:"],
+        ),
+        (
+            &["ask", "x", "--schema", "int.json"],
+            2,
+            ["int.json", "expected a JSON type"],
+        ),
+        (
+            &["ask", "x", "--session", "nope"],
+            1,
+            ["Session nope not found", "hint:"],
         ),
         (
             &["ask", "x", "--think", "q"],
@@ -159,6 +171,155 @@ fn a_session_is_gone_on_with() {
         second.stdout.contains("- 1 prompt before this one"),
         "{second:?}"
     );
+    demo(&home, &["-r", "1"], "%ipycodex rename my work\n");
+    let third = demo(&home, &["ask", "three", "--session", "my work"], "");
+    assert!(
+        third.stdout.contains("- 2 prompts before this one"),
+        "{third:?}"
+    );
+    demo(&home, &[], "b = 1\n%ipycodex rename my work\n");
+    let several = demo(&home, &["ask", "four", "--session", "my work"], "");
+    assert_eq!(several.code(), 1, "{several:?}");
+    assert!(several.stderr.contains("several sessions"), "{several:?}");
+}
+
+/// A schema of each sort that a strict model cannot be held to as it is.
+const COUNTS: &str = r#"{"type": "object", "properties": {
+    "tags": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "at": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2, "items": false},
+    "note": {"type": "string", "default": ""}}, "required": ["tags"]}"#;
+
+#[test]
+fn an_answer_fits_the_schema_or_the_exit_code_says_so() {
+    let Some(codex) = peers::codex() else {
+        return;
+    };
+    let wrong = r#"{"tags": [{"key": "a", "value": "x"}], "at": null, "note": null}"#;
+    let right =
+        r#"{"tags": [{"key": "a", "value": 1}], "at": {"item_1": 1, "item_2": "b"}, "note": null}"#;
+    let place = "answer.tags.a: expected integer, got \"x\"";
+    for (answers, code, stdout) in [
+        ([right, ""], 0, "{\"tags\":{\"a\":1},\"at\":[1,\"b\"]}\n"),
+        ([wrong, right], 0, "{\"tags\":{\"a\":1},\"at\":[1,\"b\"]}\n"),
+        (["no JSON", wrong], 1, ""),
+    ] {
+        for json in [false, true] {
+            let endpoint = Endpoint::answering(move |index, _| Reply::text(answers[index.min(1)]));
+            let home = Home::new();
+            home.write("counts.json", COUNTS);
+            endpoint.write_home(&home.codex(), "gpt-5.5");
+            home.install("codex", &codex);
+            let ask = [
+                "--agent",
+                "codex",
+                "ask",
+                "count",
+                "--schema",
+                "counts.json",
+            ];
+            let flags: &[&str] = if json { &["--json"] } else { &[] };
+            let ran = home.run(&[&ask, flags].concat(), "");
+            assert_eq!(ran.code(), code, "{ran:?}");
+            if json {
+                let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+                let error = told["error"].as_str().unwrap_or_default();
+                assert_eq!(
+                    told["status"],
+                    if code == 0 { "complete" } else { "failed" },
+                    "{told}"
+                );
+                assert!(error.contains(place) || code == 0, "{told}");
+                assert!(told["answer"] == stdout.trim_end() || code == 1, "{told}");
+            } else {
+                assert_eq!(ran.stdout, stdout, "{ran:?}");
+                assert!(ran.stderr.contains(place) || code == 0, "{ran:?}");
+            }
+            let requests = endpoint.requests();
+            let format = &requests[0]["text"]["format"];
+            assert_eq!(
+                (&format["strict"], &format["type"]),
+                (&json!(true), &json!("json_schema"))
+            );
+            let required = &format["schema"]["required"];
+            assert_eq!(*required, json!(["tags", "at", "note"]), "{format}");
+            if answers[0] == wrong {
+                assert!(
+                    requests[1]
+                        .to_string()
+                        .contains("answer.tags.a: expected integer"),
+                    "{requests:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_cannot_be_held_to_a_schema_is_told_of_it_and_checked() {
+    let home = Home::new();
+    home.write(
+        "numbers.json",
+        r#"{"type": "array", "items": {"type": "integer"}}"#,
+    );
+    home.write("long.json", r#"{"type": "string", "minLength": 100}"#);
+    let python = peers::plain_python();
+    let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/acp.py");
+    let acp = format!("acp:{} {fake}", python.display());
+    for (agent, prompt, schema, code, stdout, stderr) in [
+        (acp.as_str(), "[1]", "numbers.json", 0, "[1]\n", ""),
+        (
+            &acp,
+            "[\"x\"]",
+            "numbers.json",
+            1,
+            "",
+            "at the second try either",
+        ),
+        ("demo", "x", "numbers.json", 0, "[1]\n", ""),
+        (
+            "demo",
+            "x",
+            "long.json",
+            1,
+            "",
+            "answer: expected at least 100 characters, got 4",
+        ),
+    ] {
+        let ran = home.run(&["--agent", agent, "ask", prompt, "--schema", schema], "");
+        assert_eq!((ran.code(), ran.stdout.as_str()), (code, stdout), "{ran:?}");
+        assert!(ran.stderr.contains(stderr), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_picture_that_is_all_a_prompt_has_does_not_go_unseen() {
+    let home = Home::new();
+    let dot: [&[u8]; 2] = [
+        b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,",
+        b"\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;",
+    ];
+    home.write("dot.gif", dot.concat());
+    home.write("broken.png", b"\x89PNG\r\n\x1a\nnothing");
+    home.write("notes.txt", "notes");
+    let python = peers::plain_python();
+    let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/acp.py");
+    let blind = format!("acp:{} {fake} blind", python.display());
+    for (agent, piped, why) in [
+        // What an agent of the protocol can see is known when it has started.
+        (&*blind, ".hello\n.look @dot.gif\n", "cannot see pictures"),
+        ("demo", ".look @broken.png\n", "the prompt is not sent"),
+        ("demo", ".look @gone.png\n", "the prompt is not sent"),
+    ] {
+        let ran = home.run(&["--agent", agent], piped);
+        assert_eq!(ran.code(), 1, "{piped}: {ran:?}");
+        assert!(ran.stderr.contains(why), "{piped}: {ran:?}");
+        assert!(!ran.stdout.contains("look"), "{piped}: {ran:?}");
+    }
+    let with_notes = ".hello\n.look @dot.gif @notes.txt\n";
+    let ran = home.run(&["--agent", &blind], with_notes);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stderr.contains("left out"), "{ran:?}");
+    assert!(ran.stdout.contains("look"), "{ran:?}");
 }
 
 #[test]

@@ -222,7 +222,7 @@ _ = atexit.register(lambda: print(said(ipycodex.ask, 'bye')))
 }
 
 /// The text a request ends with.
-fn last_input(request: &Value) -> String {
+pub(super) fn last_input(request: &Value) -> String {
     let items = request["input"].as_array().into_iter().flatten();
     items
         .last()

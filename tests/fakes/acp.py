@@ -291,7 +291,7 @@ def main():
         if method == "initialize":
             if FAULT == "another version":
                 params["protocolVersion"] = 2
-            able = {"loadSession": True, "promptCapabilities": {"image": True, "embeddedContext": True},
+            able = {"loadSession": True, "promptCapabilities": {"image": FAULT != "blind", "embeddedContext": True},
                     "sessionCapabilities": {"resume": {}, "list": {}, "close": {}}}
             if FAULT == "bare":
                 able = {}

@@ -48,7 +48,7 @@ class Pong:
 @dataclasses.dataclass
 class Loose:
     data: dict
-    more: Any = None
+    other: Any = None
 class Pair(NamedTuple):
     a: int
     b: str = "b"
@@ -189,7 +189,7 @@ ROWS = [  # type, values that fit, values that do not
     ("Tree", [{"value": 1}, {"value": 1, "kids": [{"value": 2, "kids": []}]}], [{"value": 1, "kids": [{}]}]),
     ("List[Tree]", [[{"value": 1, "kids": []}]], [[{"kids": []}]]),
     ("Ping", [{}, {"pong": {"ping": {"pong": None}}}], [{"pong": 1}]),
-    ("Loose", [{"data": {"a": 1}, "more": [1]}, {"data": {}}], [{"data": 1}]),
+    ("Loose", [{"data": {"a": 1}, "other": [1]}, {"data": {}}], [{"data": 1}]),
     ("Pair", [{"a": 1}, {"a": 1, "b": "c"}], [{"b": "c"}]),
     ("Movie", [{"name": "a", "year": 1}], [{"name": "a"}]),
     ("Draft", [{}, {"year": 1}], [{"year": "a"}]),

@@ -96,6 +96,16 @@ const SKILLS: [&str; 2] = ["skills-ref==0.1.1", "strictyaml==1.7.3"];
 /// The reference client of the Model Context Protocol.
 const MCP: [&str; 1] = ["mcp==2.3.0"];
 
+/// A validator of schemas, and what has types with schemas of their own.
+const SCHEMAS: [&str; 6] = [
+    "jsonschema==4.26.0",
+    "pydantic==2.14.4",
+    "attrs==26.1.0",
+    "msgspec==0.22.0",
+    "numpy==2.4.6",
+    "pandas==3.1.1",
+];
+
 /// What brings notebooks along, in its wheel.
 const STRANGERS: [&str; 4] = [
     "holoviews==1.15.4",
@@ -238,6 +248,15 @@ pub fn mcp_reference() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> =
         LazyLock::new(|| fetch_environment("mcp", &MCP, "mcp"));
     have("the reference client of MCP", &FOUND)
+}
+
+/// The Python of an environment with a validator of JSON schemas, and what makes some.
+pub fn schemas() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let modules = "jsonschema, pydantic, attr, msgspec, numpy, pandas";
+        fetch_environment("schemas", &SCHEMAS, modules)
+    });
+    have("a validator of schemas", &FOUND)
 }
 
 /// Notebooks that other people wrote, in order.

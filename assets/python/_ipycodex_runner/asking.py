@@ -1,10 +1,11 @@
 """One `ask`: the prompt, the schema its answer is to fit, a second try when it does not.
 
 In: what was asked, what was said. Out: wishes for the session, then a value. Invariant: what is returned fits the
-schema. Absent on purpose: waiting (`calls`).
+schema, and is of the type. Absent on purpose: waiting (`calls`); how a model is held to a schema, and whether what it
+said fits one, which the session knows.
 """
 
-from . import arguments, fits, wire
+from . import arguments, wire
 
 SHOWN = 300  # characters of an answer in a message
 AGAIN = """Your last answer does not fit the JSON schema that was asked for:
@@ -31,19 +32,19 @@ def steps(prompt, schema, tools):
     if schema is None:
         return (yield wish)["text"]
     wanted = Wanted(schema)
-    wish["schema"] = wanted.sent
+    wish["schema"] = wanted.schema
     said = yield wish
-    value, problems = wanted.read(said["last"])
+    value, problems = wanted.read(said)
     if problems:
         again = AGAIN % ("\n".join("- " + problem for problem in problems), prompt)
         said = yield dict(wish, prompt=again)
-        value, problems = wanted.read(said["last"])
+        value, problems = wanted.read(said)
     if problems:
         text = said["last"]
         shown = text if len(text) <= SHOWN else text[:SHOWN] + "…"
         what = "the answer does not fit the schema, at the second try either: %s\nit was: %s"
         raise Error(what % ("; ".join(problems), shown))
-    return wanted.made(value)
+    return value
 
 
 def one_or_more(tools):
@@ -58,10 +59,10 @@ def named(tool):
 
 
 class Wanted:
-    """A schema as it was given (JSON schema, or a type), as it is sent, and what is made of an answer."""
+    """What an answer is to be: a JSON schema, or a type and the schema of it."""
 
     def __init__(self, given):
-        self.kind = None
+        self.kind, self.schema = None, given
         if isinstance(given, dict):
             import json
 
@@ -71,29 +72,21 @@ class Wanted:
                 raise TypeError("ask(): schema: not JSON: %s" % error) from None
         else:
             self.kind, self.schema = given, shape(given)
-        fits.check(self.schema)
-        # Models are held to objects; what else is wanted stands in one.
-        self.wrapped = self.schema.get("type") != "object"
-        sent = tightened(self.schema)
-        if self.wrapped:
-            root = {key: sent.pop(key) for key in ("$defs", "definitions") if key in sent}
-            sent = dict(
-                root, type="object", properties={"value": sent}, required=["value"], additionalProperties=False
-            )
-        self.sent = sent
 
-    def read(self, text):
-        """(value, what does not fit)"""
+    def read(self, said):
+        """(value, what does not fit); the session has looked whether it fits the schema."""
+        if said.get("problems"):
+            return None, said["problems"]
         try:
-            value = wire.decode(unfenced(text))
+            value = wire.decode(unfenced(said["last"]))
         except ValueError as error:
-            return None, ["it is not JSON: %s" % error]
-        if self.wrapped and type(value) is dict and list(value) == ["value"]:
-            value = value["value"]
-        return value, fits.problems(value, self.schema)
-
-    def made(self, value):
-        return value if self.kind is None else arguments.converted(value, self.kind, "answer")
+            return None, ["answer: it is not JSON: %s" % error]
+        if self.kind is None:
+            return value, []
+        try:
+            return arguments.converted(value, self.kind, "answer"), []
+        except (TypeError, ValueError) as error:
+            return None, [str(error)]
 
 
 def shape(kind):
@@ -101,7 +94,8 @@ def shape(kind):
 
     from . import schema
 
-    found = schema.Shaper(sys.modules[__package__].engine.ns).shape(kind, 0)
+    shaper = schema.Shaper(sys.modules[__package__].engine.ns)
+    found = shaper.rooted(shaper.shape(kind, 0))
     if not found:
         raise TypeError("ask(): schema: expected a JSON schema (a dict) or a type such as list[str], got %r" % (kind,))
     return found
@@ -113,23 +107,3 @@ def unfenced(text):
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text.split("\n", 1)[1][:-3].strip()
     return text
-
-
-def tightened(schema):
-    """As models are held to it: objects have all their properties and no others, where nothing else is said."""
-    if type(schema) is not dict:
-        return schema
-    tight = dict(schema)
-    for key in ("properties", "$defs", "definitions"):
-        if type(tight.get(key)) is dict:
-            tight[key] = {name: tightened(entry) for name, entry in tight[key].items()}
-    for key in ("items", "additionalProperties"):
-        if key in tight:
-            tight[key] = tightened(tight[key])
-    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        if type(tight.get(key)) is list:
-            tight[key] = [tightened(entry) for entry in tight[key]]
-    if type(tight.get("properties")) is dict:
-        tight.setdefault("additionalProperties", False)
-        tight.setdefault("required", list(tight["properties"]))
-    return tight

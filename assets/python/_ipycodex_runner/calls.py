@@ -130,7 +130,8 @@ class Call:
         if reply.get("ended"):
             raise told_in_a_line(Error(CELL_ENDED), "its cell ended")
         if reply.get("error") is not None:
-            raise Error(reply["error"])
+            kind = ValueError if reply["error"].startswith("schema: ") else Error
+            raise kind(reply["error"])
         return reply.get("value")
 
 

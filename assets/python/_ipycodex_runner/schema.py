@@ -169,7 +169,7 @@ class Shaper:
         if hint in (typing.Any, object):
             return {}
         if hint in SIMPLE:
-            return definitions.complete({"type": SIMPLE[hint]})
+            return simple(hint, SIMPLE[hint])
         if hint is None:
             return {"type": "null"}
         if hasattr(hint, "__metadata__"):  # Annotated
@@ -240,7 +240,7 @@ class Shaper:
             return dict(self.hoisted[kind])
         for base, name in SIMPLE.items():
             if issubclass(kind, base):
-                return definitions.complete({"type": name})
+                return simple(kind, name)
         if (kind.__module__, kind.__qualname__) in signatures.MAKERS:
             if kind.__name__ in TEXTS:
                 return dict({"type": "string"}, **TEXTS[kind.__name__])
@@ -294,6 +294,11 @@ def is_array(kind):
     import collections
 
     return is_abstract(kind) or issubclass(kind, (list, tuple, set, frozenset, collections.deque))
+
+
+def simple(kind, name):
+    entry = definitions.complete({"type": name})
+    return dict(entry, uniqueItems=True) if is_set(kind) else entry
 
 
 def is_set(kind):

@@ -124,19 +124,31 @@ fn text(context: &Context, earlier: usize) -> String {
     text
 }
 
+/// How deep examples go where a schema refers to itself.
+const DEEPEST: usize = 6;
+
 /// Arguments that fit `schema`, one for each required property.
 fn arguments(schema: &Value) -> Value {
+    object(schema, schema, 0)
+}
+
+fn object(schema: &Value, root: &Value, depth: usize) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);
     let mut arguments = Map::new();
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         let property = properties.and_then(|properties| properties.get(name));
-        arguments.insert(name.into(), property.map_or(json!(1), example));
+        let value = property.map_or(json!(1), |it| example(it, root, depth + 1));
+        arguments.insert(name.into(), value);
     }
     Value::Object(arguments)
 }
 
-fn example(property: &Value) -> Value {
+fn example(property: &Value, root: &Value, depth: usize) -> Value {
+    if let Some(reference) = property.get("$ref").and_then(Value::as_str) {
+        let target = reference.strip_prefix('#').and_then(|it| root.pointer(it));
+        return target.map_or(json!(1), |target| example(target, root, depth + 1));
+    }
     for key in ["default", "const"] {
         if let Some(value) = property.get(key) {
             return value.clone();
@@ -147,14 +159,36 @@ fn example(property: &Value) -> Value {
         return value.clone();
     }
     if let Some(choice) = first("anyOf") {
-        return example(choice);
+        let options = property["anyOf"].as_array().into_iter().flatten();
+        let null = options.rev().find(|option| option["type"] == "null");
+        let choice = if depth > DEEPEST {
+            null.unwrap_or(choice)
+        } else {
+            choice
+        };
+        return example(choice, root, depth + 1);
+    }
+    let kinds = property.get("type").and_then(Value::as_array);
+    // What may be left out is.
+    if kinds.is_some_and(|kinds| kinds.contains(&json!("null"))) {
+        return Value::Null;
     }
     match property.get("type").and_then(Value::as_str) {
         Some("string") => json!("demo"),
         Some("number") => json!(1.5),
         Some("boolean") => json!(true),
-        Some("array") => json!([property.get("items").map_or(json!(1), example)]),
-        Some("object") => arguments(property),
+        Some("array") if depth > DEEPEST => json!([]),
+        Some("array") => {
+            let items = property.get("items");
+            let least = property
+                .get("minItems")
+                .and_then(Value::as_u64)
+                .unwrap_or(1)
+                .clamp(1, 100);
+            let item = || items.map_or(json!(1), |items| example(items, root, depth + 1));
+            Value::Array((0..least).map(|_| item()).collect())
+        }
+        Some("object") => object(property, root, depth),
         Some("null") => Value::Null,
         _ => json!(1),
     }

@@ -58,6 +58,7 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             }
         }
         About::Variables(kept) => variables(kept, &mut rows),
+        About::Pictures(lost) => lost.iter().for_each(|why| rows.text(4, why, Style::new())),
         About::SkillCode {
             skill,
             path,
@@ -109,6 +110,7 @@ fn head(who: &str, about: &About) -> String {
             "The variables of this session were kept {} ago",
             age_in_words(Duration::from_secs(kept.age))
         ),
+        About::Pictures(_) => "The prompt goes without its picture, which cannot be sent".into(),
         About::SkillCode { .. } => "A skill asks to run code in your session".into(),
     }
 }
@@ -131,6 +133,7 @@ pub(super) fn ask(about: &About) -> &'static str {
         About::ProjectFiles { .. } => "Run this code at the start?",
         About::StepBack { .. } => "Step the interpreter back to before this, too?",
         About::Variables(_) => "Bring them back?",
+        About::Pictures(_) => "Send it all the same?",
         About::SkillCode { .. } => "Run this code?",
     }
 }
@@ -148,6 +151,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         }
         QuestionChoice::Once if matches!(about, About::StepBack { .. }) => ('y', "yes, step back"),
         QuestionChoice::Once if matches!(about, About::Variables(_)) => ('y', "yes, bring back"),
+        QuestionChoice::Once if matches!(about, About::Pictures(_)) => ('y', "yes, send it"),
         QuestionChoice::Once => ('y', "yes, this once"),
         QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             ('s', "yes, all of it")
@@ -230,6 +234,7 @@ pub(super) fn brief(about: &About) -> String {
             None => "the interpreter".to_owned(),
         },
         About::Variables(kept) => counted(kept.rows.len(), "variable"),
+        About::Pictures(lost) => lost.join("; "),
         About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
     };
     visible(&text).into_owned()

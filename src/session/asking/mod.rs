@@ -45,6 +45,8 @@ pub(super) enum Asker {
     TakesBack(TakenBack),
     /// Whoever resumes a session; its variables are in this file.
     BringsBack(PathBuf),
+    /// The prompt that has the floor, before it is sent.
+    Prompt,
 }
 
 impl Asker {
@@ -52,7 +54,11 @@ impl Asker {
     fn options(&self) -> &[Choosable] {
         match self {
             Asker::Agent { options, .. } => options,
-            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) | Asker::BringsBack(_) => &[],
+            Asker::Tool(_)
+            | Asker::SetUp
+            | Asker::TakesBack(_)
+            | Asker::BringsBack(_)
+            | Asker::Prompt => &[],
         }
     }
 
@@ -60,7 +66,11 @@ impl Asker {
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
-            Asker::Tool(_) | Asker::SetUp | Asker::TakesBack(_) | Asker::BringsBack(_) => true,
+            Asker::Tool(_)
+            | Asker::SetUp
+            | Asker::TakesBack(_)
+            | Asker::BringsBack(_)
+            | Asker::Prompt => true,
         }
     }
 }
@@ -156,10 +166,11 @@ impl OpenQuestions {
                         About::Agent(Subject::Form { .. }) => Reply::Declined,
                         _ => Reply::Chosen(QuestionChoice::No),
                     };
-                    return vec![
-                        AskingAction::Note(unasked(&about)),
-                        AskingAction::Deliver(asker, reply),
-                    ];
+                    let note = unasked(&about).map(AskingAction::Note);
+                    return note
+                        .into_iter()
+                        .chain([AskingAction::Deliver(asker, reply)])
+                        .collect();
                 }
                 let wanted = Open {
                     id: 0,

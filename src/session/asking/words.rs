@@ -4,8 +4,11 @@ use crate::agent::{Choosable, Subject};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::text::cut;
 
-/// What is said where nobody can be asked: one line.
-pub(super) fn unasked(about: &About) -> String {
+/// What is said where nobody can be asked: one line; none where whoever asks says it.
+pub(super) fn unasked(about: &About) -> Option<String> {
+    if matches!(about, About::Pictures(_)) {
+        return None;
+    }
     let (kind, subject) = told(about);
     let verdict = match about {
         About::Agent(Subject::Form { .. }) => "a question of the agent was left open",
@@ -22,7 +25,8 @@ pub(super) fn unasked(about: &About) -> String {
     };
     let subject = subject.replace('\n', " ");
     let subject = cut(&subject, 200);
-    format!("{verdict} ({kind}), because nobody can be asked here: {subject}{remedy}")
+    let line = format!("{verdict} ({kind}), because nobody can be asked here: {subject}{remedy}");
+    Some(line)
 }
 
 /// A question as the record has it: its kind, and what it was about.
@@ -79,6 +83,7 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
             let names = kept.rows.iter().map(|row| row.name.as_str());
             ("variables", names.collect::<Vec<_>>().join(", "))
         }
+        About::Pictures(lost) => ("pictures", lost.join("\n")),
         About::SkillCode { path, blocks, .. } => {
             ("skill code", format!("{path}\n{}", blocks.join("\n# %%\n")))
         }

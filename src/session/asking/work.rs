@@ -78,6 +78,10 @@ impl Session {
             AskingAction::Deliver(Asker::Tool(by), reply) => {
                 self.on_tool(by, ToolEvent::Replied(reply));
             }
+            AskingAction::Deliver(Asker::Prompt, reply) => {
+                let yes = reply == Reply::Chosen(QuestionChoice::Once);
+                self.on_prompt(PromptEvent::WithoutPictures(yes));
+            }
             AskingAction::Deliver(Asker::SetUp, reply) => self.project_answered(&reply),
             AskingAction::Deliver(Asker::TakesBack(taken), reply) => {
                 self.step_answered(taken, &reply);

@@ -16,10 +16,12 @@ use crate::agent::{
 use crate::runtime::{
     CallReply, CodeCall, CodeWish, Death, RequestId, RuntimeEvent, RuntimeRequest,
 };
+use crate::schema::{self, AnswerSchema};
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::events::{AnswerEvent, Notice};
 use crate::session::floor::Holder;
 use crate::session::from_agent::InHand;
+use crate::session::from_cells::{answered, no_schema};
 use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
 use crate::session::runtimes::Role;
@@ -204,7 +206,9 @@ impl Session {
         id: Option<RequestId>,
         call: CodeCall,
     ) {
-        if id.is_some_and(|id| self.toolbox.works_on(role, id)) {
+        if let Some(why) = no_schema(&call.wish) {
+            self.reply_to(role, call.call, CallReply::Refused(why));
+        } else if id.is_some_and(|id| self.toolbox.works_on(role, id)) {
             self.from_agent.line_up(role, call);
             self.next_of_agents_code();
         } else {
@@ -304,11 +308,18 @@ impl Session {
             return;
         };
         at.asked = Some(open);
+        at.schema = schema.as_ref().and_then(|it| AnswerSchema::new(it).ok());
         let (number, inbox) = (at.number, self.inbox.clone());
+        let structured = self.exchanges.agent.get().capabilities().structured;
+        let (schema, said) = match &schema {
+            Some(schema) => schema::asked_for(schema, structured),
+            None => (None, None),
+        };
+        let said = said.map(|said| format!("\n\n{said}")).unwrap_or_default();
         let told = self.exchanges.agent.get().consult(ConsultRequest {
             question: SuggestRequest {
                 instructions: INSTRUCTIONS.to_owned(),
-                input: prompt,
+                input: format!("{prompt}{said}"),
                 model: (!self.choices.model.is_empty()).then(|| self.choices.model.clone()),
                 cwd: self.cwd.clone(),
             },
@@ -342,8 +353,12 @@ impl Session {
                 if let Some(usage) = answer.usage {
                     self.on_prompt(PromptEvent::UsedBeside(usage));
                 }
-                let text = answer.text;
-                CallReply::Value(serde_json::json!({"text": text, "last": text}))
+                let schema = self
+                    .from_agent
+                    .at
+                    .as_ref()
+                    .and_then(|at| at.schema.as_ref());
+                answered(&answer.text, &answer.text, schema)
             }
             Err(failure) => CallReply::Refused(failure.message),
         };

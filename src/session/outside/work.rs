@@ -13,6 +13,7 @@ use crate::input::prompt_source;
 use crate::runtime::{CallReply, CodeCall, CodeWish, RequestId, RuntimeAnswer, RuntimeRequest};
 use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
 use crate::session::floor::{FloorEvent, Holder, Work};
+use crate::session::from_cells::no_schema;
 use crate::session::handle::Command;
 use crate::session::prompt::{Prompt, PromptEvent, functions};
 use crate::session::run::RunSender;
@@ -22,9 +23,6 @@ use crate::session::task::Session;
 use crate::session::ticket::CalledBy;
 use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::Offer;
-
-/// Stands before the schema in a prompt to an agent that cannot be held to one.
-const HELD: &str = "Answer with nothing but JSON that fits this JSON schema:";
 
 impl Session {
     pub(in crate::session) fn on_outside(&mut self, wish: OutsideWish) {
@@ -148,7 +146,9 @@ impl Session {
 
     /// Code of the user's runtime asks for something.
     pub(in crate::session) fn code_called(&mut self, id: Option<RequestId>, call: CodeCall) {
-        if id.is_some_and(|id| self.floor.cell(Role::User, id).is_some()) {
+        if let Some(why) = no_schema(&call.wish) {
+            self.reply_to_code(call.call, CallReply::Refused(why));
+        } else if id.is_some_and(|id| self.floor.cell(Role::User, id).is_some()) {
             self.from_cells.line_up(call);
             self.next_call_of_cell();
         } else {
@@ -222,21 +222,14 @@ impl Session {
                 schema,
                 tools,
             } => {
-                let able = self.exchanges.agent.get().capabilities();
-                let (text, schema) = match schema {
-                    Some(schema) if !able.structured => {
-                        (format!("{prompt}\n\n{HELD}\n\n{schema}"), None)
-                    }
-                    schema => (prompt, schema),
-                };
                 let line = self.numbering.take();
-                let source = prompt_source(&text);
+                let source = prompt_source(&prompt);
                 self.history.input(line, &source, &source);
                 out.send(BeginEvent::Asked {
                     line,
-                    prompt: text.clone(),
+                    prompt: prompt.clone(),
                 });
-                let prompt = Prompt::new(line, text, source, Instant::now())
+                let prompt = Prompt::new(line, prompt, source, Instant::now())
                     .with(Vec::new(), schema)
                     .verbatim(tools);
                 self.begin_prompt(prompt, out);

@@ -4,9 +4,7 @@
 
 use super::asked::Asked;
 use super::request::Surroundings;
-use crate::agent::{
-    AgentCapabilities, AgentFailure, FailureKind, InputPart, Sandbox, ToolSpec, TurnRequest,
-};
+use crate::agent::{AgentCapabilities, InputPart, Sandbox, ToolSpec, TurnRequest};
 use crate::config::{AgentTools, Choices, SETTINGS};
 use crate::dialog::Dialog;
 use crate::magics::without_effect;
@@ -56,25 +54,19 @@ pub(super) fn lacking(
         let line = "there is no interpreter: the agent cannot use Python here, only its own tools";
         lines.push(("interpreter", line.to_owned()));
     }
-    let attached = prompt.attached.iter();
-    let pictures = attached.filter(|part| matches!(part, InputPart::Image(_)));
-    if !able.images && pictures.count() + dialog.next_pictures(&prompt.expansion).len() > 0 {
-        let line = format!("the agent `{name}` cannot see pictures: they are left out");
+    if !able.images
+        && prompt.own_pictures() == 0
+        && !dialog.next_pictures(&prompt.expansion).is_empty()
+    {
+        let line = format!("{}: they are left out", blind(able));
         lines.push(("images", line));
     }
     lines
 }
 
-/// Why a prompt with a schema is not sent.
-pub(super) fn no_schema(able: &AgentCapabilities) -> AgentFailure {
-    AgentFailure {
-        kind: FailureKind::Refused,
-        message: format!(
-            "the agent `{}` does not support answers that fit a JSON schema",
-            able.name
-        ),
-        hints: Vec::new(),
-    }
+/// Why pictures do not go to such an agent.
+pub(super) fn blind(able: &AgentCapabilities) -> String {
+    format!("the agent `{}` cannot see pictures", able.name)
 }
 
 /// Instructions for an agent that has no place for them stand before the first input of a thread, but behind a command

@@ -32,12 +32,26 @@ pub(super) struct Asked {
     pub(super) replaces: Option<RangeInclusive<u32>>,
     /// It is not sent: what would be sent is told.
     pub(super) preview: Option<Preview>,
+    /// What is known of the pictures that go with it.
+    pub(super) pictures: OwnPictures,
+}
+
+/// The pictures that go with a prompt: not those that cells before it showed.
+#[derive(Debug, Default)]
+pub(super) struct OwnPictures {
+    /// Why some are not sent, a line each.
+    pub(super) lost: Vec<String>,
+    /// Values that are no pictures go with it, too.
+    pub(super) beside: bool,
+    /// The user has said that it goes without them.
+    pub(super) without: bool,
 }
 
 impl Asked {
     /// Takes the files it names, those too long for the model cut; says what is to be said of them.
     pub(super) fn attach(&mut self, attached: Attached, outputs: &Outputs) -> Vec<Notice> {
         let mut notices = attached.notices;
+        self.pictures.lost.extend(attached.lost);
         for mut part in attached.parts {
             if let InputPart::File { path, text } = &mut part
                 && exceeds(text, WHOLE_FILE)
@@ -75,6 +89,42 @@ impl Asked {
         self.expansion.xml.insert_str(0, &recorded);
         self.expansion.images.splice(0..0, images);
         (sent, files)
+    }
+
+    /// How many pictures of its own are there to be sent.
+    pub(super) fn own_pictures(&self) -> usize {
+        let attached = self.attached.iter();
+        let attached = attached.filter(|part| matches!(part, InputPart::Image(_)));
+        attached.count() + self.expansion.images.len()
+    }
+
+    /// Why none of its own pictures is sent, where nothing else goes with it and the user has not been asked. `blind`:
+    /// why the agent sees none.
+    pub(super) fn lost_all(&self, blind: Option<String>) -> Option<Vec<String>> {
+        let own = self.own_pictures();
+        let mut lost = self.pictures.lost.clone();
+        match blind {
+            Some(why) if own > 0 => lost.push(why),
+            _ if own > 0 => return None,
+            _ => {}
+        }
+        // A picture's name stands before it.
+        let names = |at: usize, text: &str| {
+            text.starts_with("<file ")
+                && matches!(self.attached.get(at + 1), Some(InputPart::Image(_)))
+        };
+        let more = self
+            .attached
+            .iter()
+            .enumerate()
+            .any(|(at, part)| match part {
+                InputPart::Image(_) => false,
+                InputPart::Text(text) => !names(at, text),
+                InputPart::File { .. } => true,
+            });
+        let settled = self.pictures.without || self.preview.is_some();
+        let waits = !lost.is_empty() && !more && !self.pictures.beside && !settled;
+        waits.then_some(lost)
     }
 
     /// The text whose references count.

@@ -18,6 +18,8 @@ pub(in crate::session) enum PromptEvent {
     RecordRead(Box<Dialog>, Attached),
     /// The runtime answered what was asked last.
     Answered(RuntimeAnswer),
+    /// The user was asked whether it goes without its pictures, and has said so, or not.
+    WithoutPictures(bool),
     /// The agent has ended the turn that was stopped.
     AgentFree,
     /// The agent said something of this turn.
@@ -47,6 +49,10 @@ pub(in crate::session) enum PromptAction {
     Lacking(Vec<(&'static str, String)>),
     /// Ask the runtime; [`PromptEvent::Answered`] is owed.
     AskRuntime(RuntimeRequest),
+    /// Ask whether it goes without its pictures, which cannot be sent: why; [`PromptEvent::WithoutPictures`] is owed.
+    AskAboutPictures(Vec<String>),
+    /// The answer to that is not waited for any more.
+    AskNoMore,
     /// Interrupt what the runtime does for it.
     InterruptRuntime,
     /// Record that it is sent.

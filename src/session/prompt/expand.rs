@@ -39,6 +39,17 @@ pub(super) struct Mentioned {
     pub too_many: usize,
 }
 
+/// What goes before a prompt, evaluated.
+pub(super) struct Expanded {
+    pub(super) expansion: Expansion,
+    /// What the user is told.
+    pub(super) notices: Vec<Notice>,
+    /// Why pictures among it are not sent, where some are not.
+    pub(super) lost: Option<String>,
+    /// There is more than pictures.
+    pub(super) beside: bool,
+}
+
 impl Mentioned {
     /// Collects what `prompt` refers to, and the notes and skills that came with it. `skills`: each `SKILL.md` loaded
     /// since the prompt before.
@@ -88,12 +99,7 @@ impl Mentioned {
     }
 
     /// What goes before the prompt with number `line`, and what the user is told. `answer` is the runtime's.
-    pub(super) fn expanded(
-        &self,
-        answer: RuntimeAnswer,
-        outputs: &Outputs,
-        line: u32,
-    ) -> (Expansion, Vec<Notice>) {
+    pub(super) fn expanded(&self, answer: RuntimeAnswer, outputs: &Outputs, line: u32) -> Expanded {
         let mut notices = Vec::new();
         let answered = matches!(answer, RuntimeAnswer::Evaluated { .. });
         let (mut variables, shells) = match answer {
@@ -116,6 +122,7 @@ impl Mentioned {
             )));
         }
         let mut undefined: Vec<String> = Vec::new();
+        let mut beside = !shells.is_empty();
         let mut pictures = Pictures::default();
         let mut values = String::new();
         variables.sort_by(|a, b| expression(a).cmp(expression(b)));
@@ -146,8 +153,9 @@ impl Mentioned {
                         &type_name,
                         &text,
                     ));
-                    if let Some(url) = image {
-                        pictures.add(url);
+                    match image {
+                        Some(url) => pictures.add(url),
+                        None => beside |= !failed,
                     }
                 }
             }
@@ -158,8 +166,13 @@ impl Mentioned {
             let message = format!("not defined in the interpreter: {}", undefined.join(", "));
             notices.push(Notice::warning(message));
         }
-        if let Some(missing) = pictures.missing() {
-            values.push_str(&variable("pictures", "note", &missing));
+        let missing = pictures.missing();
+        if let Some(missing) = &missing {
+            values.push_str(&variable("pictures", "note", missing));
+            let line = missing.trim_matches(['[', ']']);
+            notices.push(Notice::warning(format!(
+                "of what the prompt refers to, {line}"
+            )));
         }
         let mut xml = warnings(&undefined);
         xml.push_str(&values);
@@ -171,7 +184,12 @@ impl Mentioned {
             xml,
             images: pictures.into_urls().into_iter().map(Arc::from).collect(),
         };
-        (expansion, notices)
+        Expanded {
+            expansion,
+            notices,
+            lost: missing.map(|missing| missing.trim_matches(['[', ']']).to_owned()),
+            beside,
+        }
     }
 
     /// What stands for the values where there is no interpreter: names are not defined, the rest is an error. Where it

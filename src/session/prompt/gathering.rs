@@ -4,7 +4,7 @@
 
 use super::asked::Asked;
 use super::event::{Around, PromptAction};
-use super::expand::{Mentioned, error_asked_for};
+use super::expand::{Expanded, Mentioned, error_asked_for};
 use super::offered::Offered;
 use crate::agent::ToolSpec;
 use crate::dialog::Dialog;
@@ -25,6 +25,12 @@ pub(super) enum Gathering {
         dialog: Box<Dialog>,
         tools: Vec<ToolSpec>,
         mentioned: Mentioned,
+    },
+    /// The user says whether it goes without its pictures.
+    Doubtful {
+        dialog: Box<Dialog>,
+        tools: Vec<ToolSpec>,
+        lost: Vec<String>,
     },
 }
 
@@ -82,7 +88,7 @@ impl Gathering {
         around: &Around<'_>,
     ) -> Step {
         match self {
-            Gathering::Reading => (Reached::Stage(self), Vec::new()),
+            Gathering::Reading | Gathering::Doubtful { .. } => (Reached::Stage(self), Vec::new()),
             Gathering::LookingUp { dialog, offered } => match offered.found(answer) {
                 Ok(tools) => evaluate(dialog, tools, asked, around),
                 Err(line) => (Reached::Refused(line), Vec::new()),
@@ -157,7 +163,14 @@ fn expand(
             })
         }));
     }
-    let (expansion, notices) = mentioned.expanded(answer, around.outputs, asked.line);
+    let Expanded {
+        expansion,
+        notices,
+        lost,
+        beside,
+    } = mentioned.expanded(answer, around.outputs, asked.line);
+    asked.pictures.lost.extend(lost);
+    asked.pictures.beside |= beside;
     let notices = notices.into_iter().map(SessionEvent::Notice);
     actions.extend(notices.map(PromptAction::Show));
     let error = std::mem::replace(&mut asked.expansion, expansion);

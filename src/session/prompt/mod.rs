@@ -25,12 +25,14 @@ mod tests;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use crate::agent::{AgentFailure, InputPart, ToolSpec, TurnRequest};
+use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
 use crate::input::{NamedFile, named_files};
+use crate::schema;
 use crate::session::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
+use crate::text::xml_text;
 
-use asked::Asked;
+use asked::{Asked, OwnPictures};
 use gathering::{Gathering, Reached};
 use request::Sent;
 use running::Running;
@@ -41,6 +43,10 @@ pub(super) use offered::{callable, functions};
 pub(super) use preview::Preview;
 pub(super) use request::Surroundings;
 pub(super) use turn::{TurnAction, TurnEnd};
+
+/// Stands before why the pictures are not sent of a prompt that does not go without them.
+const NOT_SENT: &str =
+    "the prompt is not sent, because its picture is all it has and cannot be sent";
 
 /// A prompt being worked on.
 pub(super) struct Prompt {
@@ -79,6 +85,7 @@ impl Prompt {
                 expansion: Expansion::default(),
                 replaces: None,
                 preview: None,
+                pictures: OwnPictures::default(),
             },
             source,
             asks: None,
@@ -174,6 +181,20 @@ impl Prompt {
                 let come = stage.on_answer(answer, &mut self.asked, around);
                 self.has_come(come, around, surroundings)
             }
+            (
+                State::Gathering(Gathering::Doubtful {
+                    dialog,
+                    tools,
+                    lost,
+                }),
+                PromptEvent::WithoutPictures(goes),
+            ) => {
+                self.asked.pictures.without = true;
+                match goes {
+                    true => self.compose(dialog, tools, &surroundings(), around),
+                    false => self.refuse(format!("{NOT_SENT}: {}", lost.join("; "))),
+                }
+            }
             (State::HeldBack(ready), PromptEvent::AgentFree) => {
                 let (request, sent) = *ready;
                 vec![self.start(request, sent, around)]
@@ -222,7 +243,7 @@ impl Prompt {
         match reached {
             Reached::Stage(stage) => self.state = State::Gathering(stage),
             Reached::All { dialog, tools } => {
-                actions.extend(self.compose(&dialog, tools, &surroundings(), around));
+                actions.extend(self.compose(dialog, tools, &surroundings(), around));
             }
             Reached::Refused(line) => actions.extend(self.refuse(line)),
         }
@@ -232,14 +253,32 @@ impl Prompt {
     /// Builds the request: it is told, held back, or handed to the agent.
     fn compose(
         &mut self,
-        dialog: &Dialog,
+        dialog: Box<Dialog>,
         tools: Vec<ToolSpec>,
         surroundings: &Surroundings<'_>,
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
         let able = &surroundings.able;
-        if self.asked.schema.is_some() && !able.structured {
-            return self.fail(able::no_schema(able), around);
+        let blind = (!able.images).then(|| able::blind(able));
+        if let Some(lost) = self.asked.lost_all(blind.clone()) {
+            let asks = PromptAction::AskAboutPictures(lost.clone());
+            self.state = State::Gathering(Gathering::Doubtful {
+                dialog,
+                tools,
+                lost,
+            });
+            return vec![asks];
+        }
+        let dialog = &*dialog;
+        // Who has been asked knows.
+        let left_out =
+            blind.filter(|_| self.asked.own_pictures() > 0 && !self.asked.pictures.without);
+        if let Some(schema) = self.asked.schema.take() {
+            let (sent, said) = schema::asked_for(&schema, able.structured);
+            self.asked.schema = sent;
+            let said =
+                said.map(|said| format!("<answer-schema>{}</answer-schema>\n", xml_text(&said)));
+            self.asked.attached.extend(said.map(InputPart::Text));
         }
         let lacking = able::lacking(&self.asked, dialog, &tools, surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
@@ -256,6 +295,10 @@ impl Prompt {
         }
         able::place_instructions(&mut request, able, sent.commanded);
         let mut actions = Vec::new();
+        if let Some(why) = left_out {
+            let line = format!("{why}: those of this prompt are left out");
+            actions.push(PromptAction::Show(Notice::note(line).into()));
+        }
         if !lacking.is_empty() {
             actions.push(PromptAction::Lacking(lacking));
         }
@@ -331,6 +374,10 @@ impl Prompt {
                 actions.push(PromptAction::InterruptRuntime);
                 actions.extend(self.give_back());
             }
+            State::Gathering(Gathering::Doubtful { .. }) => {
+                actions.push(PromptAction::AskNoMore);
+                actions.extend(self.give_back());
+            }
             State::Gathering(_) => actions.extend(self.give_back()),
         }
         actions.push(self.ended(TurnOutcome::Interrupted, None, around));
@@ -374,14 +421,6 @@ impl Prompt {
         let notice = SessionEvent::Notice(Notice::warning(line));
         let mut actions = vec![PromptAction::Show(notice)];
         actions.extend(self.give_back());
-        actions.push(PromptAction::Leave);
-        actions
-    }
-
-    /// The prompt fails before it is sent.
-    fn fail(&self, failure: AgentFailure, around: &Around<'_>) -> Vec<PromptAction> {
-        let mut actions: Vec<PromptAction> = self.give_back().into_iter().collect();
-        actions.push(self.ended(TurnOutcome::Failed(failure), None, around));
         actions.push(PromptAction::Leave);
         actions
     }

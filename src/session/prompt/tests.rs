@@ -52,6 +52,8 @@ fn word(action: &PromptAction) -> String {
             format!("look up {}", names.join(" "))
         }
         PromptAction::AskRuntime(_) => "evaluate".into(),
+        PromptAction::AskAboutPictures(lost) => format!("asks {}", lost.join("; ")),
+        PromptAction::AskNoMore => "asks no more".into(),
         PromptAction::InterruptRuntime => "interrupt runtime".into(),
         PromptAction::Lacking(lines) => format!("lacks {}", lines.len()),
         PromptAction::Begin(start) => format!("begin {}", start.prompt),

@@ -3,6 +3,7 @@
 use super::agents::connecting;
 use super::*;
 use crate::agent::{AgentCapabilities, Login, LoginMethod, LoginProgram, Offering};
+use crate::session::{QuestionChoice, Reply};
 
 /// A session with such an agent.
 fn stage_for(able: AgentCapabilities, turns: Vec<Vec<AgentEvent>>) -> Stage {
@@ -92,22 +93,89 @@ fn a_setting_that_means_nothing_is_set_and_said() {
 }
 
 #[test]
-fn what_cannot_be_done_without_it_is_refused() {
-    let stage = plain(vec![says("never")]);
+fn who_cannot_be_held_to_a_schema_is_told_of_it() {
+    let stage = plain(vec![says("{}")]);
     let run = stage.session.submit(Submission {
         text: ".list".into(),
         schema: Some(json!({"type": "object"})),
         ..Submission::default()
     });
-    assert_eq!(
-        words(&run),
-        [
-            "[1]",
-            "refill .list",
-            "Failed the agent `plain` does not support answers that fit a JSON schema"
-        ]
+    assert_eq!(words(&run).last().map(String::as_str), Some("Complete"));
+    let request = &stage.agent.requests()[0];
+    let sent: String = request
+        .input
+        .iter()
+        .filter_map(InputPart::as_text)
+        .collect();
+    assert_eq!(request.schema, None);
+    assert!(
+        sent.contains("<answer-schema>Answer with nothing but JSON"),
+        "{sent}"
     );
-    assert!(stage.agent.requests().is_empty());
+    assert!(
+        sent.ends_with("<user-request>list</user-request>"),
+        "{sent}"
+    );
+}
+
+#[test]
+fn a_prompt_whose_picture_is_all_it_has_waits_for_a_word() {
+    let stage = plain(vec![says("one"), says("two"), says("three")]);
+    let submit = |asks: bool, more: Vec<InputPart>| {
+        let picture = InputPart::Image("data:image/png;base64,iVBORw0KGgo=".into());
+        stage.session.submit(Submission {
+            text: ".look".into(),
+            attached: std::iter::once(picture).chain(more).collect(),
+            asks: Some(asks),
+            ..Submission::default()
+        })
+    };
+    let why = "the prompt is not sent, because its picture is all it has and cannot be sent: the agent `plain` cannot \
+               see pictures";
+    assert_eq!(
+        words(&submit(false, Vec::new()))[1..],
+        [why, "refill .look"]
+    );
+    for (choice, ends) in [
+        (Some(QuestionChoice::No), "refill .look"),
+        (None, "Interrupted"),
+        (Some(QuestionChoice::Once), "Complete"),
+    ] {
+        assert!(stage.agent.requests().is_empty());
+        let run = submit(true, Vec::new());
+        let question = loop {
+            match run.next_blocking(Some(Duration::from_secs(60))) {
+                Next::Event(event) => {
+                    if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
+                        break question;
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        match choice {
+            Some(choice) => stage.session.answer(question.id, Reply::Chosen(choice)),
+            None => stage.session.interrupt(),
+        }
+        let told = words(&run);
+        assert_eq!(told.last().map(String::as_str), Some(ends), "{told:?}");
+    }
+    // Something else goes with it: it is said each time, and nobody is asked.
+    let left_out =
+        "the agent `plain` cannot see pictures: those of this prompt are left out".to_owned();
+    for _ in 0..2 {
+        let text = InputPart::Text("<stdin>x</stdin>".into());
+        let told = words(&submit(true, vec![text]));
+        assert!(
+            told.contains(&left_out) && told.last().is_some_and(|it| it == "Complete"),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_done_without_it_is_refused() {
+    let stage = plain(vec![says("{}")]);
     let (tell, told) = std::sync::mpsc::channel();
     let draft = Draft {
         before: "x = ".into(),

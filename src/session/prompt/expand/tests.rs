@@ -79,8 +79,8 @@ fn there_is_a_limit() {
     let found = Mentioned::of(&text, &Dialog::default(), &[]);
     assert_eq!((found.variables.len(), found.shells.len()), (100, 50));
     assert_eq!(found.too_many, 450);
-    let (_, notices) = found.expanded(RuntimeAnswer::Done, &Outputs::default(), 1);
-    assert!(notices[1].message.ends_with("450 were left out"));
+    let expanded = found.expanded(RuntimeAnswer::Done, &Outputs::default(), 1);
+    assert!(expanded.notices[1].message.ends_with("450 were left out"));
 }
 
 fn value(expression: &str, type_name: &str, text: &str) -> Variable {
@@ -103,7 +103,9 @@ fn undefined(expression: &str, names: &[&str]) -> Variable {
 /// What stands before the prompt `text` when the runtime gives `answer`, and what the user is told.
 fn expanded(text: &str, answer: RuntimeAnswer) -> (Expansion, Vec<String>) {
     let mentioned = Mentioned::of(text, &Dialog::default(), &[]);
-    let (expansion, notices) = mentioned.expanded(answer, &Outputs::default(), 7);
+    let Expanded {
+        expansion, notices, ..
+    } = mentioned.expanded(answer, &Outputs::default(), 7);
     let messages = notices.into_iter().map(|notice| notice.message);
     (expansion, messages.collect())
 }

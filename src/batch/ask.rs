@@ -1,0 +1,179 @@
+//! One prompt and its answer; where it is to fit a JSON schema, it is shown when it does, and asked for again when it
+//! does not, once.
+
+use std::time::Duration;
+
+use super::json::Json;
+use super::plain::Plain;
+use super::{BatchOptions, displayed, show_on, signals};
+use crate::display::Showing;
+use crate::report::Report;
+use crate::schema::{self, AnswerSchema};
+use crate::screen::ScreenError;
+use crate::session::{AnswerEvent, SessionEvent, SessionHandle, Submission};
+
+/// One prompt; its answer as JSON on standard output, or as in [`run`]. One that does not fit the schema is asked for
+/// again, once.
+///
+/// # Errors
+/// When nothing can be written any more; when the second answer does not fit the schema either.
+pub fn ask(
+    session: &SessionHandle,
+    prompt: Submission,
+    schema: Option<&AnswerSchema>,
+    as_json: bool,
+    options: &BatchOptions,
+) -> Result<i32, Report> {
+    let ending = signals::listen(session.clone())?;
+    let mut json = as_json.then(Json::default);
+    let code = match schema {
+        Some(schema) => ask_for_data(session, prompt, schema, json.as_mut(), options)?,
+        None => answer(session, prompt, json.as_mut(), None, options)?,
+    };
+    ending.leave_it_to_the_signal();
+    if let Some(json) = json {
+        options
+            .screen
+            .trusted(format!("{}\n", json.into_value()).as_bytes())?;
+    }
+    options.screen.flush()?;
+    Ok(code)
+}
+
+/// Asks for an answer that fits, twice at most.
+fn ask_for_data(
+    session: &SessionHandle,
+    mut prompt: Submission,
+    schema: &AnswerSchema,
+    mut json: Option<&mut Json>,
+    options: &BatchOptions,
+) -> Result<i32, Report> {
+    let asked = prompt.text.trim_start_matches('.').to_owned();
+    for last_time in [false, true] {
+        let mut said = String::new();
+        let code = answer(
+            session,
+            prompt.clone(),
+            json.as_deref_mut(),
+            Some(&mut said),
+            options,
+        )?;
+        if code != 0 {
+            return Ok(code);
+        }
+        match (schema.read(&said), &mut json) {
+            (Ok(fitting), Some(json)) => return Ok(json.fits(fitting)),
+            (Ok(fitting), None) => {
+                options.screen.untrusted(&format!("{fitting}\n"))?;
+                return Ok(0);
+            }
+            (Err(problems), _) if !last_time => {
+                prompt.text = format!(".{}", schema::again(&problems, &asked));
+                prompt.attached.clear();
+            }
+            (Err(problems), Some(json)) => return Ok(json.fails(schema::misfit(&problems, &said))),
+            (Err(problems), None) => return Err(Report::failure(schema::misfit(&problems, &said))),
+        }
+    }
+    Ok(1)
+}
+
+/// One prompt and its answer; the last message goes to `said`, and is not shown, where that is wanted.
+fn answer(
+    session: &SessionHandle,
+    prompt: Submission,
+    json: Option<&mut Json>,
+    said: Option<&mut String>,
+    options: &BatchOptions,
+) -> Result<i32, Report> {
+    let run = session.submit(prompt);
+    let (mut plain, mut display);
+    let view: &mut dyn Showing = match json {
+        Some(json) => {
+            json.begin();
+            json
+        }
+        None if options.terminal => {
+            display = displayed(options);
+            &mut display
+        }
+        None => {
+            plain = Plain::new(options.screen.clone());
+            &mut plain
+        }
+    };
+    let ended = match said {
+        Some(said) => {
+            let mut withheld = Withheld::over(view);
+            let ended = show_on(&mut withheld, session, &run, None, None, options)?;
+            *said = withheld.last();
+            ended
+        }
+        None => show_on(view, session, &run, None, None, options)?,
+    };
+    Ok(ended.code)
+}
+
+/// Holds the texts of an answer back; all else is shown.
+struct Withheld<'a> {
+    view: &'a mut dyn Showing,
+    /// The number of the last message, and what it says.
+    last: (u64, String),
+}
+
+impl<'a> Withheld<'a> {
+    fn over(view: &'a mut dyn Showing) -> Self {
+        Withheld {
+            view,
+            last: (0, String::new()),
+        }
+    }
+
+    /// The last message.
+    fn last(self) -> String {
+        self.last.1
+    }
+}
+
+impl Showing for Withheld<'_> {
+    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {
+                if self.last.0 != message {
+                    self.last = (message, String::new());
+                }
+                self.last.1.push_str(&delta);
+                Ok(())
+            }
+            SessionEvent::Answer(AnswerEvent::Restarted { message }) if message == self.last.0 => {
+                self.last.1.clear();
+                self.view.on(event)
+            }
+            event => self.view.on(event),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.view.is_live()
+    }
+
+    fn rests(&self) -> Option<Duration> {
+        self.view.rests()
+    }
+
+    fn listens(&self) -> bool {
+        self.view.listens()
+    }
+
+    fn is_full(&self) -> bool {
+        self.view.is_full()
+    }
+
+    fn tick(&mut self) -> Result<(), ScreenError> {
+        self.view.tick()
+    }
+
+    fn settle(&mut self) -> Result<(), ScreenError> {
+        self.view.settle()
+    }
+}

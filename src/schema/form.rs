@@ -1,0 +1,230 @@
+//! How the values of a schema look where a model is held to its strict form, and the way back.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+/// How deep values are followed.
+const DEEPEST: usize = 200;
+
+/// What stands in the strict form for values of a part of a schema.
+#[derive(Debug, Clone)]
+pub(super) enum Form {
+    /// The value itself; of these types, one of these values where there are any.
+    Plain {
+        kinds: Vec<String>,
+        values: Vec<Value>,
+    },
+    /// A list, each item in its form.
+    List(Box<Form>),
+    /// A list of objects with `key` and `value` for an object whose names are not known.
+    Entries(Box<Form>),
+    /// An object with [`item_name`]s for a list whose items differ; those after the first `needed` may be null.
+    Items {
+        forms: Vec<Form>,
+        needed: usize,
+        rest: Option<Box<Form>>,
+    },
+    /// An object: its fields, and the name and form of what else it has.
+    Object {
+        fields: Vec<Field>,
+        rest: Option<(String, Box<Form>)>,
+    },
+    /// One of these.
+    AnyOf(Vec<Form>),
+    /// As it stands under this name.
+    Named(String),
+}
+
+/// A field of an object.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) form: Form,
+    /// Null stands for a field that is not there.
+    pub(super) optional: bool,
+}
+
+/// The forms that have names.
+pub(super) type Forms = HashMap<String, Form>;
+
+/// The name of the item at this place, from 0, in a list whose items differ.
+pub(super) fn item_name(index: usize) -> String {
+    format!("item_{}", index + 1)
+}
+
+/// The name of the items after those.
+pub(super) const REST: &str = "more_items";
+
+/// The value as it was meant, when it has this form; else as it came.
+pub(super) fn decoded(value: Value, form: &Form, forms: &Forms) -> Result<Value, Value> {
+    decoded_at(value, form, forms, 0)
+}
+
+fn decoded_at(value: Value, form: &Form, forms: &Forms, depth: usize) -> Result<Value, Value> {
+    if depth > DEEPEST {
+        return Err(value);
+    }
+    let depth = depth + 1;
+    match (form, value) {
+        (Form::Plain { kinds, values }, value) => {
+            let fits = (kinds.is_empty() || kinds.iter().any(|kind| is_of(&value, kind)))
+                && (values.is_empty() || values.contains(&value));
+            match fits {
+                true => Ok(value),
+                false => Err(value),
+            }
+        }
+        (Form::Named(name), value) => match forms.get(name) {
+            Some(form) => decoded_at(value, form, forms, depth),
+            None => Err(value),
+        },
+        (Form::AnyOf(options), value) => {
+            let mut made = options.iter();
+            let made = made.find_map(|form| decoded_at(value.clone(), form, forms, depth).ok());
+            made.ok_or(value)
+        }
+        (Form::List(form), Value::Array(items)) => {
+            let mut fits = true;
+            let items = items.into_iter().map(|item| {
+                decoded_at(item, form, forms, depth).unwrap_or_else(|same| {
+                    fits = false;
+                    same
+                })
+            });
+            as_it_fits(Value::Array(items.collect()), &fits)
+        }
+        (Form::Entries(form), Value::Array(entries)) => from_entries(entries, form, forms, depth),
+        (
+            Form::Items {
+                forms: items,
+                needed,
+                rest,
+            },
+            Value::Object(fields),
+        ) => from_items(fields, (items, *needed, rest.as_deref()), forms, depth),
+        (Form::Object { fields, rest }, Value::Object(given)) => {
+            from_object(given, fields, rest.as_ref(), forms, depth)
+        }
+        (_, value) => Err(value),
+    }
+}
+
+fn as_it_fits(value: Value, fits: &bool) -> Result<Value, Value> {
+    match fits {
+        true => Ok(value),
+        false => Err(value),
+    }
+}
+
+fn from_entries(
+    entries: Vec<Value>,
+    form: &Form,
+    forms: &Forms,
+    depth: usize,
+) -> Result<Value, Value> {
+    let is_entry = |entry: &Value| {
+        let fields = entry.as_object();
+        fields.is_some_and(|it| {
+            it.len() == 2 && it.contains_key("value") && it.get("key").is_some_and(Value::is_string)
+        })
+    };
+    if !entries.iter().all(is_entry) {
+        return Err(Value::Array(entries));
+    }
+    let (mut fits, mut made) = (true, Map::new());
+    for mut entry in entries {
+        let value = decoded_at(entry["value"].take(), form, forms, depth).unwrap_or_else(|same| {
+            fits = false;
+            same
+        });
+        made.insert(entry["key"].as_str().unwrap_or_default().to_owned(), value);
+    }
+    as_it_fits(Value::Object(made), &fits)
+}
+
+fn from_items(
+    mut fields: Map<String, Value>,
+    (items, needed, rest): (&[Form], usize, Option<&Form>),
+    forms: &Forms,
+    depth: usize,
+) -> Result<Value, Value> {
+    let known = |name: &String| {
+        (0..items.len()).any(|index| *name == item_name(index)) || (rest.is_some() && name == REST)
+    };
+    if !fields.keys().all(known) || (0..needed).any(|index| !fields.contains_key(&item_name(index)))
+    {
+        return Err(Value::Object(fields));
+    }
+    let (mut fits, mut made) = (true, Vec::new());
+    let mut take = |value: Value, form: &Form| {
+        decoded_at(value, form, forms, depth).unwrap_or_else(|same| {
+            fits = false;
+            same
+        })
+    };
+    for (index, form) in items.iter().enumerate() {
+        match fields.remove(&item_name(index)) {
+            None | Some(Value::Null) if index >= needed => break,
+            value => made.push(take(value.unwrap_or_default(), form)),
+        }
+    }
+    if let (Some(form), Some(Value::Array(more))) = (rest, fields.remove(REST)) {
+        made.extend(more.into_iter().map(|value| take(value, form)));
+    }
+    as_it_fits(Value::Array(made), &fits)
+}
+
+fn from_object(
+    mut given: Map<String, Value>,
+    fields: &[Field],
+    rest: Option<&(String, Box<Form>)>,
+    forms: &Forms,
+    depth: usize,
+) -> Result<Value, Value> {
+    let (mut fits, mut made) = (true, Map::new());
+    let more = rest.and_then(|(name, form)| Some((given.remove(name)?, form)));
+    for field in fields {
+        let Some(value) = given.remove(&field.name) else {
+            fits &= field.optional;
+            continue;
+        };
+        match decoded_at(value, &field.form, forms, depth) {
+            Ok(value) => drop(made.insert(field.name.clone(), value)),
+            Err(Value::Null) if field.optional => {}
+            Err(value) => {
+                fits = false;
+                made.insert(field.name.clone(), value);
+            }
+        }
+    }
+    if let Some((value, form)) = more {
+        match decoded_at(value, form, forms, depth) {
+            Ok(Value::Object(more)) => more.into_iter().for_each(|(name, value)| {
+                made.entry(name).or_insert(value);
+            }),
+            Ok(value) | Err(value) => {
+                fits = false;
+                made.extend(rest.map(|(name, _)| (name.clone(), value)));
+            }
+        }
+    }
+    // What is not in it at all stays, to be named.
+    fits &= given.is_empty();
+    made.extend(given);
+    as_it_fits(Value::Object(made), &fits)
+}
+
+/// Whether a value is of a type of JSON Schema.
+pub(super) fn is_of(value: &Value, kind: &str) -> bool {
+    match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        _ => false,
+    }
+}

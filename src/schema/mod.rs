@@ -1,0 +1,129 @@
+//! JSON schemas that an answer is to fit: as models are held to them, and answers read back and checked.
+//!
+//! In: a schema as it was given, the text of an answer. Out: the schema as strict structured outputs take it, the
+//! answer as JSON that fits what was given, or what of it does not fit. Pure. Invariant: what is said to be strict
+//! keeps the published rules (`strict`); what cannot be is said in words instead ([`asked_for`]), and checked all the
+//! same. Formats: JSON Schema (2020-12 where a schema does not name its draft); the rules of
+//! <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
+
+mod form;
+mod limits;
+mod part;
+mod problem;
+mod strict;
+
+#[cfg(test)]
+mod tests;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use strict::Strict;
+
+/// How many things that do not fit are told.
+const MOST_PROBLEMS: usize = 5;
+
+/// Stands before the schema in a prompt to an agent that cannot be held to one.
+const HELD: &str = "Answer with nothing but JSON that fits this JSON schema:";
+
+/// A schema that an answer is to fit.
+#[derive(Debug)]
+pub struct AnswerSchema {
+    validator: Validator,
+    strict: Option<Strict>,
+}
+
+impl AnswerSchema {
+    /// The schema, read.
+    ///
+    /// # Errors
+    /// It is none: one line says where and why.
+    pub fn new(given: &Value) -> Result<Self, String> {
+        if let Some(kind) = problem::unknown_type(given) {
+            return Err(kind);
+        }
+        let validator = jsonschema::options()
+            .should_validate_formats(true)
+            .with_format("date-time", problem::is_date_time)
+            .with_format("time", problem::is_time)
+            .build(given)
+            .map_err(|error| problem::of_schema(&error))?;
+        Ok(AnswerSchema {
+            validator,
+            strict: Strict::of(given),
+        })
+    }
+
+    /// An answer as JSON that fits the schema as it was given: the text itself where the model was not held to another
+    /// form than that.
+    ///
+    /// # Errors
+    /// What does not fit, a line each.
+    pub fn read(&self, answer: &str) -> Result<String, Vec<String>> {
+        let text = unfenced(answer);
+        let said: Value = serde_json::from_str(text)
+            .map_err(|error| vec![format!("answer: it is not JSON: {error}")])?;
+        let meant = match &self.strict {
+            Some(strict) => strict.decoded(said.clone()),
+            None => said.clone(),
+        };
+        let found = self.problems(&meant);
+        if found.is_empty() {
+            return Ok(match meant == said {
+                true => text.to_owned(),
+                false => meant.to_string(),
+            });
+        }
+        // The model was not held to it, and has answered in the form that was given.
+        match meant != said && self.validator.is_valid(&said) {
+            true => Ok(text.to_owned()),
+            false => Err(found),
+        }
+    }
+
+    fn problems(&self, value: &Value) -> Vec<String> {
+        let errors = self.validator.iter_errors(value).take(MOST_PROBLEMS);
+        errors.map(|error| problem::told(&error)).collect()
+    }
+}
+
+/// A schema for an agent: what it is held to, where it can be, else what is said of it in the prompt.
+pub fn asked_for(given: &Value, structured: bool) -> (Option<Value>, Option<String>) {
+    let strict = structured.then(|| Strict::of(given)).flatten();
+    match strict {
+        Some(strict) => (Some(strict.sent), None),
+        None => (None, Some(format!("{HELD}\n\n{given}"))),
+    }
+}
+
+/// The prompt that follows an answer which does not fit.
+pub fn again(problems: &[String], prompt: &str) -> String {
+    let problems: String = problems.iter().map(|it| format!("- {it}\n")).collect();
+    format!(
+        "Your last answer does not fit the JSON schema that was asked for:\n{problems}Answer again, with nothing but \
+         JSON that fits it. What was asked:\n\n{prompt}"
+    )
+}
+
+/// Says of an answer that it does not fit, the second one either.
+pub fn misfit(problems: &[String], answer: &str) -> String {
+    const SHOWN: usize = 300; // code points
+    let mut shown: String = answer.chars().take(SHOWN).collect();
+    if shown.len() < answer.len() {
+        shown.push('…');
+    }
+    let problems = problems.join("; ");
+    format!(
+        "the answer does not fit the schema, at the second try either: {problems}\nit was: {shown}"
+    )
+}
+
+/// The text without the fence that some models put around JSON.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text
+        .strip_prefix("```")
+        .and_then(|text| text.strip_suffix("```"))
+        .and_then(|text| text.split_once('\n'));
+    inner.map_or(text, |(_, inner)| inner.trim())
+}

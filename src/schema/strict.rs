@@ -1,0 +1,466 @@
+//! A schema as strict structured outputs take it.
+//!
+//! Objects are closed and all their fields required: one that may be left out may be null instead. An object of unknown
+//! names is a list of entries, a list whose items differ is an object of items, anything at all is a definition that
+//! refers to itself; what is no object stands in one. Keywords that are not taken are left out: the answer is checked
+//! against the schema as it was given. Absent on purpose: references to other documents; a schema with such is not made
+//! strict.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::form::{self, Field, Form, Forms, REST, is_of, item_name};
+use super::limits;
+use super::part::{
+    OF_NUMBERS, VALUE, closed, entries, kind_of, kinds, list, or_null, plain, set_apart, to,
+};
+
+/// Formats of strings that are taken.
+const FORMATS: [&str; 9] = [
+    "date-time",
+    "time",
+    "date",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uuid",
+];
+/// How deep schemas are followed.
+const DEEPEST: usize = 100;
+
+/// A schema in its strict form.
+#[derive(Debug)]
+pub(super) struct Strict {
+    /// What the model is held to.
+    pub(super) sent: Value,
+    form: Form,
+    forms: Forms,
+    /// The value stands in an object.
+    wrapped: bool,
+}
+
+impl Strict {
+    /// The strict form; `None` where there is none.
+    pub(super) fn of(given: &Value) -> Option<Strict> {
+        let mut maker = Maker {
+            root: given,
+            defs: Map::new(),
+            forms: Forms::new(),
+            names: HashMap::new(),
+        };
+        let (part, form) = maker.part(given, 0)?;
+        let wrapped = part.get("type") != Some(&json!("object"));
+        let mut sent = match wrapped {
+            true => closed([(VALUE.to_owned(), part)].into_iter().collect()),
+            false => part,
+        };
+        if !maker.defs.is_empty() {
+            sent["$defs"] = Value::Object(maker.defs);
+        }
+        let forms = maker.forms;
+        limits::keeps(&sent).then_some(Strict {
+            sent,
+            form,
+            forms,
+            wrapped,
+        })
+    }
+
+    /// True where a value stands in an object that is not its own.
+    #[cfg(test)]
+    pub(super) fn wrapped(&self) -> bool {
+        self.wrapped
+    }
+
+    /// A value of the strict form as it was meant; what is not of that form, as it came.
+    pub(super) fn decoded(&self, mut value: Value) -> Value {
+        if self.wrapped {
+            let fields = value.as_object_mut().filter(|fields| fields.len() == 1);
+            match fields.and_then(|fields| fields.remove(VALUE)) {
+                Some(inner) => value = inner,
+                None => return value,
+            }
+        }
+        form::decoded(value, &self.form, &self.forms).unwrap_or_else(|same| same)
+    }
+}
+
+/// Makes the strict form of the parts of one schema.
+struct Maker<'a> {
+    root: &'a Value,
+    defs: Map<String, Value>,
+    forms: Forms,
+    /// Of what is referred to, by reference.
+    names: HashMap<String, String>,
+}
+
+/// A part in its strict form, and how values look there.
+type Part = Option<(Value, Form)>;
+
+impl Maker<'_> {
+    fn part(&mut self, given: &Value, depth: usize) -> Part {
+        if depth > DEEPEST {
+            return None;
+        }
+        let fields = match given {
+            Value::Bool(true) => return Some(self.anything()),
+            Value::Object(fields) => fields,
+            _ => return None,
+        };
+        if let Some(reference) = fields.get("$ref") {
+            return self.named(reference.as_str()?, depth);
+        }
+        if fields.get("allOf").is_some_and(Value::is_array) {
+            let merged = self.merged(fields)?;
+            return self.part(&merged, depth + 1);
+        }
+        let (mut part, form) = self.kind(fields, depth + 1)?;
+        if let (Some(text), true) = (fields.get("description"), part.get("$ref").is_none()) {
+            part["description"] = text.clone();
+        }
+        Some((part, form))
+    }
+
+    fn kind(&mut self, fields: &Map<String, Value>, depth: usize) -> Part {
+        let values = match (fields.get("const"), fields.get("enum")) {
+            (Some(value), _) => Some(vec![value.clone()]),
+            (None, values) => values.and_then(Value::as_array).cloned(),
+        };
+        let kinds = kinds(fields);
+        if let Some(values) = values {
+            return self.values(values, &kinds);
+        }
+        let options = ["anyOf", "oneOf"]
+            .iter()
+            .find_map(|key| fields.get(*key)?.as_array());
+        if let (Some(options), false) = (options, fields.contains_key("properties")) {
+            return self.any_of(options, depth);
+        }
+        match &kinds[..] {
+            [] => Some(self.anything()),
+            [kind] => self.of(kind, fields, depth),
+            kinds
+                if kinds
+                    .iter()
+                    .any(|kind| *kind == "object" || *kind == "array") =>
+            {
+                let options = kinds.iter().map(|kind| {
+                    let mut option = fields.clone();
+                    option.insert("type".to_owned(), json!(kind));
+                    option.remove("description");
+                    Value::Object(option)
+                });
+                self.any_of(&options.collect::<Vec<_>>(), depth)
+            }
+            kinds => Some((json!({"type": kinds}), plain(kinds))),
+        }
+    }
+
+    fn of(&mut self, kind: &str, fields: &Map<String, Value>, depth: usize) -> Part {
+        let mut part = json!({"type": kind});
+        let mut keep = |key: &str, fits: &dyn Fn(&Value) -> bool| {
+            if let Some(value) = fields.get(key).filter(|value| fits(value)) {
+                part[key] = value.clone();
+            }
+        };
+        match kind {
+            "object" => return self.object(fields, depth),
+            "array" => return self.array(fields, depth),
+            "string" => {
+                keep("format", &|it| {
+                    it.as_str().is_some_and(|it| FORMATS.contains(&it))
+                });
+                // What only some dialects have is checked, not sent.
+                keep("pattern", &|it| {
+                    it.as_str().is_some_and(|it| !it.contains("(?"))
+                });
+            }
+            "number" | "integer" => {
+                for key in OF_NUMBERS {
+                    keep(key, &Value::is_number);
+                }
+            }
+            _ => {}
+        }
+        Some((part, plain(&[kind])))
+    }
+
+    fn values(&mut self, values: Vec<Value>, kinds: &[&str]) -> Part {
+        let fits = |value: &Value| kinds.is_empty() || kinds.iter().any(|kind| is_of(value, kind));
+        let values: Vec<Value> = values.into_iter().filter(fits).collect();
+        if values.is_empty() || values.iter().any(|it| it.is_object() || it.is_array()) {
+            return Some(self.anything());
+        }
+        let mut kinds: Vec<&str> = values.iter().map(kind_of).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let kind = match &kinds[..] {
+            [only] => json!(only),
+            kinds => json!(kinds),
+        };
+        let kinds = Vec::new();
+        Some((
+            json!({"type": kind, "enum": values}),
+            Form::Plain { kinds, values },
+        ))
+    }
+
+    fn any_of(&mut self, options: &[Value], depth: usize) -> Part {
+        let (mut parts, mut forms) = (Vec::new(), Vec::new());
+        for option in options.iter().filter(|option| **option != json!(false)) {
+            let (part, form) = self.part(option, depth)?;
+            if !parts.contains(&part) {
+                parts.push(part);
+                forms.push(form);
+            }
+        }
+        if parts.iter().filter(|part| part["type"] == "array").count() > 1 {
+            let pairs = parts.into_iter().zip(forms).map(|(part, form)| match form {
+                Form::Entries(_) => set_apart(part, form),
+                form => (part, form),
+            });
+            (parts, forms) = pairs.unzip();
+        }
+        match parts.len() {
+            0 => None,
+            1 => parts.pop().zip(forms.pop()),
+            _ => Some((json!({"anyOf": parts}), Form::AnyOf(forms))),
+        }
+    }
+
+    fn array(&mut self, fields: &Map<String, Value>, depth: usize) -> Part {
+        let all = Value::Bool(true);
+        let (first, rest) = match (fields.get("prefixItems"), fields.get("items")) {
+            (Some(Value::Array(first)), rest) => (&first[..], rest),
+            (_, Some(Value::Array(first))) => (&first[..], fields.get("additionalItems")),
+            (_, rest) => (&[][..], rest),
+        };
+        let size = |key: &str| {
+            fields
+                .get(key)
+                .and_then(Value::as_u64)
+                .and_then(|it| usize::try_from(it).ok())
+        };
+        let (least, most) = (size("minItems"), size("maxItems"));
+        let ends =
+            rest == Some(&Value::Bool(false)) || most.is_some_and(|most| most <= first.len());
+        let same = first.first().is_some_and(|one| {
+            first.iter().all(|item| item == one) && (ends || rest.is_none_or(|it| it == one))
+        });
+        if first.is_empty() || same {
+            let items = first.first().or(rest).unwrap_or(&all);
+            let (part, form) = match *items == json!(false) {
+                true => self.anything(), // an empty list
+                false => self.part(items, depth)?,
+            };
+            let mut part = list(part);
+            let most = match ends {
+                true => Some(most.map_or(first.len(), |most| most.min(first.len()))),
+                false => most,
+            };
+            for (key, size) in [("minItems", least), ("maxItems", most)] {
+                if let Some(size) = size {
+                    part[key] = json!(size);
+                }
+            }
+            return Some((part, Form::List(Box::new(form))));
+        }
+        let needed = least.unwrap_or(first.len()).min(first.len());
+        let (mut properties, mut forms) = (Map::new(), Vec::new());
+        for (index, item) in first.iter().enumerate() {
+            let (part, form) = self.part(item, depth)?;
+            let part = if index < needed { part } else { or_null(part) };
+            properties.insert(item_name(index), part);
+            forms.push(form);
+        }
+        let rest = match ends {
+            true => None,
+            false => {
+                let (part, form) = self.part(rest.unwrap_or(&all), depth)?;
+                properties.insert(REST.to_owned(), list(part));
+                Some(Box::new(form))
+            }
+        };
+        Some((
+            closed(properties),
+            Form::Items {
+                forms,
+                needed,
+                rest,
+            },
+        ))
+    }
+
+    fn object(&mut self, fields: &Map<String, Value>, depth: usize) -> Part {
+        let none = Map::new();
+        let known = fields
+            .get("properties")
+            .and_then(Value::as_object)
+            .unwrap_or(&none);
+        let required = fields.get("required").and_then(Value::as_array);
+        let required: Vec<&str> = required
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let patterns = fields.get("patternProperties").and_then(Value::as_object);
+        let patterns: Vec<&Value> = patterns.into_iter().flat_map(Map::values).collect();
+        let rest = match (fields.get("additionalProperties"), &patterns[..]) {
+            (None | Some(Value::Bool(false)), [only]) => Some((*only).clone()),
+            (None | Some(Value::Bool(false)), [_, ..]) => Some(Value::Bool(true)),
+            (None, []) => (known.is_empty() && required.is_empty()).then_some(Value::Bool(true)),
+            (Some(Value::Bool(false)), []) => None,
+            (Some(rest), _) => Some(rest.clone()),
+        };
+        let mut rest = match rest {
+            Some(rest) => Some(self.part(&rest, depth)?),
+            None => None,
+        };
+        let unknown = required.iter().filter(|name| !known.contains_key(**name));
+        let all = Value::Bool(true);
+        let unknown = unknown.map(|name| (*name, &all));
+        let names: Vec<(&str, &Value)> = known
+            .iter()
+            .map(|(name, part)| (&**name, part))
+            .chain(unknown)
+            .collect();
+        if names.is_empty()
+            && let Some((part, form)) = rest.take()
+        {
+            let mut part = entries(part);
+            for (key, of_list) in [("minProperties", "minItems"), ("maxProperties", "maxItems")] {
+                if let Some(size) = fields.get(key).filter(|size| size.is_u64()) {
+                    part[of_list] = size.clone();
+                }
+            }
+            return Some((part, Form::Entries(Box::new(form))));
+        }
+        let (mut properties, mut made) = (Map::new(), Vec::new());
+        for (name, part) in names {
+            let optional = !required.contains(&name);
+            let (part, form) = self.part(part, depth)?;
+            properties.insert(name.to_owned(), if optional { or_null(part) } else { part });
+            made.push(Field {
+                name: name.to_owned(),
+                form,
+                optional,
+            });
+        }
+        let rest = rest.map(|(part, form)| {
+            let mut name = "more".to_owned();
+            while properties.contains_key(&name) {
+                name.push('_');
+            }
+            properties.insert(name.clone(), entries(part));
+            (name, Box::new(Form::Entries(Box::new(form))))
+        });
+        Some((closed(properties), Form::Object { fields: made, rest }))
+    }
+}
+
+impl Maker<'_> {
+    /// What is referred to: a definition.
+    fn named(&mut self, reference: &str, depth: usize) -> Part {
+        if let Some(name) = self.names.get(reference) {
+            return Some(to(name));
+        }
+        let target = self.root.pointer(reference.strip_prefix('#')?)?;
+        let last = reference
+            .rsplit('/')
+            .next()
+            .filter(|name| !name.is_empty() && *name != "#");
+        let name = self.free(last.unwrap_or("root"));
+        self.names.insert(reference.to_owned(), name.clone());
+        self.defs.insert(name.clone(), Value::Null);
+        // What it refers to is followed from its own beginning.
+        let (part, form) = self.part(target, depth + 1)?;
+        if part.get("$ref").and_then(Value::as_str) == Some(&format!("#/$defs/{name}")) {
+            return None;
+        }
+        self.defs.insert(name.clone(), part);
+        self.forms.insert(name.clone(), form);
+        Some(to(&name))
+    }
+
+    /// Any JSON.
+    fn anything(&mut self) -> (Value, Form) {
+        const ANYTHING: &str = "\0";
+        if let Some(name) = self.names.get(ANYTHING) {
+            return to(name);
+        }
+        let name = self.free("anything");
+        self.names.insert(ANYTHING.to_owned(), name.clone());
+        let (itself, form) = to(&name);
+        let of_object = Form::Entries(Box::new(form.clone()));
+        let (object, of_object) = set_apart(entries(itself.clone()), of_object);
+        let kinds = ["string", "number", "boolean", "null"];
+        let part = json!({"anyOf": [{"type": kinds}, list(itself), object]});
+        let forms = vec![plain(&kinds), Form::List(Box::new(form)), of_object];
+        self.defs.insert(name.clone(), part);
+        self.forms.insert(name.clone(), Form::AnyOf(forms));
+        to(&name)
+    }
+
+    fn free(&self, wanted: &str) -> String {
+        let fits = |c: char| {
+            if c.is_ascii_alphanumeric() || "_-.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        };
+        let mut name: String = wanted.chars().map(fits).collect();
+        while self.defs.contains_key(&name) {
+            name.push('_');
+        }
+        name
+    }
+
+    /// One schema of a schema and what it is all of.
+    fn merged(&self, fields: &Map<String, Value>) -> Option<Value> {
+        let mut merged = fields.clone();
+        let mut open = match merged.remove("allOf") {
+            Some(Value::Array(parts)) => parts,
+            _ => Vec::new(),
+        };
+        open.reverse();
+        let mut count = 0;
+        while let Some(part) = open.pop() {
+            count += 1;
+            if count > DEEPEST {
+                return None;
+            }
+            if part == json!(true) {
+                continue;
+            }
+            let Value::Object(mut part) = part else {
+                return None;
+            };
+            if let Some(reference) = part.remove("$ref") {
+                let reference = reference.as_str()?.strip_prefix('#')?;
+                open.push(self.root.pointer(reference)?.clone());
+            }
+            if let Some(Value::Array(parts)) = part.remove("allOf") {
+                open.extend(parts);
+            }
+            for (key, value) in part {
+                match (key.as_str(), merged.get_mut(&key), value) {
+                    ("properties", Some(Value::Object(known)), Value::Object(more)) => {
+                        for (name, part) in more {
+                            known.entry(name).or_insert(part);
+                        }
+                    }
+                    ("required", Some(Value::Array(known)), Value::Array(more)) => {
+                        known.extend(more)
+                    }
+                    (_, Some(_), _) => {}
+                    (_, None, value) => drop(merged.insert(key, value)),
+                }
+            }
+        }
+        Some(Value::Object(merged))
+    }
+}
