@@ -1,16 +1,17 @@
 //! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line;
-//! with it what was typed ahead. What a cell took stays below it.
+//! with it what was typed ahead. What a cell took stays below it. The time in which it waited for keys is the user's.
 //!
-//! In: the events of a run (when it begins, prints and ends), and the clock. Out: a title and a passing line through
-//! the one writer, once a second. Invariants: nothing before two seconds; the line stands in an empty row only, never
-//! where an answer is typed, and is gone before anything else is written (the writer sees to that); the title is given
-//! back at the end.
+//! In: the events of a run (when it begins, prints and ends), whether it waits for keys, and the clock. Out: a title
+//! and a passing line through the one writer, once a second. Invariants: nothing before two seconds; the line stands
+//! in an empty row only, never where an answer is typed, and is gone before anything else is written (the writer sees
+//! to that); the title is given back at the end.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nu_ansi_term::Style;
 
-use super::asking::{Ahead, print};
+use super::asking::{Ahead, Keyboard, print};
 use super::rows::Rows;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{BeginEvent, CellEvent, EndEvent, RunKind, SessionEvent};
@@ -22,9 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// Between two looks at whether keys are waited for.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// The clock of what runs.
 pub(super) struct Elapsed {
     screen: Screen,
+    keyboard: Option<Arc<dyn Keyboard>>,
     running: Option<Running>,
     /// What the cell that ended took, when that was long.
     took: Option<Duration>,
@@ -41,12 +46,43 @@ struct Running {
     titled: bool,
     /// How far it is, in its own words.
     status: Option<String>,
+    /// The last look at whether it waits for keys.
+    looked: Instant,
+    /// It waits for keys since then.
+    waits: Option<Instant>,
+    /// How long it has waited for keys before that.
+    waited: Duration,
+}
+
+impl Running {
+    /// Whether it waits for keys now, the last of which was pressed `quiet` ago.
+    fn look(&mut self, waits: bool, quiet: Duration) {
+        let now = Instant::now();
+        match self.waits {
+            // It has asked before it waits.
+            None if waits => self.waits = Some(self.looked.max(self.printed)),
+            Some(since) if !waits => {
+                self.waited += (now - since).saturating_sub(quiet);
+                self.waits = None;
+            }
+            _ => {}
+        }
+        self.looked = now;
+    }
+
+    /// The time it has taken, without what it has waited for keys, the last of which was pressed `quiet` ago.
+    fn taken(&mut self, quiet: Duration) -> Duration {
+        self.look(false, quiet);
+        self.since.elapsed().saturating_sub(self.waited)
+    }
 }
 
 impl Elapsed {
-    pub(super) fn new(screen: Screen) -> Self {
+    /// `keyboard`: knows when the last key was pressed.
+    pub(super) fn new(screen: Screen, keyboard: Option<Arc<dyn Keyboard>>) -> Self {
         Elapsed {
             screen,
+            keyboard,
             running: None,
             took: None,
         }
@@ -104,6 +140,9 @@ impl Elapsed {
             next: now + PATIENCE,
             titled,
             status: None,
+            looked: now,
+            waits: None,
+            waited: Duration::ZERO,
         });
     }
 
@@ -144,9 +183,10 @@ impl Elapsed {
     }
 
     /// How long it took, when that was long and there is a terminal to show it on.
-    fn taken(&self) -> Option<Duration> {
-        let running = self.running.as_ref().filter(|_| self.screen.rich())?;
-        Some(running.since.elapsed()).filter(|taken| *taken >= PATIENCE)
+    fn taken(&mut self) -> Option<Duration> {
+        let running = self.running.as_mut().filter(|_| self.screen.rich())?;
+        let quiet = self.keyboard.as_ref().map(|keyboard| keyboard.quiet());
+        Some(running.taken(quiet.unwrap_or_default())).filter(|taken| *taken >= PATIENCE)
     }
 
     /// Says what a cell took that is over, if that was long; it stays, below what the cell has shown.
@@ -164,7 +204,9 @@ impl Elapsed {
     /// How long nothing has to be looked at; `None`: nothing runs, or nothing can be shown.
     pub(super) fn rests(&self) -> Option<Duration> {
         let running = self.running.as_ref().filter(|_| self.screen.rich())?;
-        Some(running.next.saturating_duration_since(Instant::now()))
+        let look = self.keyboard.as_ref().map(|_| running.looked + LOOK);
+        let next = look.map_or(running.next, |look| look.min(running.next));
+        Some(next.saturating_duration_since(Instant::now()))
     }
 
     /// Shows the time when it is due; the line only where the row is `free`, the title unless the terminal is `lent`.
@@ -177,6 +219,9 @@ impl Elapsed {
         let Some(running) = &mut self.running else {
             return Ok(());
         };
+        if let Some(keyboard) = &self.keyboard {
+            running.look(ahead.awaited || lent, keyboard.quiet());
+        }
         let now = Instant::now();
         if now < running.next {
             return Ok(());

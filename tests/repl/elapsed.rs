@@ -168,3 +168,54 @@ fn short_cells_and_dumb_terminals_show_nothing() {
     shell.never_wrote("\x1b]2;");
     shell.never_wrote(KEEP);
 }
+
+/// The time the user thinks is not the cell's; the time before the question is.
+fn thinking(shell: Shell) {
+    // Once a debugger has run, Python reads lines in a mode in which no title is written: time passes by itself.
+    let think = || std::thread::sleep(std::time::Duration::from_secs(3));
+    let shell = shell.with_wait();
+    shell.pty.send_line("name = input('name? ')");
+    shell.wrote(&title(4, 2));
+    shell.pty.send_line("Ada");
+    shell.at(3);
+    shell.pty.send_line("breakpoint(); wait()");
+    shell.pty.wait_until("the debugger's prompt", |screen| {
+        let text = screen.contents();
+        ["(Pdb)", "ipdb>"]
+            .iter()
+            .any(|prompt| text.trim_end().ends_with(prompt))
+    });
+    think();
+    shell.pty.send_line("c");
+    shell.go();
+    shell.at(4);
+    shell.lacks("took ");
+    std::fs::remove_file(shell.home.work().join("go")).unwrap();
+    shell.pty.send_line("wait(); name = input('late? ')");
+    shell.wrote(&title(3, 4));
+    shell.go();
+    shell.pty.wait_for("\nlate? ");
+    think();
+    shell.pty.send_line("Ada");
+    shell.at(5);
+    let text = shell.text();
+    let took = text
+        .split("took ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    let took: f64 = took.and_then(|took| took.parse().ok()).expect(&text);
+    assert!((3.0..6.0).contains(&took), "{text}");
+}
+
+#[test]
+fn what_the_user_thinks_is_not_what_a_cell_took() {
+    thinking(Shell::new());
+}
+
+#[test]
+fn what_the_user_thinks_is_not_what_a_cell_took_with_ipython() {
+    if let Some(python) = peers::python() {
+        let arguments = ["--agent", "demo", "--python", python.to_str().unwrap()];
+        thinking(Shell::start(Home::new(), &arguments, SIZE));
+    }
+}
