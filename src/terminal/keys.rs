@@ -33,7 +33,7 @@ use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::spoken::Spoken;
 use crate::text::escape::editable;
-use crate::text::keys::{by_habit, is_beyond_latin};
+use crate::text::keys::{by_habit, in_place, is_beyond_latin};
 use edits::Change;
 use enter::{enter, indent_at, newline};
 use gate::{SharedGate, pass};
@@ -407,11 +407,12 @@ impl Keys {
 
 impl EditMode for Keys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
-        let event = by_habit(raw.into());
-        if let Some(guard) = &self.setup.guard
-            && is_unknown_control(&event)
-        {
-            guard.let_tell_apart(false);
+        let mut event = by_habit(raw.into());
+        if is_unknown_control(&event) {
+            if let Some(guard) = &self.setup.guard {
+                guard.let_tell_apart(false);
+            }
+            event = by_habit(in_place(event));
         }
         let mut gate = pass(&self.setup.gate);
         let fresh = {
@@ -463,7 +464,8 @@ impl EditMode for Keys {
 }
 
 /// Ctrl with a letter of another alphabet. The terminal library drops what the terminal tells of the key's place, which
-/// says what it is on a Latin keyboard; one that tells keys apart no more sends that itself.
+/// says what it is on a Latin keyboard; one that tells keys apart no more sends that itself. Of this one the place is
+/// guessed.
 fn is_unknown_control(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL)
         && matches!(key.code, KeyCode::Char(c) if is_beyond_latin(c)))

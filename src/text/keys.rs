@@ -122,6 +122,36 @@ pub fn is_beyond_latin(c: char) -> bool {
     c > '\u{24f}' && c.is_alphabetic()
 }
 
+/// Letters of other alphabets and the keys of a US keyboard in their places, in the layouts that most people have:
+/// Russian with the letters of Ukrainian and Belarusian, Greek, Hebrew.
+const PLACES: [(&str, &str); 3] = [
+    (
+        "йцукенгшщзхъфывапролджэячсмитьбюіїєў",
+        "qwertyuiop[]asdfghjkl;'zxcvbnm,.s]'o",
+    ),
+    ("ςερτυθιοπασδφγηξκλζχψωβνμ", "wertyuiopasdfghjklzxcvbnm"),
+    ("קראטוןםפשדגכעיחלךזסבהנמצתץ", "ertyuiopasdfghjklzxcvbnm,."),
+];
+
+/// A key with Ctrl and a letter of another alphabet as the key in its place, where that is known: who tells only the
+/// letter means that.
+pub fn in_place(event: Event) -> Event {
+    let Event::Key(mut key) = event else {
+        return event;
+    };
+    if let KeyCode::Char(letter) = key.code
+        && key.modifiers.contains(KeyModifiers::CONTROL)
+    {
+        let letter = letter.to_lowercase().next().unwrap_or(letter);
+        let found = PLACES.iter().find_map(|(letters, keys)| {
+            let at = letters.chars().position(|other| other == letter)?;
+            keys.chars().nth(at)
+        });
+        key.code = KeyCode::Char(found.unwrap_or(letter));
+    }
+    Event::Key(key)
+}
+
 /// The bytes with each `CSI … u` of kitty's keyboard protocol as terminals spell that key by habit.
 pub fn spelled_by_habit(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let mut out = bytes;
@@ -349,6 +379,20 @@ fn kitty(code: u32, modifiers: KeyModifiers) -> Read {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn letters_of_other_alphabets_have_a_place() {
+        for (letters, keys) in PLACES {
+            assert_eq!(letters.chars().count(), keys.chars().count());
+            assert!(letters.chars().all(is_beyond_latin));
+        }
+        let control = |c| Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
+        for (letter, key) in [('с', 'c'), ('В', 'd'), ('ψ', 'c'), ('ב', 'c'), ('漢', '漢')] {
+            assert_eq!(in_place(control(letter)), control(key));
+        }
+        let typed = Event::Key(KeyCode::Char('с').into());
+        assert_eq!(in_place(typed.clone()), typed);
+    }
 
     #[test]
     fn keys_as_terminals_send_them() {

@@ -115,8 +115,11 @@ fn letters_of_another_alphabet_with_ctrl_end_it() {
     shell.pty.send("abc\x1b[228::39;5u");
     shell.at_with(1, "abc");
     assert_eq!(count(&shell.pty.raw(), BY_HABIT), 0);
+    // The first is the key in its place, where the letter tells which one that is.
     shell.pty.send("\x1b[1089::99;5u");
     shell.pty.wait_raw(BY_HABIT, 0);
+    shell.at(1);
+    shell.pty.send("abc");
     shell.at_with(1, "abc");
     shell.pty.send(CTRL_C);
     shell.at(1);
