@@ -175,3 +175,27 @@ fn nothing_is_missing_on_the_screen() {
         }
     }
 }
+
+/// The cursor stands a row below such a line, which is not where the line ends.
+#[test]
+fn a_line_up_to_the_last_column_is_painted_where_it_stands() {
+    let shell = Shell::start(Home::new(), &["--agent", "demo"], (20, 24));
+    shell.cell(1, "1");
+    shell.at(2);
+    for line in ["a".repeat(12), "if 1:\x1b\r".to_owned() + &"b".repeat(8)] {
+        shell.pty.resize(20, 24);
+        painted_whole(&shell);
+        shell.pty.send(&line);
+        shell.pty.wait_for(&line[line.len() - 8..]);
+        let before = seen(&shell);
+        painted_whole(&shell);
+        assert_eq!(before, seen(&shell), "{line}");
+        // None of these lines is wrapped: they stay where they are.
+        shell.pty.resize(30, 24);
+        painted_whole(&shell);
+        let input = |(text, _): &(String, _)| text.split("Out[1]").nth(1).map(str::to_owned);
+        assert_eq!(input(&before), input(&seen(&shell)), "{line}");
+        shell.pty.send("\x03");
+        shell.at(2);
+    }
+}

@@ -38,6 +38,8 @@ pub(super) struct PaintedLine {
     pub(super) text: String,
     /// All terminals count its columns alike.
     pub(super) certain: bool,
+    /// It ends in the last column.
+    pub(super) full: bool,
 }
 
 /// Where the cursor is.
@@ -81,6 +83,16 @@ impl Frame {
             shape: reader.shape,
             length: BEGIN.len() + tokens.at(),
         })
+    }
+
+    /// The rows of a line that ends in the last column, where the cursor stands behind it: a row below it.
+    pub(super) fn full_rows(&self) -> Option<u16> {
+        let Cursor::At(row, 0) = self.cursor else {
+            return None;
+        };
+        let mut lines = self.lines.iter();
+        let line = lines.find(|line| line.full && line.end() == row)?;
+        Some(line.rows)
     }
 
     /// The row below the last one.
@@ -246,6 +258,7 @@ impl Reader {
             rows: last - open.row + 1,
             text: open.text,
             certain: open.certain,
+            full: open.certain && open.at.is_full(),
         });
         self.place = (last, 0);
         Some(())

@@ -122,6 +122,20 @@ impl Paints {
         self.state().show();
     }
 
+    /// The terminal has another size. The editor takes the row of the cursor for the one in which the text before it
+    /// ends, or the one below that where it fills rows of the new size.
+    fn resized(&self) {
+        let mut state = self.state();
+        state.show();
+        if let (Some(catch), Some((frame, (columns, _)))) = (&state.catch, &state.filter.shown)
+            && let (Some(rows), Some((wide, _))) = (frame.full_rows(), catch.size())
+            && !(rows * columns).is_multiple_of(wide)
+        {
+            let _ = catch.screen.trusted(b"\x1b[A");
+            let _ = catch.screen.flush();
+        }
+    }
+
     /// What stands on the screen nobody knows.
     pub(super) fn forget(&self) {
         let mut state = self.state();
@@ -270,6 +284,9 @@ struct Watched {
 impl EditMode for Watched {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let event = self.keys.parse_event(raw);
+        if matches!(event, ReedlineEvent::Resize(..)) {
+            self.paints.resized();
+        }
         // The editor asks where the cursor is, or clears the screen.
         if paints_only(&event) {
             self.paints.show();
