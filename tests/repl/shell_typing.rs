@@ -1,5 +1,7 @@
 //! Shell mode: what is typed ahead, in whatever phase the shell is, and Ctrl-C at any moment.
 
+use std::time::Duration;
+
 use super::shell::CTRL_C;
 use super::shell_mode::{BASH, Own, ZSH, at, command, home, in_shell_mode, recorded, with_both};
 
@@ -43,9 +45,7 @@ fn ctrl_c_at_any_moment_leaves_a_prompt_that_works(own: Own) {
     for round in 0..20 {
         // A shell may miss one that comes while it starts a program.
         shell.pty.send("while :; do :; done\r");
-        for _ in 0..(round * 211) % 4001 {
-            std::thread::yield_now();
-        }
+        std::thread::sleep(Duration::from_micros((round * 211) % 4001));
         shell.pty.send(CTRL_C);
         number += 1;
         at(&shell, number);

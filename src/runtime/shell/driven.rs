@@ -140,6 +140,11 @@ impl Shell {
         }
     }
 
+    /// True while it has its terminal itself, and no program of it.
+    pub(super) fn is_in_front(&self) -> bool {
+        job_in_front(&self.launched.master).is_none()
+    }
+
     /// The key that interrupts the job in front.
     pub(super) fn interrupt(&self) {
         let _ = rustix::io::write(&self.launched.master, b"\x03");

@@ -28,6 +28,10 @@ use super::words::ShellMark;
 
 /// After this long the user is told that the shell's settings take long.
 const SLOW: Duration = Duration::from_secs(5);
+/// A shell may miss a Ctrl-C while it begins with a command: in its first second it gets a second one this much later,
+/// if the command still runs in the shell itself.
+const REPEAT: Duration = Duration::from_millis(200);
+const FIRST: Duration = Duration::from_secs(1);
 /// The status of what Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 /// What is run in place of a command that was stopped before it began.
@@ -76,6 +80,8 @@ struct Command {
     foreign: bool,
     /// Its job in front has been ended on request.
     job_ended: bool,
+    /// When it gets a second Ctrl-C.
+    repeat: Option<Instant>,
     /// Typed for it, not read, and taken back before its end.
     unread: Vec<u8>,
 }
@@ -145,6 +151,7 @@ impl Owner {
             began: Instant::now(),
             foreign: false,
             job_ended: false,
+            repeat: None,
             unread: Vec::new(),
         });
         match &mut self.running {
@@ -211,16 +218,34 @@ impl Owner {
         let Some(running) = &mut self.running else {
             return self.control.wait(Vec::new(), None);
         };
+        let repeat = self.command.as_ref().and_then(|command| command.repeat);
+        let repeat = repeat.map(|at| at.saturating_duration_since(Instant::now()));
         let patience = running.patience(&self.events);
+        let patience = patience.into_iter().chain(repeat).min();
         running.shell.wait(&self.control, patience);
+        let mut interrupted = false;
         match running.state {
-            State::Running if self.control.take_interrupt() => running.shell.interrupt(),
+            State::Running if self.control.take_interrupt() => {
+                running.shell.interrupt();
+                interrupted = true;
+            }
             State::Starting { .. } if self.control.take_interrupt() => running.shell.group().kill(),
             // Kept until the command has begun.
             _ => {}
         }
         if self.control.take_typed() && matches!(running.state, State::Running) {
             running.shell.was_interrupted();
+            interrupted = true;
+        }
+        if let Some(command) = &mut self.command {
+            if interrupted && command.began.elapsed() < FIRST {
+                command.repeat = Some(Instant::now() + REPEAT);
+            } else if command.repeat.is_some_and(|at| at <= Instant::now()) {
+                command.repeat = None;
+                if matches!(running.state, State::Running) && running.shell.is_in_front() {
+                    running.shell.interrupt();
+                }
+            }
         }
         if self.control.take_kill() && !matches!(running.state, State::Idle) {
             // Where ending its job was not enough, the shell itself starts the next one.
@@ -306,11 +331,13 @@ impl Owner {
                 running.state = State::Running;
                 self.control.set_running(true);
                 // It came while the command was being told: keys reach it only from here on.
-                if self.control.take_interrupt() {
+                let interrupted = self.control.take_interrupt();
+                if interrupted {
                     running.shell.interrupt();
                 }
                 if let Some(command) = &mut self.command {
                     command.began = Instant::now();
+                    command.repeat = interrupted.then(|| command.began + REPEAT);
                 }
             }
             // An interrupt of somebody else's kept it from taking the command.
