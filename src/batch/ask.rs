@@ -12,8 +12,8 @@ use crate::schema::{self, AnswerSchema};
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, SessionEvent, SessionHandle, Submission};
 
-/// One prompt; its answer as JSON on standard output, or as in [`run`]. One that does not fit the schema is asked for
-/// again, once.
+/// One prompt; its answer as JSON on standard output, or as in [`run`](super::run). One that does not fit the schema is
+/// asked for again, once.
 ///
 /// # Errors
 /// When nothing can be written any more; when the second answer does not fit the schema either.
