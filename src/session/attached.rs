@@ -83,7 +83,7 @@ pub(super) fn read(named: Vec<NamedFile>, cwd: &Path, places: &NotebookPlaces) -
         }
         let picture = match &bytes {
             Ok(bytes) => picture_type(bytes).is_some() || is_picture(&shown),
-            Err(_) => clipboard || is_picture(&shown),
+            Err(_) => is_picture(&shown),
         };
         match bytes.and_then(|bytes| parts(bytes, &shown)) {
             Ok((parts, said)) => {
