@@ -9,6 +9,7 @@ running code may do. Absent on purpose: `getpass`'s own file handling; blocks on
 seen at once.
 """
 
+import _thread
 import builtins
 import io
 import sys
@@ -193,7 +194,7 @@ class Spout(io.FileIO):
     flooding = False
     stream = None
     guarded = False
-    lock = wire.allocate_lock()  # held while `relieve` flushes
+    lock = _thread.RLock()  # held while somebody flushes; a signal handler may come meanwhile
 
     def write(self, data):
         # `wire.on_sigint` does not raise in here: the count would be lost, and what is written would be written again
@@ -231,7 +232,8 @@ class Spout(io.FileIO):
         stream = self.stream
         try:
             self.guard()
-            stream.reconfigure(line_buffering=False)
+            with self.lock:
+                stream.reconfigure(line_buffering=False)
             while True:
                 before = self.writes
                 sleep(TICK)
@@ -239,6 +241,7 @@ class Spout(io.FileIO):
                     stream.flush()
                     if self.writes - before < 2:
                         stream.reconfigure(line_buffering=True)
+                        stream.flush()  # printed while `reconfigure` flushed
                         break
         except Exception:
             pass  # closed by the cell
@@ -249,7 +252,8 @@ class Spout(io.FileIO):
     def settle(self):
         """Everything printed is out, before something else writes or ends the process."""
         if self.flooding:
-            wire.flush(self.stream)
+            with self.lock:  # `relieve` may have taken a block that it has not written
+                wire.flush(self.stream)
 
     def before_fork(self):
         """A child must not inherit a stream in the middle of a flush: nobody would ever finish it."""
@@ -257,8 +261,10 @@ class Spout(io.FileIO):
         self.settle()
 
     def after_fork(self):
-        if self.lock.locked():
+        try:
             self.lock.release()
+        except RuntimeError:
+            pass  # the fork began before `guard`
 
     def in_child(self):
         """A forked child has no `relieve`."""
