@@ -3,4 +3,3 @@
 mod commands;
 mod drawn;
 mod picture;
-mod texts;

@@ -1,7 +1,8 @@
 //! The picture of a session at the top of the README: a plot, a tool call, a question and its answer.
 //!
 //! The program is the one that is tested, on a terminal of its own, with the real Codex and a scripted model.
-//! `IPYCODEX_PICTURES=FOLDER` writes `session.svg` there; without it the rows of the one in `assets` are compared.
+//! Not part of the test run: `IPYCODEX_PICTURES=assets cargo test --test it readme::picture -- --ignored` draws it anew;
+//! without the variable, its rows are compared with those of the picture in `assets`.
 
 use std::path::Path;
 
@@ -100,6 +101,7 @@ fn texts(svg: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "draws the picture of the README; a person runs it"]
 fn a_session_looks_as_the_picture_shows_it() {
     let (Some(python), Some(codex)) = (peers::figures(), peers::codex()) else {
         return;
@@ -163,6 +165,6 @@ fn a_session_looks_as_the_picture_shows_it() {
     assert_eq!(
         texts(&drawing.svg()),
         texts(&kept),
-        "assets/session.svg shows another session: IPYCODEX_PICTURES=assets cargo test --test it readme::picture"
+        "assets/session.svg shows another session: IPYCODEX_PICTURES=assets cargo test --test it readme::picture -- --ignored"
     );
 }
