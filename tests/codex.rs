@@ -1,16 +1,16 @@
 //! The Codex adapter on the real app-server (0.169.0) with a scripted model, and on an agent that misbehaves; then the
 //! whole program on both.
 
-mod asked;
-pub(crate) mod bench;
+mod activity;
+mod app_server;
 mod demo;
 pub(crate) mod faults;
-mod offered;
+pub(crate) mod harness;
+mod interruptions;
+mod model_service;
+mod odd_requests;
+mod offered_tools;
 mod program;
 mod questions;
-mod real;
-mod stops;
 mod suggest;
 mod turns;
-mod upstream;
-mod work;

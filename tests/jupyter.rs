@@ -1,15 +1,15 @@
 //! Kernels of Jupyter behind the session: the real ipykernel, ones of other languages, bad
 //! ones, and the real gateway: found, behind TLS, shared.
 
-mod bad;
-mod bench;
 mod cells;
+mod faults;
 mod gateway;
-mod gone;
+mod gateway_server;
+mod harness;
 mod languages;
+mod lost_kernels;
 mod program;
-mod served;
+mod proxy;
 mod shared;
 mod tls;
-mod waits;
-mod way;
+mod waiting_notices;

@@ -2,8 +2,8 @@
 //! JupyterLab in a browser, a client of its reference library, and our own.
 
 mod agents;
-mod bench;
 mod clients;
 mod conversations;
+mod harness;
 mod install;
 mod lab;

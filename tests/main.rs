@@ -6,13 +6,13 @@
 mod acp;
 mod batch;
 mod codex;
-mod history;
 mod jupyter;
 mod kernel;
 mod mcp;
 mod notebook;
 mod packaging;
 mod readme;
+mod record;
 mod repl;
 mod runtime;
 mod skills;

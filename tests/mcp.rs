@@ -1,8 +1,8 @@
 //! Our tools for clients of the Model Context Protocol: with raw messages, with the reference client, with Codex.
 
+mod attached_clients;
 pub mod client;
 mod codex;
-mod doors;
-mod guests;
 mod reference;
 mod requests;
+mod sockets;

@@ -2,13 +2,13 @@
 //!
 //! The second opinions are `nbformat` (is it valid?), `nbclient` (does it run?) and JupyterLab (how does it look?).
 
-mod edited;
+mod cell_text;
 mod export;
-mod judge;
+mod foreign_notebooks;
 mod lab;
 mod load;
 mod open;
+mod reference;
 mod run;
 mod save;
 mod startup;
-mod strangers;

@@ -1,5 +1,5 @@
 //! The README: its commands run, its picture is what the program shows.
 
 mod commands;
-mod drawn;
 mod picture;
+mod svg;

@@ -1,12 +1,12 @@
 //! The embedded runtime on the real interpreter of this machine, through `connect`.
 
-mod asides;
-mod bench;
 mod cells;
 mod comms;
-mod confined;
+mod confinement;
 mod contract;
-mod life;
+mod evaluations;
+mod harness;
+mod lifecycle;
 mod terminal;
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::bench::fake;
+use super::harness::fake;
 use crate::codex::faults::python;
 use crate::repl::shell::{Shell, with_settings};
 use crate::support::home::Home;

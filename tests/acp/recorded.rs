@@ -4,8 +4,8 @@ use ipycodex::agent::{AgentEvent, AgentReply, Facts, Lookup, News, QuestionAnswe
 use serde_json::Value;
 use std::path::Path;
 
-use super::bench::{careful, fake, plan};
-use crate::codex::bench::{Bench, Told, folder};
+use super::harness::{careful, fake, plan};
+use crate::codex::harness::{Harness, TurnEvents, folder};
 
 /// A turn as it was recorded.
 #[derive(Debug, Default)]
@@ -55,31 +55,31 @@ fn recorded(name: &str) -> (Vec<Turn>, Option<String>) {
 }
 
 /// The agent of a recording, without the recorded requests of these methods.
-fn player(name: &str, left_out: &[&str], folder: &Path) -> Bench {
+fn player(name: &str, left_out: &[&str], folder: &Path) -> Harness {
     let path = format!("{}/tests/data/acp/{name}", env!("CARGO_MANIFEST_DIR"));
     let replay = fake("replay.py").display().to_string();
     let arguments: Vec<&str> = [&[&*replay, &*path], left_out].concat();
-    Bench::new(plan(&arguments, folder))
+    Harness::new(plan(&arguments, folder))
 }
 
 /// Plays a recording; what our side was told in each turn.
-fn play(name: &str) -> Vec<Told> {
+fn play(name: &str) -> Vec<TurnEvents> {
     let (turns, login) = recorded(name);
     let folder = folder();
-    let mut bench = player(name, &[], folder.path());
+    let mut harness = player(name, &[], folder.path());
     if let Some(method) = login {
-        let done = bench.agent.log_in(&method).blocking_recv().unwrap();
+        let done = harness.agent.log_in(&method).blocking_recv().unwrap();
         assert_eq!(done, Ok(()), "{name}");
     }
-    let mut all: Vec<Told> = Vec::new();
+    let mut all: Vec<TurnEvents> = Vec::new();
     for turn in turns {
         let mut request = careful("as it was", folder.path());
-        if let Some(Ok((false, thread))) = all.last().and_then(|told| told.end.clone()) {
+        if let Some(Ok((false, thread))) = all.last().and_then(|events| events.end.clone()) {
             request.thread = thread;
         }
         let mut answers = turn.answers.iter();
-        let id = bench.agent.start(request);
-        let told = bench.finish(id, |agent, id, event| {
+        let id = harness.agent.start(request);
+        let events = harness.finish(id, |agent, id, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 let answer = match answers.next().map(String::as_str) {
                     None | Some("") => QuestionAnswer::Declined,
@@ -93,14 +93,18 @@ fn play(name: &str) -> Vec<Told> {
                 agent.reply(id, AgentReply::Answered { question, answer });
             }
         });
-        let text: String = told.messages.values().map(String::as_str).collect();
+        let text: String = events.messages.values().map(String::as_str).collect();
         assert_eq!(text, turn.text, "{name}");
-        assert_eq!(told.questions.len(), turn.answers.len(), "{name}: {told:?}");
-        let over = matches!(told.end, Some(Ok(_)));
-        assert!(over, "{name}: {told:?}");
-        all.push(told);
+        assert_eq!(
+            events.questions.len(),
+            turn.answers.len(),
+            "{name}: {events:?}"
+        );
+        let over = matches!(events.end, Some(Ok(_)));
+        assert!(over, "{name}: {events:?}");
+        all.push(events);
         if matches!(
-            all.last().and_then(|told| told.end.clone()),
+            all.last().and_then(|events| events.end.clone()),
             Some(Ok((true, _)))
         ) {
             // Another session would follow, which was not recorded.
@@ -160,15 +164,15 @@ fn so_do_an_older_codex_acp_and_gemini() {
 /// What an agent says of itself before the first prompt, up to its commands, and its models.
 fn introduction(name: &str) -> (Vec<News>, Facts) {
     let folder = folder();
-    let mut bench = player(name, &[], folder.path());
-    bench.agent.start(careful("as it was", folder.path()));
+    let mut harness = player(name, &[], folder.path());
+    harness.agent.start(careful("as it was", folder.path()));
     let mut news = Vec::new();
     while !matches!(news.last(), Some(News::Commands(_))) {
-        if let AgentEvent::News(one) = bench.next() {
+        if let AgentEvent::News(one) = harness.next() {
             news.push(one);
         }
     }
-    let models = bench.look_up(Lookup::Models).unwrap();
+    let models = harness.look_up(Lookup::Models).unwrap();
     (news, models)
 }
 
@@ -208,18 +212,18 @@ fn what_claude_code_and_opencode_offer_is_known() {
 fn sessions_of_codex_acp_are_listed_and_one_is_gone_on_with() {
     let folder = folder();
     let name = "codex-acp-2.6.0_list_load_resume_delete.ndjson";
-    let mut bench = player(name, &["session/load", "session/close"], folder.path());
-    let Ok(Facts::Sessions(kept)) = bench.look_up(Lookup::Sessions) else {
+    let mut harness = player(name, &["session/load", "session/close"], folder.path());
+    let Ok(Facts::Sessions(kept)) = harness.look_up(Lookup::Sessions) else {
         panic!("no sessions");
     };
     assert_eq!(kept[0].title, "escalate now");
     let mut asked = careful("hello after resume", folder.path());
     asked.thread = Some(kept[0].id.clone());
-    let turn = bench.agent.start(asked);
-    let told = bench.finish(turn, |_, _, _| {});
+    let turn = harness.agent.start(asked);
+    let events = harness.finish(turn, |_, _, _| {});
     assert!(
-        told.text().contains("You said: hello after resume"),
-        "{told:?}"
+        events.text().contains("You said: hello after resume"),
+        "{events:?}"
     );
-    assert_eq!(told.thread(), kept[0].id);
+    assert_eq!(events.thread(), kept[0].id);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::bench::fake;
+use super::harness::fake;
 use super::program::command;
 use crate::codex::faults::python;
 use crate::repl::shell::Shell;

@@ -9,24 +9,27 @@ use ipycodex::agent::{
 
 use serde_json::json;
 
-use super::bench::{careful, request, scripted, sent, told};
-use crate::codex::bench::{Bench, exchange, folder};
+use super::harness::{careful, request, run_prompt, scripted, sent};
+use crate::codex::harness::{Harness, exchange, folder};
 use crate::support::await_true;
 
 #[test]
 fn an_answer_streams_with_its_reasoning_plan_and_tokens() {
-    let told = told("think plan hello there edit");
-    assert_eq!(told.text(), "hello there ");
+    let events = run_prompt("think plan hello there edit");
+    assert_eq!(events.text(), "hello there ");
     assert_eq!(
-        told.thoughts.values().next().map(String::as_str),
+        events.thoughts.values().next().map(String::as_str),
         Some("hm")
     );
-    assert_eq!((told.plans.len(), told.sent), (2, 1));
-    assert_eq!(told.plans[1][0].status, WorkStatus::Done);
-    assert_eq!(told.files[0].path, "/p/a.py");
-    let usage = told.usage.expect("tokens");
+    assert_eq!((events.plans.len(), events.sent), (2, 1));
+    assert_eq!(events.plans[1][0].status, WorkStatus::Done);
+    assert_eq!(events.files[0].path, "/p/a.py");
+    let usage = events.usage.expect("tokens");
     assert_eq!((usage.input, usage.cached, usage.output), (10, 4, 2));
-    assert!(matches!(told.end, Some(Ok((false, Some(_))))), "{told:?}");
+    assert!(
+        matches!(events.end, Some(Ok((false, Some(_))))),
+        "{events:?}"
+    );
 }
 
 #[test]
@@ -45,17 +48,17 @@ fn a_permission_has_the_agents_own_options_and_is_answered_by_their_ids() {
         (QuestionAnswer::Declined, "None", true),
     ] {
         let folder = folder();
-        let mut bench = Bench::new(scripted("", folder.path()));
-        let turn = bench.agent.start(request("permission", folder.path()));
-        let told = bench.finish(turn, |agent, turn, event| {
+        let mut harness = Harness::new(scripted("", folder.path()));
+        let turn = harness.agent.start(request("permission", folder.path()));
+        let events = harness.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 let question = question.id.clone();
                 let answer = answer.clone();
                 agent.reply(turn, AgentReply::Answered { question, answer });
             }
         });
-        let [question] = &told.questions[..] else {
-            panic!("{told:?}");
+        let [question] = &events.questions[..] else {
+            panic!("{events:?}");
         };
         assert!(
             matches!(&question.subject, Subject::Command { command, .. } if command == "touch x")
@@ -69,8 +72,12 @@ fn a_permission_has_the_agents_own_options_and_is_answered_by_their_ids() {
                 Decision::RejectOnce
             ]
         );
-        assert_eq!(told.text(), format!("chosen: {said}"));
-        assert_eq!(told.commands[0].status == "declined", denied, "{told:?}");
+        assert_eq!(events.text(), format!("chosen: {said}"));
+        assert_eq!(
+            events.commands[0].status == "declined",
+            denied,
+            "{events:?}"
+        );
     }
 }
 
@@ -84,30 +91,30 @@ fn a_form_is_filled_in_declined_or_left() {
         (vec![QuestionAnswer::Declined], r#"{"action": "decline"}"#),
     ] {
         let folder = folder();
-        let mut bench = Bench::new(scripted("", folder.path()));
-        let turn = bench.agent.start(request("elicit", folder.path()));
+        let mut harness = Harness::new(scripted("", folder.path()));
+        let turn = harness.agent.start(request("elicit", folder.path()));
         let mut left = answers.clone().into_iter();
-        let told = bench.finish(turn, |agent, turn, event| {
+        let events = harness.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 let question = question.id.clone();
                 let answer = left.next().expect("no more questions than answers");
                 agent.reply(turn, AgentReply::Answered { question, answer });
             }
         });
-        assert_eq!(told.text(), expected, "{told:?}");
-        assert_eq!(told.questions.len(), answers.len());
+        assert_eq!(events.text(), expected, "{events:?}");
+        assert_eq!(events.questions.len(), answers.len());
         let able = &sent(folder.path())[0]["params"]["clientCapabilities"];
         assert_eq!(able["elicitation"], json!({"form": {}, "url": {}}));
     }
     let folder = folder();
-    let mut bench = Bench::new(scripted("", folder.path()));
-    let turn = bench.agent.start(request("elicit", folder.path()));
-    let told = bench.finish(turn, |agent, turn, event| {
+    let mut harness = Harness::new(scripted("", folder.path()));
+    let turn = harness.agent.start(request("elicit", folder.path()));
+    let events = harness.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::Asked { .. }) {
             agent.cancel(turn);
         }
     });
-    assert!(told.interrupted(), "{told:?}");
+    assert!(events.interrupted(), "{events:?}");
     // The turn is over for us before the agent has read what it is answered.
     await_true("the form is cancelled", || {
         let mut sent = sent(folder.path()).into_iter();
@@ -117,31 +124,31 @@ fn a_form_is_filled_in_declined_or_left() {
 
 #[test]
 fn what_cannot_be_asked_is_refused_and_what_is_taken_back_is_said() {
-    let told = told("nothing withdraw");
-    assert!(told.text().contains("-32602"), "{told:?}");
-    assert!(told.text().ends_with("-32800"), "{told:?}");
-    assert_eq!(told.withdrawn, [told.questions[0].id.as_str()]);
+    let events = run_prompt("nothing withdraw");
+    assert!(events.text().contains("-32602"), "{events:?}");
+    assert!(events.text().ends_with("-32800"), "{events:?}");
+    assert_eq!(events.withdrawn, [events.questions[0].id.as_str()]);
 }
 
 #[test]
 fn files_are_read_and_written_where_the_sandbox_allows_it() {
     let folder = folder();
     std::fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").unwrap();
-    let mut bench = Bench::new(scripted("", folder.path()));
+    let mut harness = Harness::new(scripted("", folder.path()));
     let notebook = folder.path().join("n.ipynb");
     std::fs::write(&notebook, "{}").unwrap();
-    let told = bench.run(careful("broken", folder.path()));
-    assert!(told.text().contains("nothing was written"), "{told:?}");
+    let events = harness.run(careful("broken", folder.path()));
+    assert!(events.text().contains("nothing was written"), "{events:?}");
     assert_eq!(std::fs::read_to_string(&notebook).unwrap(), "{}");
-    let told = bench.run(careful("read write outside peek", folder.path()));
-    let [Aside::Wrote(written)] = &told.asides[..] else {
-        panic!("{told:?}");
+    let events = harness.run(careful("read write outside peek", folder.path()));
+    let [Aside::Wrote(written)] = &events.asides[..] else {
+        panic!("{events:?}");
     };
     assert!(
         written.told().ends_with("new/b.txt (8 bytes, +1)"),
         "{written:?}"
     );
-    let text = told.text();
+    let text = events.text();
     assert!(text.contains(r#"{"content": "two\n"}{}"#), "{text}");
     assert!(
         text.contains("do not allow writing `/tmp/outside-of-it.txt`"),
@@ -156,38 +163,38 @@ fn files_are_read_and_written_where_the_sandbox_allows_it() {
 #[test]
 fn a_command_runs_in_a_terminal_of_ours_when_it_may() {
     let folder = folder();
-    let mut bench = Bench::new(scripted("", folder.path()));
+    let mut harness = Harness::new(scripted("", folder.path()));
     // Everything is allowed: it is not asked about.
-    let told = bench.run(request("run", folder.path()));
-    assert_eq!(told.text(), r"3 'out\ntty\n' -32002", "{told:?}");
-    assert!(told.questions.is_empty());
-    assert_eq!(told.commands[0].output, "out\ntty\n");
-    assert_eq!(told.commands[0].exit_code, Some(3));
+    let events = harness.run(request("run", folder.path()));
+    assert_eq!(events.text(), r"3 'out\ntty\n' -32002", "{events:?}");
+    assert!(events.questions.is_empty());
+    assert_eq!(events.commands[0].output, "out\ntty\n");
+    assert_eq!(events.commands[0].exit_code, Some(3));
     for (decision, expected) in [
         (Decision::AllowOnce, r"3 'out\ntty\n' -32002"),
         (Decision::RejectOnce, "the user did not allow this command"),
     ] {
-        let turn = bench.agent.start(careful("run", folder.path()));
-        let told = bench.finish(turn, |agent, turn, event| {
+        let turn = harness.agent.start(careful("run", folder.path()));
+        let events = harness.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 let question = question.id.clone();
                 let answer = QuestionAnswer::usual(decision);
                 agent.reply(turn, AgentReply::Answered { question, answer });
             }
         });
-        assert_eq!(told.questions.len(), 1);
-        assert!(told.text().contains(expected), "{told:?}");
+        assert_eq!(events.questions.len(), 1);
+        assert!(events.text().contains(expected), "{events:?}");
     }
 }
 
 #[test]
 fn a_cancel_ends_the_turn_at_once_and_the_next_begins_anew() {
     let folder = folder();
-    let mut bench = Bench::new(scripted("", folder.path()));
+    let mut harness = Harness::new(scripted("", folder.path()));
     for words in ["slow", "permission"] {
-        let turn = bench.agent.start(request(words, folder.path()));
+        let turn = harness.agent.start(request(words, folder.path()));
         let mut cancelled = None;
-        let told = bench.finish(turn, |agent, turn, event| {
+        let events = harness.finish(turn, |agent, turn, event| {
             if matches!(event, AgentEvent::Text { .. } | AgentEvent::Asked { .. })
                 && cancelled.is_none()
             {
@@ -195,45 +202,46 @@ fn a_cancel_ends_the_turn_at_once_and_the_next_begins_anew() {
                 cancelled = Some(Instant::now());
             }
         });
-        assert!(told.interrupted(), "{told:?}");
+        assert!(events.interrupted(), "{events:?}");
         let took = cancelled.unwrap().elapsed();
         assert!(took < Duration::from_millis(200), "{took:?}");
     }
-    let told = bench.run(request("hello", folder.path()));
-    assert_eq!(told.text(), "hello ");
-    let before_it_is_sent = bench.agent.start(request("slow", folder.path()));
-    bench.agent.cancel(before_it_is_sent);
-    let told = bench.finish(before_it_is_sent, |_, _, _| {});
-    assert!(told.interrupted());
+    let events = harness.run(request("hello", folder.path()));
+    assert_eq!(events.text(), "hello ");
+    let before_it_is_sent = harness.agent.start(request("slow", folder.path()));
+    harness.agent.cancel(before_it_is_sent);
+    let events = harness.finish(before_it_is_sent, |_, _, _| {});
+    assert!(events.interrupted());
 }
 
 #[test]
 fn a_session_is_gone_on_with_while_it_equals_the_record() {
     let folder = folder();
-    let mut bench = Bench::new(scripted("", folder.path()));
-    let first = bench.run(request("session", folder.path()));
+    let mut harness = Harness::new(scripted("", folder.path()));
+    let first = harness.run(request("session", folder.path()));
     let Some(Ok((false, Some(thread)))) = first.end.clone() else {
         panic!("{first:?}");
     };
     let mut second = request("session", folder.path());
     second.thread = Some(thread.clone());
-    let told = bench.run(second);
+    let events = harness.run(second);
     assert_eq!(
-        (told.text(), thread.as_str()),
+        (events.text(), thread.as_str()),
         (first.text(), first.text().as_str())
     );
     // Nothing says that it holds the conversation: a new one is told it.
     let mut third = request("all session", folder.path());
     third.instructions = "Be kind.".into();
     third.history = vec![exchange("<user-request>u</user-request>", "a")];
-    let told = bench.run(third);
+    let events = harness.run(third);
     assert!(
-        told.text()
+        events
+            .text()
             .starts_with("Be kind.\n\n<conversation-history>"),
-        "{told:?}"
+        "{events:?}"
     );
-    assert!(told.text().contains("<assistant>a</assistant>"));
-    assert!(!told.text().contains(&thread));
+    assert!(events.text().contains("<assistant>a</assistant>"));
+    assert!(!events.text().contains(&thread));
 }
 
 #[test]
@@ -244,11 +252,11 @@ fn another_process_resumes_or_loads_and_tells_nothing_twice() {
         ("bare", "session/new"),
     ] {
         let folder = folder();
-        let mut bench = Bench::new(scripted(fault, folder.path()));
+        let mut harness = Harness::new(scripted(fault, folder.path()));
         let mut asked = request("hello", folder.path());
         asked.thread = Some("old".into());
-        let told = bench.run(asked);
-        assert_eq!(told.text(), "hello ", "{fault}: {told:?}");
+        let events = harness.run(asked);
+        assert_eq!(events.text(), "hello ", "{fault}: {events:?}");
         let methods: Vec<String> = sent(folder.path())
             .iter()
             .map(|message| message["method"].as_str().unwrap_or_default().to_owned())
@@ -269,7 +277,7 @@ fn parts_go_as_blocks_that_the_agent_takes() {
         ),
     ] {
         let folder = folder();
-        let mut bench = Bench::new(scripted(fault, folder.path()));
+        let mut harness = Harness::new(scripted(fault, folder.path()));
         let mut asked = request("blocks", folder.path());
         let file = InputPart::File {
             path: "a.txt".into(),
@@ -278,38 +286,38 @@ fn parts_go_as_blocks_that_the_agent_takes() {
         asked
             .input
             .splice(0..0, [file, InputPart::Image(PIXEL.into())]);
-        let told = bench.run(asked);
-        assert!(told.text().starts_with(expected), "{told:?}");
-        assert_eq!(told.progress.first().map(String::as_str), said);
+        let events = harness.run(asked);
+        assert!(events.text().starts_with(expected), "{events:?}");
+        assert_eq!(events.progress.first().map(String::as_str), said);
     }
 }
 
 #[test]
 fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
     let folder = folder();
-    let mut bench = Bench::new(scripted("", folder.path()));
-    let told = bench.run(request("commands mode", folder.path()));
-    assert_eq!(told.text(), "code");
-    assert!(matches!(&told.news[0], News::Modes(modes) if modes.current == "code"));
-    assert!(matches!(told.news.last(), Some(News::Commands(all)) if all[0].id == "review"));
-    let done = bench.agent.choose("mode", "plan");
+    let mut harness = Harness::new(scripted("", folder.path()));
+    let events = harness.run(request("commands mode", folder.path()));
+    assert_eq!(events.text(), "code");
+    assert!(matches!(&events.news[0], News::Modes(modes) if modes.current == "code"));
+    assert!(matches!(events.news.last(), Some(News::Commands(all)) if all[0].id == "review"));
+    let done = harness.agent.choose("mode", "plan");
     assert_eq!(done.blocking_recv().unwrap(), Ok(()));
-    let refused = bench
+    let refused = harness
         .agent
         .choose("effort", "high")
         .blocking_recv()
         .unwrap();
     assert!(refused.unwrap_err().message.contains("`effort`"));
-    let told = bench.run(request("mode", folder.path()));
-    assert_eq!(told.text(), "plan");
-    let Ok(Facts::Sessions(kept)) = bench.look_up(Lookup::Sessions) else {
+    let events = harness.run(request("mode", folder.path()));
+    assert_eq!(events.text(), "plan");
+    let Ok(Facts::Sessions(kept)) = harness.look_up(Lookup::Sessions) else {
         panic!("no sessions");
     };
     assert_eq!(
         (kept[0].id.as_str(), kept[0].title.as_str()),
         ("s1", "hello there")
     );
-    let able = bench.agent.capabilities();
+    let able = harness.agent.capabilities();
     assert!(
         able.resumes && able.sessions && able.files && able.tools == Some(ToolRoute::McpServer)
     );
@@ -317,18 +325,18 @@ fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
 
 #[test]
 fn a_limit_ends_an_answer_and_is_said() {
-    let told = told("limit");
+    let events = run_prompt("limit");
     assert_eq!(
-        told.progress,
+        events.progress,
         ["the answer was cut off at the model's token limit"]
     );
-    assert!(matches!(told.end, Some(Ok((false, Some(_))))));
+    assert!(matches!(events.end, Some(Ok((false, Some(_))))));
 }
 
 #[test]
 fn a_turn_without_an_input_opens_a_session_or_tells_it_of_other_servers() {
     let folder = folder();
-    let mut bench = Bench::new(scripted("", folder.path()));
+    let mut harness = Harness::new(scripted("", folder.path()));
     let open = |thread: Option<String>, server: &str| {
         let mut wanted = request("", folder.path());
         wanted.input.clear();
@@ -341,24 +349,24 @@ fn a_turn_without_an_input_opens_a_session_or_tells_it_of_other_servers() {
         }];
         wanted
     };
-    let opened = bench.run(open(None, "one"));
+    let opened = harness.run(open(None, "one"));
     let Some(Ok((false, Some(thread)))) = opened.end.clone() else {
         panic!("{opened:?}");
     };
     assert_eq!((opened.sent, opened.text().as_str()), (0, ""));
     let mut said = request("session servers", folder.path());
     said.thread = Some(thread.clone());
-    let told = bench.run(said.clone()).text();
+    let events = harness.run(said.clone()).text();
     assert!(
-        told.starts_with(&thread) && told.contains("\"one\""),
-        "{told}"
+        events.starts_with(&thread) && events.contains("\"one\""),
+        "{events}"
     );
-    let again = bench.run(open(Some(thread.clone()), "two"));
+    let again = harness.run(open(Some(thread.clone()), "two"));
     assert_eq!(again.end, Some(Ok((false, Some(thread.clone())))));
-    let told = bench.run(said).text();
+    let events = harness.run(said).text();
     assert!(
-        told.starts_with(&thread) && told.contains("\"two\""),
-        "{told}"
+        events.starts_with(&thread) && events.contains("\"two\""),
+        "{events}"
     );
     let methods: Vec<String> = sent(folder.path())
         .iter()
@@ -374,12 +382,12 @@ fn a_turn_without_an_input_opens_a_session_or_tells_it_of_other_servers() {
 #[test]
 fn a_session_that_cannot_be_had_is_not_replaced_where_it_is_all_that_is_wanted() {
     let folder = folder();
-    let mut bench = Bench::new(scripted("bare", folder.path()));
+    let mut harness = Harness::new(scripted("bare", folder.path()));
     let mut wanted = request("", folder.path());
     wanted.input.clear();
     wanted.thread = Some("old".into());
-    let told = bench.run(wanted);
-    let failure = told.failure();
+    let events = harness.run(wanted);
+    let failure = events.failure();
     assert_eq!(failure.kind, FailureKind::Refused);
     assert!(failure.message.contains("`old`"), "{}", failure.message);
 }
@@ -387,10 +395,10 @@ fn a_session_that_cannot_be_had_is_not_replaced_where_it_is_all_that_is_wanted()
 #[test]
 fn what_a_terminal_shows_before_its_call_is_told_with_it() {
     let folder = folder();
-    let mut bench = Bench::new(scripted("late calls", folder.path()));
-    let turn = bench.agent.start(request("run", folder.path()));
+    let mut harness = Harness::new(scripted("late calls", folder.path()));
+    let turn = harness.agent.start(request("run", folder.path()));
     let mut shown = String::new();
-    bench.finish(turn, |_, _, event| {
+    harness.finish(turn, |_, _, event| {
         if let AgentEvent::CommandOutput { delta, .. } = event {
             shown.push_str(delta);
         }

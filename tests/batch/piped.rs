@@ -8,14 +8,14 @@ use crate::support::home::{Home, PATIENCE};
 use crate::support::peers;
 
 /// A session on two pipes.
-struct Held {
+struct PipedSession {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
-impl Held {
-    fn start(home: &Home, arguments: &[&str]) -> Held {
+impl PipedSession {
+    fn start(home: &Home, arguments: &[&str]) -> PipedSession {
         let mut command = home.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -26,7 +26,7 @@ impl Held {
                 let _ = sender.send(line.unwrap());
             }
         });
-        Held {
+        PipedSession {
             input: child.stdin.take(),
             child,
             lines,
@@ -61,7 +61,7 @@ fn each_statement_runs_when_it_is_whole() {
     });
     for home in [Some(Home::new()), ipython].into_iter().flatten() {
         for arguments in [&["--agent", "demo"][..], &["run", "--allow-errors", "-"]] {
-            let mut held = Held::start(&home, arguments);
+            let mut held = PipedSession::start(&home, arguments);
             held.send("x = 20\nprint(x + 1)");
             held.send("\n");
             held.says("21");
@@ -87,7 +87,7 @@ fn each_statement_runs_when_it_is_whole() {
 #[test]
 fn a_prompt_is_answered_before_the_text_goes_on() {
     let home = Home::new();
-    let mut held = Held::start(&home, &["--agent", "demo"]);
+    let mut held = PipedSession::start(&home, &["--agent", "demo"]);
     held.send("x = 1\n.hello\n");
     held.says("# Demo answer");
     held.send("");

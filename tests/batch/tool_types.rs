@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::from_cells::last_input;
+use super::host_calls::last_input;
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::responses::{Endpoint, Reply};

@@ -7,7 +7,7 @@ use ipycodex::agent::{
     AgentEvent, AgentReply, Approvals, Decision, QuestionAnswer, Subject, Threads, WorkStatus,
 };
 
-use super::bench::{Bench, exchange, folder, plan, request};
+use super::harness::{Harness, exchange, folder, plan, request};
 
 /// Serves when it is run as the child of a test below, and is nothing otherwise.
 #[test]
@@ -19,7 +19,7 @@ fn served() {
 }
 
 /// The agent through a program that serves it, whatever its arguments.
-fn demo(folder: &Path) -> Bench {
+fn demo(folder: &Path) -> Harness {
     let program = folder.join("demo");
     let own = std::env::current_exe().unwrap();
     let script = format!(
@@ -32,7 +32,7 @@ fn demo(folder: &Path) -> Bench {
         std::os::unix::fs::PermissionsExt::from_mode(0o700),
     )
     .unwrap();
-    Bench::new(plan(AgentKind::Demo { program }, folder, folder))
+    Harness::new(plan(AgentKind::Demo { program }, folder, folder))
 }
 
 const INPUT: &str = "<context><code>1/0</code><output>Traceback (most recent call last):\n\
@@ -42,9 +42,9 @@ const INPUT: &str = "<context><code>1/0</code><output>Traceback (most recent cal
 #[test]
 fn it_answers_from_the_context_and_calls_the_tool_that_is_named() {
     let folder = folder();
-    let mut bench = demo(folder.path());
-    let told = bench.run(request(INPUT, folder.path()));
-    let text = told.text();
+    let mut harness = demo(folder.path());
+    let events = harness.run(request(INPUT, folder.path()));
+    let text = events.text();
     for part in [
         "no AI",
         "> why? ask",
@@ -56,23 +56,23 @@ fn it_answers_from_the_context_and_calls_the_tool_that_is_named() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(
-        told.thoughts.values().cloned().collect::<Vec<_>>(),
+        events.thoughts.values().cloned().collect::<Vec<_>>(),
         ["The context holds 1 cell. 1 tool is named."]
     );
-    assert!(told.usage.is_some_and(|usage| usage.output > 0));
+    assert!(events.usage.is_some_and(|usage| usage.output > 0));
 
     let mut second = request("again", folder.path());
-    second.thread = Some(told.thread());
-    let again = bench.run(second);
-    assert_eq!(again.thread(), told.thread());
+    second.thread = Some(events.thread());
+    let again = harness.run(second);
+    assert_eq!(again.thread(), events.thread());
     assert!(again.text().contains("- 1 prompt before this one"));
 }
 
 #[test]
 fn it_plans_and_works_when_it_is_told_to() {
     let folder = folder();
-    let told = demo(folder.path()).run(request("make a plan", folder.path()));
-    let steps: Vec<_> = told
+    let events = demo(folder.path()).run(request("make a plan", folder.path()));
+    let steps: Vec<_> = events
         .plans
         .iter()
         .map(|plan| plan.iter().map(|step| step.status).collect::<Vec<_>>())
@@ -86,8 +86,8 @@ fn it_plans_and_works_when_it_is_told_to() {
             vec![Done, Done]
         ]
     );
-    let [begun, done] = &told.work[..] else {
-        panic!("one call, twice: {:?}", told.work);
+    let [begun, done] = &events.work[..] else {
+        panic!("one call, twice: {:?}", events.work);
     };
     assert_eq!(begun.status, Running);
     assert_eq!(
@@ -128,20 +128,20 @@ fn it_asks_when_it_is_told_to() {
         ),
     ] {
         let folder = folder();
-        let mut bench = demo(folder.path());
+        let mut harness = demo(folder.path());
         let mut asked = request("approve", folder.path());
         asked.settings.approvals = approvals;
-        let turn = bench.agent.start(asked);
-        let told = bench.finish(turn, |agent, turn, event| {
+        let turn = harness.agent.start(asked);
+        let events = harness.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 assert!(matches!(&question.subject, Subject::Command { command, .. } if command == "echo hello"));
                 let (question, answer) = (question.id.clone(), answer.clone());
                 agent.reply(turn, AgentReply::Answered { question, answer });
             }
         });
-        assert_eq!(told.questions.len(), questions);
-        assert_eq!(told.interrupted(), answer == decided(Decision::Stop));
-        assert!(told.text().contains(said), "{told:?}");
+        assert_eq!(events.questions.len(), questions);
+        assert_eq!(events.interrupted(), answer == decided(Decision::Stop));
+        assert!(events.text().contains(said), "{events:?}");
     }
 }
 
@@ -156,10 +156,10 @@ fn it_forgets_with_its_process_and_is_seeded_again() {
         asked.thread = Some(thread.clone());
         asked.settings.threads = threads;
         asked.history = vec![exchange("one", "a"), exchange("two", "b")];
-        let told = demo(folder.path()).run(asked);
+        let events = demo(folder.path()).run(asked);
         assert!(
-            told.text().contains("- 2 prompts before this one"),
-            "{told:?}"
+            events.text().contains("- 2 prompts before this one"),
+            "{events:?}"
         );
     }
 }
@@ -167,24 +167,24 @@ fn it_forgets_with_its_process_and_is_seeded_again() {
 #[test]
 fn it_is_the_same_each_time_and_can_be_interrupted() {
     let folder = folder();
-    let mut bench = demo(folder.path());
-    let once = bench.run(request("hello", folder.path())).text();
-    assert_eq!(bench.run(request("hello", folder.path())).text(), once);
-    let turn = bench.agent.start(request("slowly", folder.path()));
-    let told = bench.finish(turn, |agent, turn, event| {
+    let mut harness = demo(folder.path());
+    let once = harness.run(request("hello", folder.path())).text();
+    assert_eq!(harness.run(request("hello", folder.path())).text(), once);
+    let turn = harness.agent.start(request("slowly", folder.path()));
+    let events = harness.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::Text { .. }) {
             agent.cancel(turn);
         }
     });
-    assert!(told.interrupted(), "{told:?}");
-    assert!(told.text().len() < once.len());
-    assert_eq!(bench.run(request("hello", folder.path())).text(), once);
+    assert!(events.interrupted(), "{events:?}");
+    assert!(events.text().len() < once.len());
+    assert_eq!(harness.run(request("hello", folder.path())).text(), once);
 }
 
 #[test]
 fn dropping_it_in_mid_answer_does_not_hang() {
     let folder = folder();
-    let mut bench = demo(folder.path());
-    let turn = bench.agent.start(request("slowly", folder.path()));
-    while !matches!(bench.next(), AgentEvent::Text { turn: of, .. } if of == turn) {}
+    let mut harness = demo(folder.path());
+    let turn = harness.agent.start(request("slowly", folder.path()));
+    while !matches!(harness.next(), AgentEvent::Text { turn: of, .. } if of == turn) {}
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ipycodex::agent::connect::{AgentKind, AgentPlan};
 use ipycodex::agent::{AgentEvent, FailureKind};
 
-use super::bench::{Bench, Told, folder, plan, request};
+use super::harness::{Harness, TurnEvents, folder, plan, request};
 use crate::support::await_true;
 
 pub(crate) fn python() -> String {
@@ -37,19 +37,19 @@ pub(super) fn faulty(fault: &str, folder: &Path) -> AgentPlan {
 }
 
 /// Plays `fault`, shows the turn to `inspect`, and asserts that the next turn works.
-fn check(fault: &str, inspect: impl FnOnce(&Told)) {
+fn check(fault: &str, inspect: impl FnOnce(&TurnEvents)) {
     let folder = folder();
-    let mut bench = Bench::new(faulty(fault, folder.path()));
-    let told = bench.run(request("first?", folder.path()));
-    explained(fault, &told, inspect);
-    let next = bench.run(request("second?", folder.path()));
+    let mut harness = Harness::new(faulty(fault, folder.path()));
+    let events = harness.run(request("first?", folder.path()));
+    explained(fault, &events, inspect);
+    let next = harness.run(request("second?", folder.path()));
     assert_eq!(next.text(), "fine", "{fault}: {next:?}");
 }
 
-fn explained(fault: &str, told: &Told, inspect: impl FnOnce(&Told)) {
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| inspect(told)));
+fn explained(fault: &str, events: &TurnEvents, inspect: impl FnOnce(&TurnEvents)) {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| inspect(events)));
     if let Err(panic) = outcome {
-        let mut shown = format!("{told:?}");
+        let mut shown = format!("{events:?}");
         shown.truncate(shown.floor_char_boundary(2000));
         panic!(
             "{fault}: {panic:?}: {shown}",
@@ -76,13 +76,13 @@ fn a_dead_agent_fails_the_turn() {
         ("killed mid word", "par", "signal: 9"),
         ("stdout closed", "par", "signal: 15"),
     ] {
-        check(fault, |told| {
-            assert_eq!(told.failure().kind, FailureKind::Died);
-            assert_eq!(told.text(), partial);
-            let message = &told.failure().message;
+        check(fault, |events| {
+            assert_eq!(events.failure().kind, FailureKind::Died);
+            assert_eq!(events.text(), partial);
+            let message = &events.failure().message;
             assert!(message.contains(words), "{message}");
             assert!(!message.contains(['\n', '\u{1b}']), "{message}");
-            assert_eq!(told.failure().hints, ["the next prompt starts it again"]);
+            assert_eq!(events.failure().hints, ["the next prompt starts it again"]);
         });
     }
 }
@@ -96,10 +96,10 @@ fn a_silent_agent_fails_the_turn() {
         ("silent thread/start", "thread/start", 1),
         ("silent turn/start", "turn/start", 1),
     ] {
-        check(fault, |told| {
-            assert_eq!(told.failure().kind, FailureKind::Silent);
+        check(fault, |events| {
+            assert_eq!(events.failure().kind, FailureKind::Silent);
             let expected = format!("`codex` did not answer `{method}` within {seconds} s");
-            assert_eq!(told.failure().message, expected);
+            assert_eq!(events.failure().message, expected);
         });
     }
 }
@@ -107,16 +107,19 @@ fn a_silent_agent_fails_the_turn() {
 #[test]
 fn a_cancel_ends_the_turn_of_an_agent_that_does_not_hear() {
     let folder = folder();
-    let mut bench = Bench::new(faulty("deaf to interrupt", folder.path()));
-    let turn = bench.agent.start(request("first?", folder.path()));
-    let told = bench.finish(turn, |agent, turn, event| {
+    let mut harness = Harness::new(faulty("deaf to interrupt", folder.path()));
+    let turn = harness.agent.start(request("first?", folder.path()));
+    let events = harness.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::Text { .. }) {
             agent.cancel(turn);
         }
     });
-    assert!(told.interrupted(), "{told:?}");
-    assert_eq!(told.text(), "par");
-    assert_eq!(bench.run(request("second?", folder.path())).text(), "fine");
+    assert!(events.interrupted(), "{events:?}");
+    assert_eq!(events.text(), "par");
+    assert_eq!(
+        harness.run(request("second?", folder.path())).text(),
+        "fine"
+    );
 }
 
 #[test]
@@ -145,50 +148,50 @@ fn nonsense_does_not_disturb_a_turn() {
         "error of account/read",
         "null result of initialize",
     ] {
-        check(fault, |told| {
-            assert_eq!(told.text(), "fine");
-            assert!(!told.thread().is_empty());
+        check(fault, |events| {
+            assert_eq!(events.text(), "fine");
+            assert!(!events.thread().is_empty());
         });
     }
 }
 
 #[test]
 fn bad_text_is_replaced() {
-    check("invalid UTF-8", |told| {
-        assert_eq!(told.text(), "fi\u{fffd}\u{fffd}ne");
+    check("invalid UTF-8", |events| {
+        assert_eq!(events.text(), "fi\u{fffd}\u{fffd}ne");
     });
-    check("lone surrogate", |told| {
-        assert_eq!(told.text(), "fi\u{fffd}ne");
+    check("lone surrogate", |events| {
+        assert_eq!(events.text(), "fi\u{fffd}ne");
     });
 }
 
 #[test]
 fn much_text_arrives_whole() {
-    check("64 MB line", |told| {
-        assert!(told.text() == "x".repeat(64 * 1024 * 1024));
+    check("64 MB line", |events| {
+        assert!(events.text() == "x".repeat(64 * 1024 * 1024));
     });
-    check("100,000 deltas", |told| {
-        assert!(told.text() == "ab ".repeat(100_000));
+    check("100,000 deltas", |events| {
+        assert!(events.text() == "ab ".repeat(100_000));
     });
 }
 
 #[test]
 fn a_retry_is_progress_and_voids_what_was_cut() {
-    check("retry is progress", |told| {
-        assert_eq!(told.text(), "fine");
-        assert_eq!(told.progress, ["Reconnecting... 1/5"]);
+    check("retry is progress", |events| {
+        assert_eq!(events.text(), "fine");
+        assert_eq!(events.progress, ["Reconnecting... 1/5"]);
     });
-    check("restarted text", |told| {
-        assert_eq!(told.text(), "fine");
-        assert_eq!(told.restarted, [0]);
+    check("restarted text", |events| {
+        assert_eq!(events.text(), "fine");
+        assert_eq!(events.restarted, [0]);
     });
 }
 
 #[test]
 fn a_request_under_an_id_in_use_is_not_called() {
-    check("duplicate request", |told| {
-        assert_eq!(told.calls.len(), 1);
-        assert_eq!(told.text(), "done weather {}");
+    check("duplicate request", |events| {
+        assert_eq!(events.calls.len(), 1);
+        assert_eq!(events.text(), "done weather {}");
     });
 }
 
@@ -242,12 +245,12 @@ fn an_agent_that_answers_nonsense_fails_the_turn() {
         ),
         ("error info of another shape", FailureKind::Upstream, "a b"),
     ] {
-        check(fault, |told| {
-            assert_eq!(told.failure().kind, kind);
+        check(fault, |events| {
+            assert_eq!(events.failure().kind, kind);
             assert!(
-                told.failure().message.contains(words),
+                events.failure().message.contains(words),
                 "{}",
-                told.failure().message
+                events.failure().message
             );
         });
     }
@@ -260,16 +263,16 @@ fn a_missing_agent_is_told_with_the_commands_that_mend_it() {
         vec!["no-such-codex".to_owned()],
         vec!["/nonexistent/codex".into()],
     ] {
-        let mut bench = Bench::new(plan(
+        let mut harness = Harness::new(plan(
             AgentKind::Codex { command },
             folder.path(),
             folder.path(),
         ));
-        bench.agent.warm_up();
+        harness.agent.warm_up();
         for _ in 0..2 {
-            let told = bench.run(request("first?", folder.path()));
-            assert_eq!(told.failure().kind, FailureKind::Missing);
-            let hints = told.failure().hints.join("\n");
+            let events = harness.run(request("first?", folder.path()));
+            assert_eq!(events.failure().kind, FailureKind::Missing);
+            let hints = events.failure().hints.join("\n");
             for part in [
                 "npm install -g @openai/codex",
                 "codex login",
@@ -293,11 +296,11 @@ fn dropping_the_agent_ends_a_process_that_does_not_want_to() {
     };
     let mut plan = plan(kind, folder.path(), folder.path());
     plan.patience.end = Duration::from_millis(100);
-    let mut bench = Bench::new(plan);
-    bench.agent.warm_up();
+    let mut harness = Harness::new(plan);
+    harness.agent.warm_up();
     let pids = folder.path().join("pids");
     await_true("the agent has started", || pids.exists());
-    drop(bench);
+    drop(harness);
     for pid in std::fs::read_to_string(pids).unwrap().split_whitespace() {
         let stat = PathBuf::from("/proc").join(pid).join("stat");
         // Killed: reaped already, or a zombie that its new parent has yet to reap.
@@ -310,10 +313,10 @@ fn dropping_the_agent_ends_a_process_that_does_not_want_to() {
 #[test]
 fn dropping_an_agent_that_nobody_listens_to_does_not_hang() {
     let folder = folder();
-    let mut bench = Bench::new(faulty("100,000 deltas", folder.path()));
-    bench.agent.start(request("first?", folder.path()));
-    while !matches!(bench.next(), AgentEvent::Text { .. }) {}
+    let mut harness = Harness::new(faulty("100,000 deltas", folder.path()));
+    harness.agent.start(request("first?", folder.path()));
+    while !matches!(harness.next(), AgentEvent::Text { .. }) {}
     // The receiver outlives the agent, full.
-    let Bench { agent, .. } = bench;
+    let Harness { agent, .. } = harness;
     drop(agent);
 }

@@ -5,19 +5,19 @@
 mod agent_tools;
 mod answers;
 mod approvals;
-mod asking;
-mod canaries;
+mod built_in_tools;
 mod context;
 mod failures;
-mod from_agent;
+mod host_calls;
 mod interrupts;
 mod notebook;
+mod questions;
 mod references;
+mod secrets;
 mod servers;
-mod taken_back;
 mod threads;
-mod toolbox;
 mod tools;
+mod undo;
 
 use std::path::Path;
 

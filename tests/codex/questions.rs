@@ -11,8 +11,8 @@ use ipycodex::agent::{
 };
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Told};
-use super::real::{Real, real};
+use super::app_server::{Real, real};
+use super::harness::{Harness, TurnEvents};
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, tool_outputs};
 
@@ -50,13 +50,13 @@ pub(super) fn patch(file: &str) -> (&'static str, Value) {
 }
 
 /// Runs a turn that asks; `answers` are given one after the other.
-fn ask(real: &Real, bench: &mut Bench, text: &str, answers: &[QuestionAnswer]) -> Told {
+fn ask(real: &Real, harness: &mut Harness, text: &str, answers: &[QuestionAnswer]) -> TurnEvents {
     let mut request = real.request(text);
     request.settings.approvals = Approvals::Ask;
     request.settings.sandbox = Sandbox::WorkspaceWrite;
-    let turn = bench.agent.start(request);
+    let turn = harness.agent.start(request);
     let mut answers = answers.iter().cloned();
-    bench.finish(turn, |agent, turn, event| {
+    harness.finish(turn, |agent, turn, event| {
         if let AgentEvent::Asked { question, .. } = event {
             let answer = answers.next().expect("an answer for each question");
             agent.reply(turn, answered(question, answer));
@@ -82,7 +82,7 @@ fn seen(real: &Real) -> String {
     json!(outputs).to_string()
 }
 
-fn check_command(model: &str, decision: Decision, asked: usize, runs: bool, told: &str) {
+fn check_command(model: &str, decision: Decision, asked: usize, runs: bool, events: &str) {
     let endpoint = using(model, &[shell("echo a >> file"), shell("echo a >> file")]);
     let Some(real) = real(model, endpoint) else {
         return;
@@ -90,7 +90,7 @@ fn check_command(model: &str, decision: Decision, asked: usize, runs: bool, told
     let what = format!("{model} {decision:?}");
     let turn = ask(
         &real,
-        &mut real.bench(),
+        &mut real.harness(),
         "run",
         &[decided(decision), decided(decision)],
     );
@@ -108,7 +108,7 @@ fn check_command(model: &str, decision: Decision, asked: usize, runs: bool, told
         "{what}: {turn:?}"
     );
     let seen = seen(&real);
-    assert!(seen.contains(told), "{what}: {seen}");
+    assert!(seen.contains(events), "{what}: {seen}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_command_is_asked_about_and_the_answer_obeyed() {
 #[test]
 fn an_edit_is_asked_about_with_its_changes() {
     for model in [PLAIN, CODE] {
-        for (decision, runs, told) in [
+        for (decision, runs, events) in [
             (Decision::AllowOnce, true, "Success"),
             (Decision::AllowAlways, true, "Success"),
             (Decision::RejectOnce, false, "rejected"),
@@ -133,7 +133,7 @@ fn an_edit_is_asked_about_with_its_changes() {
             let Some(real) = real(model, using(model, &[patch("new.txt")])) else {
                 return;
             };
-            let told_turn = ask(&real, &mut real.bench(), "edit", &[decided(decision)]);
+            let told_turn = ask(&real, &mut real.harness(), "edit", &[decided(decision)]);
             let [question] = &told_turn.questions[..] else {
                 panic!("{model}: one question: {told_turn:?}");
             };
@@ -148,7 +148,7 @@ fn an_edit_is_asked_about_with_its_changes() {
             assert_eq!(told_turn.interrupted(), decision == Decision::Stop);
             if model == PLAIN || decision == Decision::RejectOnce {
                 // Code mode answers a patch that was applied with an empty object.
-                assert!(seen(&real).contains(told), "{model}: {}", seen(&real));
+                assert!(seen(&real).contains(events), "{model}: {}", seen(&real));
             }
         }
     }
@@ -172,9 +172,9 @@ fn with_approvals_off_nothing_is_asked() {
         };
         let mut request = real.request("run");
         request.settings.sandbox = Sandbox::WorkspaceWrite;
-        let told = real.bench().run(request);
-        assert_eq!(told.text(), "done", "{told:?}");
-        assert!(told.questions.is_empty(), "{:?}", told.questions);
+        let events = real.harness().run(request);
+        assert_eq!(events.text(), "done", "{events:?}");
+        assert!(events.questions.is_empty(), "{:?}", events.questions);
         assert!(real.work().join("file").exists() && real.work().join("new.txt").exists());
         assert!(
             !PathBuf::from("/etc/x").exists(),
@@ -200,9 +200,9 @@ fn questions_are_answered_once_and_late_answers_are_ignored() {
     };
     let mut request = real.request("run");
     request.settings.approvals = Approvals::Ask;
-    let mut bench = real.bench();
-    let turn = bench.agent.start(request);
-    let told = bench.finish(turn, |agent, turn, event| {
+    let mut harness = real.harness();
+    let turn = harness.agent.start(request);
+    let events = harness.finish(turn, |agent, turn, event| {
         if let AgentEvent::Asked { question, .. } = event {
             // Only the first answer counts.
             for answer in [Decision::AllowOnce, Decision::RejectOnce, Decision::Stop] {
@@ -211,8 +211,8 @@ fn questions_are_answered_once_and_late_answers_are_ignored() {
             }
         }
     });
-    assert_eq!(told.text(), "done", "{told:?}");
-    assert_eq!((told.questions.len(), told.calls.len()), (2, 1));
+    assert_eq!(events.text(), "done", "{events:?}");
+    assert_eq!((events.questions.len(), events.calls.len()), (2, 1));
     assert!(real.work().join("a").exists() && real.work().join("b").exists());
 }
 
@@ -223,23 +223,23 @@ fn a_cancel_while_a_question_is_open_runs_nothing() {
         let Some(real) = real(model, endpoint) else {
             return;
         };
-        let mut bench = real.bench();
+        let mut harness = real.harness();
         let mut request = real.request("run");
         request.settings.approvals = Approvals::Ask;
-        let turn = bench.agent.start(request);
-        let told = bench.finish(turn, |agent, turn, event| {
+        let turn = harness.agent.start(request);
+        let events = harness.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 agent.cancel(turn);
                 agent.reply(turn, answered(question, decided(Decision::AllowOnce)));
             }
         });
-        assert!(told.interrupted(), "{told:?}");
+        assert!(events.interrupted(), "{events:?}");
         // A late answer of a turn that is over.
-        bench.agent.reply(
+        harness.agent.reply(
             turn,
-            answered(&told.questions[0], decided(Decision::AllowOnce)),
+            answered(&events.questions[0], decided(Decision::AllowOnce)),
         );
-        assert_eq!(bench.run(real.request("second?")).text(), "done");
+        assert_eq!(harness.run(real.request("second?")).text(), "done");
         assert!(!real.work().join("a").exists());
     }
 }
@@ -260,16 +260,16 @@ fn a_question_of_the_model_is_asked_whatever_the_policy() {
         let Some(real) = real(model, endpoint) else {
             return;
         };
-        let mut bench = real.bench();
-        let turn = bench.agent.start(real.request("choose"));
-        let told = bench.finish(turn, |agent, turn, event| {
+        let mut harness = real.harness();
+        let turn = harness.agent.start(real.request("choose"));
+        let events = harness.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 let answer = vec![("color".to_owned(), vec!["Green".to_owned()])];
                 agent.reply(turn, answered(question, QuestionAnswer::Filled(answer)));
             }
         });
-        let [question] = &told.questions[..] else {
-            panic!("{model}: {told:?} {}", seen(&real));
+        let [question] = &events.questions[..] else {
+            panic!("{model}: {events:?} {}", seen(&real));
         };
         let Subject::Form { server, fields, .. } = &question.subject else {
             panic!("{question:?}");
@@ -281,7 +281,7 @@ fn a_question_of_the_model_is_asked_whatever_the_policy() {
         assert_eq!(fields[0].options[1], ("Red".to_owned(), "loud".to_owned()));
         assert!(fields[0].free);
         assert!(seen(&real).contains("Green"), "{}", seen(&real));
-        assert!(told.progress.is_empty(), "{:?}", told.progress);
+        assert!(events.progress.is_empty(), "{:?}", events.progress);
     }
 }
 
@@ -306,16 +306,20 @@ fn more_permissions_are_asked_for_and_granted_as_decided() {
         let mut text = std::fs::read_to_string(&config).unwrap();
         text.push_str("[features]\nrequest_permissions_tool = true\n");
         std::fs::write(config, text).unwrap();
-        let told = ask(&real, &mut real.bench(), "may I?", &[decided(decision)]);
-        let [question] = &told.questions[..] else {
-            panic!("{told:?} {}", seen(&real));
+        let events = ask(&real, &mut real.harness(), "may I?", &[decided(decision)]);
+        let [question] = &events.questions[..] else {
+            panic!("{events:?} {}", seen(&real));
         };
         let Subject::Permissions { wanted, reason, .. } = &question.subject else {
             panic!("{question:?}");
         };
         assert_eq!(wanted, &["network", "read /etc", "write /var/tmp/z"]);
         assert_eq!(reason.as_deref(), Some("to test"));
-        assert_eq!(told.interrupted(), decision == Decision::Stop, "{told:?}");
+        assert_eq!(
+            events.interrupted(),
+            decision == Decision::Stop,
+            "{events:?}"
+        );
         let seen = seen(&real).replace('\\', "");
         assert!(seen.contains(said), "{decision:?}: {seen}");
     }
@@ -340,7 +344,7 @@ fn a_question_that_waits_for_nobody_is_part_of_the_answer() {
     let Some(real) = real(CODE, endpoint) else {
         return;
     };
-    let told = real.bench().run(real.request("paint"));
-    assert!(told.questions.is_empty(), "{told:?}");
-    assert_eq!(told.text(), "Which colour?\n- red\n- blue\nmeanwhile");
+    let events = real.harness().run(real.request("paint"));
+    assert!(events.questions.is_empty(), "{events:?}");
+    assert_eq!(events.text(), "Which colour?\n- red\n- blue\nmeanwhile");
 }

@@ -6,9 +6,9 @@ use ipycodex::agent::{AgentEvent, FailureKind, SuggestRequest, Suggested};
 use serde_json::Value;
 use tokio::sync::oneshot::Receiver;
 
-use super::bench::{Bench, plan};
+use super::app_server::{Real, real, running, tool_names};
+use super::harness::{Harness, plan};
 use super::program::{leave, program};
-use super::real::{Real, real, running, tool_names};
 use crate::support::await_true;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation};
@@ -53,12 +53,12 @@ fn the_last_message_is_the_completion_whatever_comes_with_it() {
         let Some(real) = real(model, Endpoint::script(vec![reply.clone(), reply])) else {
             return;
         };
-        let mut bench = real.bench();
-        let first = bench.agent.suggest(wanted(&real, "tot"));
+        let mut harness = real.harness();
+        let first = harness.agent.suggest(wanted(&real, "tot"));
         assert_eq!(told(first), Ok("al + 1".into()));
         let mut other = wanted(&real, "x");
         other.model = Some("gpt-5.5".into());
-        let second = bench.agent.suggest(other);
+        let second = harness.agent.suggest(other);
         assert_eq!(told(second), Ok("al + 1".into()));
         let requests = real.endpoint.requests();
         assert_eq!(conversation(&requests[0]), ["user: <prefix>tot</prefix>"]);
@@ -92,18 +92,18 @@ fn a_turn_that_runs_goes_on_and_its_thread_knows_nothing() {
     let Some(real) = real("gpt-5.5", endpoint) else {
         return;
     };
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("first?"));
-    while !matches!(bench.next(), AgentEvent::Text { .. }) {}
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("first?"));
+    while !matches!(harness.next(), AgentEvent::Text { .. }) {}
     for _ in 0..3 {
-        let suggested = bench.agent.suggest(wanted(&real, "tot"));
+        let suggested = harness.agent.suggest(wanted(&real, "tot"));
         assert_eq!(told(suggested), Ok("al".into()));
     }
     real.endpoint.release();
-    let first = bench.finish(turn, |_, _, _| {});
+    let first = harness.finish(turn, |_, _, _| {});
     let mut request = real.request("second?");
     request.thread = Some(first.thread());
-    assert_eq!(bench.run(request).text(), "second");
+    assert_eq!(harness.run(request).text(), "second");
     let last = real.endpoint.requests().pop().unwrap();
     assert!(!is_completion(&last), "{:?}", conversation(&last));
     let kept = real.home().join("sessions");
@@ -134,8 +134,8 @@ fn one_that_nobody_waits_for_is_stopped_and_others_go_on() {
     let Some(real) = real("gpt-5.5", endpoint) else {
         return;
     };
-    let mut bench = real.bench();
-    let dropped = bench.agent.suggest(wanted(&real, "tot"));
+    let mut harness = real.harness();
+    let dropped = harness.agent.suggest(wanted(&real, "tot"));
     real.endpoint.wait_for(1);
     drop(dropped);
     await_true("the connection of the first is given up", || {
@@ -143,11 +143,11 @@ fn one_that_nobody_waits_for_is_stopped_and_others_go_on() {
     });
     // Dropped at every stage on the way.
     for _ in 0..5 {
-        drop(bench.agent.suggest(wanted(&real, "x")));
+        drop(harness.agent.suggest(wanted(&real, "x")));
     }
-    let suggested = bench.agent.suggest(wanted(&real, "y"));
+    let suggested = harness.agent.suggest(wanted(&real, "y"));
     assert_eq!(told(suggested), Ok("one".into()));
-    assert_eq!(bench.run(real.request("and a turn?")).text(), "one");
+    assert_eq!(harness.run(real.request("and a turn?")).text(), "one");
     real.endpoint.release();
 }
 
@@ -156,8 +156,8 @@ fn what_a_model_tries_to_do_is_not_done_and_fails_nothing() {
     let Some(real) = real("gpt-5.5", running("touch made")) else {
         return;
     };
-    let mut bench = real.bench();
-    let suggested = told(bench.agent.suggest(wanted(&real, "tot")));
+    let mut harness = real.harness();
+    let suggested = told(harness.agent.suggest(wanted(&real, "tot")));
     assert_eq!(suggested, Ok("ran".into()));
     assert!(!real.work().join("made").exists());
 }
@@ -171,16 +171,16 @@ fn failures_are_told_to_whoever_asked_alone() {
     let Some(real) = real("gpt-5.5", Endpoint::answering(reply)) else {
         return;
     };
-    let mut bench = real.bench();
-    let failure = told(bench.agent.suggest(wanted(&real, "tot"))).unwrap_err();
+    let mut harness = real.harness();
+    let failure = told(harness.agent.suggest(wanted(&real, "tot"))).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Upstream);
-    assert_eq!(bench.run(real.request("a turn?")).text(), "fine");
+    assert_eq!(harness.run(real.request("a turn?")).text(), "fine");
 
     let missing = ipycodex::agent::connect::AgentKind::Codex {
         command: vec!["/nowhere/codex".into()],
     };
-    let mut bench = Bench::new(plan(missing, &real.home(), &real.work()));
-    let failure = told(bench.agent.suggest(wanted(&real, "tot"))).unwrap_err();
+    let mut harness = Harness::new(plan(missing, &real.home(), &real.work()));
+    let failure = told(harness.agent.suggest(wanted(&real, "tot"))).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Missing);
 }
 

@@ -2,8 +2,8 @@
 
 use ipycodex::agent::Threads;
 
-use super::bench::exchange;
-use super::real::{real, tool_names};
+use super::app_server::{real, tool_names};
+use super::harness::exchange;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation};
 
@@ -23,31 +23,31 @@ fn a_turn_streams_and_the_next_goes_on_in_its_thread() {
     ) else {
         return;
     };
-    let mut bench = real.bench();
-    bench.agent.warm_up();
-    let told = bench.run(real.request("first?"));
-    assert_eq!(told.text(), "looking\nhello", "{told:?}");
+    let mut harness = real.harness();
+    harness.agent.warm_up();
+    let events = harness.run(real.request("first?"));
+    assert_eq!(events.text(), "looking\nhello", "{events:?}");
     assert_eq!(
-        told.thoughts.into_values().collect::<Vec<_>>(),
+        events.thoughts.into_values().collect::<Vec<_>>(),
         ["think", "more"]
     );
-    assert_eq!(told.sent, 1);
-    assert!(told.progress.is_empty(), "{:?}", told.progress);
-    let usage = told.usage.expect("counts");
+    assert_eq!(events.sent, 1);
+    assert!(events.progress.is_empty(), "{:?}", events.progress);
+    let usage = events.usage.expect("counts");
     assert_eq!(
         (usage.input, usage.cached, usage.output, usage.reasoning),
         (100, 40, 10, 2)
     );
-    let Some(Ok((false, Some(thread)))) = told.end else {
-        panic!("{:?}", told.end);
+    let Some(Ok((false, Some(thread)))) = events.end else {
+        panic!("{:?}", events.end);
     };
 
     let mut second = real.request("second?");
     second.thread = Some(thread.clone());
     second.history = vec![exchange("first?", "hello")];
-    let told = bench.run(second);
-    assert_eq!(told.thread(), thread);
-    let usage = told.usage.expect("counts");
+    let events = harness.run(second);
+    assert_eq!(events.thread(), thread);
+    let usage = events.usage.expect("counts");
     assert_eq!(usage.input, 100, "of this turn alone");
     let requests = real.endpoint.requests();
     assert_eq!(
@@ -70,13 +70,13 @@ fn a_conversation_is_seeded_and_seen_in_order() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("c")])) else {
         return;
     };
-    let mut bench = real.bench();
+    let mut harness = real.harness();
     let mut asked = real.request("third?");
     asked.history = vec![exchange("first?", "a"), exchange("second?", "b")];
     asked.thread = Some("0199a213-81c0-7800-8aa1-bbab2a035a53".into());
-    let told = bench.run(asked);
-    assert_eq!(told.text(), "c");
-    assert_ne!(told.thread(), "0199a213-81c0-7800-8aa1-bbab2a035a53");
+    let events = harness.run(asked);
+    assert_eq!(events.text(), "c");
+    assert_ne!(events.thread(), "0199a213-81c0-7800-8aa1-bbab2a035a53");
     let request = &real.endpoint.requests()[0];
     assert_eq!(
         conversation(request),
@@ -102,11 +102,11 @@ fn a_thread_is_resumed_by_another_process() {
     ) else {
         return;
     };
-    let thread = real.bench().run(real.request("first?")).thread();
+    let thread = real.harness().run(real.request("first?")).thread();
     let mut second = real.request("second?");
     second.thread = Some(thread.clone());
     second.history = vec![exchange("first?", "something else")];
-    assert_eq!(real.bench().run(second).thread(), thread);
+    assert_eq!(real.harness().run(second).thread(), thread);
     let requests = real.endpoint.requests();
     assert_eq!(
         conversation(&requests[1]),
@@ -122,13 +122,13 @@ fn an_ephemeral_thread_gets_the_conversation_in_one_text() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("c"); 2])) else {
         return;
     };
-    let mut bench = real.bench();
+    let mut harness = real.harness();
     for number in 0..2 {
         let mut asked = real.request("now <b>?");
         asked.settings.threads = Threads::Ephemeral;
         asked.history = vec![exchange("a<b", "c")];
-        let told = bench.run(asked);
-        assert!(matches!(told.end, Some(Ok((false, None)))), "{told:?}");
+        let events = harness.run(asked);
+        assert!(matches!(events.end, Some(Ok((false, None)))), "{events:?}");
         assert_eq!(
             conversation(&real.endpoint.requests()[number]),
             [

@@ -10,7 +10,7 @@ use ipycodex::runtime::{
 use ipycodex::text::offset::CodePoints;
 use serde_json::{Map, json};
 
-use super::bench::{Bench, SLEEPS, kernels, plan};
+use super::harness::{Harness, SLEEPS, kernels, plan};
 use crate::support::await_true;
 
 fn ok(text: &str) -> (String, Ending) {
@@ -19,10 +19,10 @@ fn ok(text: &str) -> (String, Ending) {
 
 #[test]
 fn a_python_kernel_shows_what_cells_show() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    let info = bench.ready();
+    let info = harness.ready();
     assert_eq!((info.language.as_str(), info.restarted), ("Python", false));
     assert!(info.banner.starts_with("IPython "), "{info:?}");
     for (code, shown) in [
@@ -42,12 +42,12 @@ fn a_python_kernel_shows_what_cells_show() {
         ),
         ("!echo shell", "shell\r\n"),
     ] {
-        assert_eq!(bench.run(code), ok(shown), "{code}");
+        assert_eq!(harness.run(code), ok(shown), "{code}");
     }
-    let (shown, ending) = bench.run("1 / 0");
+    let (shown, ending) = harness.run("1 / 0");
     assert_eq!(ending, Ending::Error);
     assert_eq!(shown, "<ZeroDivisionError: division by zero>");
-    let (page, _) = bench.run("len?");
+    let (page, _) = harness.run("len?");
     assert!(
         page.starts_with("<page ") && page.contains("Return the number"),
         "{page}"
@@ -55,24 +55,24 @@ fn a_python_kernel_shows_what_cells_show() {
     let mut there = Execute::numbered("import os; print(os.getcwd(), os.environ['A'])".into(), 8);
     there.directory = Some("/".into());
     there.environment = vec![("A".into(), Some("é\"1".into()))];
-    let id = bench.runtime().submit(RuntimeRequest::Execute(there));
-    assert_eq!(bench.told(id), ok("/ é\"1\n"));
+    let id = harness.runtime().submit(RuntimeRequest::Execute(there));
+    assert_eq!(harness.told(id), ok("/ é\"1\n"));
 }
 
 #[test]
 fn a_python_kernel_answers_what_is_asked_beside_cells() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    bench.run("value = 41\nimport os");
-    let found = bench.completions("é; os.getcw");
+    harness.run("value = 41\nimport os");
+    let found = harness.completions("é; os.getcw");
     assert!(
         found
             .iter()
             .any(|one| one.text.ends_with("getcwd") && one.end == CodePoints(11)),
         "{found:?}"
     );
-    let looked = bench.ask(RuntimeRequest::Inspect {
+    let looked = harness.ask(RuntimeRequest::Inspect {
         code: "value".into(),
         position: CodePoints(5),
         detailed: false,
@@ -86,7 +86,7 @@ fn a_python_kernel_answers_what_is_asked_beside_cells() {
         ("1 + 1", Completeness::Complete),
         ("1 +* 1", Completeness::Invalid),
     ] {
-        let told = bench.ask(RuntimeRequest::IsComplete { code: code.into() });
+        let told = harness.ask(RuntimeRequest::IsComplete { code: code.into() });
         assert!(
             matches!(&told, RuntimeAnswer::Completeness(told) if *told == expected),
             "{code}: {told:?}"
@@ -96,18 +96,18 @@ fn a_python_kernel_answers_what_is_asked_beside_cells() {
 
 #[test]
 fn tools_references_and_looks_work_on_a_python_kernel_and_leave_no_name() {
-    if let Some(bench) = Bench::start("python3") {
-        tools_references_and_looks(bench);
+    if let Some(harness) = Harness::start("python3") {
+        tools_references_and_looks(harness);
     }
 }
 
 /// What needs parts of our runner in the kernel.
-pub(super) fn tools_references_and_looks(mut bench: Bench) {
-    bench.run(
+pub(super) fn tools_references_and_looks(mut harness: Harness) {
+    harness.run(
         "x = 41\ndef add(a: int, b: int = 1) -> int:\n    'Adds.'\n    print('adding')\n    return a + b\n\
          async def later(): return 'soon'\nnames = set(globals())",
     );
-    let told = bench.ask(RuntimeRequest::DescribeTools {
+    let told = harness.ask(RuntimeRequest::DescribeTools {
         names: vec!["add".into(), "x".into(), "nobody".into()],
     });
     let RuntimeAnswer::Tools(tools) = told else {
@@ -127,14 +127,14 @@ pub(super) fn tools_references_and_looks(mut bench: Bench) {
     };
     assert!(description.starts_with("Adds."), "{description}");
     assert_eq!(schema["properties"]["a"]["type"], "integer");
-    let call = bench.runtime().submit(RuntimeRequest::CallTool {
+    let call = harness.runtime().submit(RuntimeRequest::CallTool {
         name: "add".into(),
         arguments: json!({"a": 1}),
         stdin: Stdin::Refuse,
     });
     let mut printed = Vec::new();
     let result = loop {
-        match bench.next() {
+        match harness.next() {
             RuntimeEvent::Output { id, bytes, .. } if id == Some(call) => printed.extend(bytes),
             RuntimeEvent::Answered { id, answer } if id == call => break answer,
             _ => {}
@@ -145,7 +145,7 @@ pub(super) fn tools_references_and_looks(mut bench: Bench) {
         matches!(&result, RuntimeAnswer::ToolResult(Ok(value)) if value.for_model() == "2"),
         "{result:?}"
     );
-    let failed = bench.ask(RuntimeRequest::CallTool {
+    let failed = harness.ask(RuntimeRequest::CallTool {
         name: "add".into(),
         arguments: json!({"a": "x"}),
         stdin: Stdin::Refuse,
@@ -154,7 +154,7 @@ pub(super) fn tools_references_and_looks(mut bench: Bench) {
         matches!(&failed, RuntimeAnswer::ToolResult(Err(_))),
         "{failed:?}"
     );
-    let told = bench.ask(RuntimeRequest::Evaluate {
+    let told = harness.ask(RuntimeRequest::Evaluate {
         variables: ["x", "x + 1", "add(2)", "await later()", "gone"]
             .map(str::to_owned)
             .into(),
@@ -175,7 +175,7 @@ pub(super) fn tools_references_and_looks(mut bench: Bench) {
         shells[0].starts_with("out\nError: exit status 3"),
         "{shells:?}"
     );
-    let looked = bench.ask(RuntimeRequest::Snapshot {
+    let looked = harness.ask(RuntimeRequest::Snapshot {
         code: "x = 100\nprint('seen')\nx + 1".into(),
         unprotected: true,
     });
@@ -186,39 +186,39 @@ pub(super) fn tools_references_and_looks(mut bench: Bench) {
         (printed.as_str(), result.unwrap().for_model().as_str()),
         ("seen\n", "101")
     );
-    bench.ask(RuntimeRequest::SetVariables {
+    harness.ask(RuntimeRequest::SetVariables {
         values: vec![("told".into(), Some("text".into()))],
     });
-    let missing = bench.ask(RuntimeRequest::Missing {
+    let missing = harness.ask(RuntimeRequest::Missing {
         sources: vec!["x = 1\nlost = 2".into()],
     });
     assert!(
         matches!(&missing, RuntimeAnswer::Missing(names) if names == &["lost"]),
         "{missing:?}"
     );
-    let (left, _) = bench
+    let (left, _) = harness
         .run("sorted(n for n in set(globals()) - names if n[0] != '_' and n != 'names'), x, told");
     assert_eq!(left, "<Out[7] (['told'], 41, 'text')>");
 }
 
 #[test]
 fn input_is_asked_for_and_answered() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    let id = bench.submit("print(input('name? ').upper())", Stdin::Ask);
-    let (call, prompt) = bench.until(|event| match event {
+    let id = harness.submit("print(input('name? ').upper())", Stdin::Ask);
+    let (call, prompt) = harness.until(|event| match event {
         RuntimeEvent::InputRequested { call, prompt, .. } => Some((*call, prompt.clone())),
         _ => None,
     });
     assert_eq!(prompt, "name? ");
     let reply = InputReply::Line("né".into());
-    bench
+    harness
         .runtime()
         .submit(RuntimeRequest::ReplyInput { call, reply });
-    assert_eq!(bench.told(id), ok("NÉ\n"));
-    let id = bench.submit("import getpass; getpass.getpass()", Stdin::Ask);
-    let call = bench.until(|event| match event {
+    assert_eq!(harness.told(id), ok("NÉ\n"));
+    let id = harness.submit("import getpass; getpass.getpass()", Stdin::Ask);
+    let call = harness.until(|event| match event {
         RuntimeEvent::InputRequested {
             call,
             password: true,
@@ -227,29 +227,29 @@ fn input_is_asked_for_and_answered() {
         _ => None,
     });
     let reply = InputReply::Eof;
-    bench
+    harness
         .runtime()
         .submit(RuntimeRequest::ReplyInput { call, reply });
-    assert_eq!(bench.told(id).1, Ending::Error);
+    assert_eq!(harness.told(id).1, Ending::Error);
 }
 
 #[test]
 fn comms_travel_with_their_buffers() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    bench.run(
+    harness.run(
         "import comm\ndef opened(c, m): c.send({'got': m['content']['data']}, buffers=[bytes(m['buffers'][0])[::-1]])\n\
          comm.get_comm_manager().register_target('t', opened)",
     );
-    bench.runtime().submit(RuntimeRequest::Comm(CommMessage {
+    harness.runtime().submit(RuntimeRequest::Comm(CommMessage {
         comm: "one".into(),
         act: CommAct::Open { target: "t".into() },
         data: json!([1]),
         metadata: Map::new(),
         buffers: vec![vec![0, 255]],
     }));
-    let told = bench.until(|event| match event {
+    let told = harness.until(|event| match event {
         RuntimeEvent::Comm { message, .. } => Some(message.clone()),
         _ => None,
     });
@@ -262,22 +262,22 @@ fn comms_travel_with_their_buffers() {
 
 #[test]
 fn an_interrupt_keeps_what_is_there_and_a_restart_does_not() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    bench.run("x = 1");
-    bench.is_interrupted_in(SLEEPS);
-    assert_eq!(bench.run("x"), ok("<Out[7] 1>"));
-    bench.calls().kill();
-    let restarting = bench.until(|event| match event {
+    harness.run("x = 1");
+    harness.is_interrupted_in(SLEEPS);
+    assert_eq!(harness.run("x"), ok("<Out[7] 1>"));
+    harness.calls().kill();
+    let restarting = harness.until(|event| match event {
         RuntimeEvent::Died { death, restarting } => Some((death.clone(), *restarting)),
         _ => None,
     });
     assert_eq!(restarting, (Death::Killed, true));
-    assert!(bench.ready().restarted);
-    assert_eq!(bench.run("x").1, Ending::Error);
+    assert!(harness.ready().restarted);
+    assert_eq!(harness.run("x").1, Ending::Error);
     // What was sent as code is sent again.
-    let told = bench.ask(RuntimeRequest::Missing {
+    let told = harness.ask(RuntimeRequest::Missing {
         sources: vec!["y = 1".into()],
     });
     assert!(matches!(told, RuntimeAnswer::Missing(_)), "{told:?}");
@@ -285,53 +285,53 @@ fn an_interrupt_keeps_what_is_there_and_a_restart_does_not() {
 
 #[test]
 fn a_cell_ends_whenever_it_is_interrupted() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    bench.ready();
+    harness.ready();
     for delay in 0..30 {
-        let id = bench.submit("sum(range(20000))", Stdin::Refuse);
+        let id = harness.submit("sum(range(20000))", Stdin::Refuse);
         std::thread::sleep(Duration::from_micros(400 * delay));
-        bench.calls().interrupt();
-        let (_, ending) = bench.told(id);
+        harness.calls().interrupt();
+        let (_, ending) = harness.told(id);
         assert!(
             matches!(ending, Ending::Ok | Ending::Interrupted),
             "{ending:?}"
         );
     }
-    assert_eq!(bench.run("1"), ok("<Out[7] 1>"));
+    assert_eq!(harness.run("1"), ok("<Out[7] 1>"));
 }
 
 #[test]
 fn a_kernel_that_hangs_at_its_exit_is_not_waited_for_by_who_wants_to_leave() {
     for kills in [true, false] {
-        let Some(mut bench) = Bench::start("python3") else {
+        let Some(mut harness) = Harness::start("python3") else {
             return;
         };
-        bench.run(
+        harness.run(
             "import atexit, pathlib, time\n\
              def leave():\n    pathlib.Path('began').touch(); time.sleep(2.5); pathlib.Path('ended').touch()\n\
              atexit.register(leave)",
         );
-        let folder = bench.folder.path().to_owned();
+        let folder = harness.folder.path().to_owned();
         let shutdown = RuntimeRequest::Shutdown { stays: false };
-        let id = bench.runtime().submit(shutdown);
+        let id = harness.runtime().submit(shutdown);
         await_true("its exit", || folder.join("began").exists());
         if kills {
-            bench.calls().kill();
-            bench.until(|event| match event {
+            harness.calls().kill();
+            harness.until(|event| match event {
                 RuntimeEvent::Answered { id: of, .. } if *of == id => Some(()),
                 _ => None,
             });
         }
-        bench.runtime = None;
+        harness.runtime = None;
         assert!(!folder.join("ended").exists(), "killed: {kills}");
     }
 }
 
 #[test]
 fn what_was_started_ends_and_what_was_found_stays() {
-    let Some(mut ours) = Bench::start("python3") else {
+    let Some(mut ours) = Harness::start("python3") else {
         return;
     };
     let process = ours.ready().process.unwrap();
@@ -345,7 +345,7 @@ fn what_was_started_ends_and_what_was_found_stays() {
         .path();
     for expected in ["'here'", "'changed'"] {
         let (plan, folder) = plan(JupyterTarget::Running(file.clone()), &kernels().unwrap());
-        let mut guest = Bench::with(plan, folder);
+        let mut guest = Harness::with(plan, folder);
         guest.ready();
         let able = guest.runtime().capabilities();
         assert!(able.attached && !able.restart && able.tools, "{able:?}");

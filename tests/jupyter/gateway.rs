@@ -13,16 +13,16 @@ use ipycodex::runtime::{
 };
 use serde_json::{Map, json};
 
-use super::bench::{Bench, SLEEPS};
 use super::cells::tools_references_and_looks;
-use super::served::{Served, TOKEN, gateway};
-use super::way::between;
+use super::gateway_server::{Served, TOKEN, gateway};
+use super::harness::{Harness, SLEEPS};
+use super::proxy::between;
 use crate::support::home::Home;
 use crate::support::{await_true, peers};
 
-pub(super) fn bench(gateway: Gateway, kernel: Option<&str>) -> Bench {
+pub(super) fn harness(gateway: Gateway, kernel: Option<&str>) -> Harness {
     let plan = plan(gateway, kernel, BTreeMap::new());
-    Bench::of(RuntimePlan::Gateway(plan), tempfile::tempdir().unwrap())
+    Harness::of(RuntimePlan::Gateway(plan), tempfile::tempdir().unwrap())
 }
 
 fn plan(
@@ -46,29 +46,29 @@ fn works(more: &[&str]) {
     let Some(served) = Served::start(more) else {
         return;
     };
-    let mut bench = bench(served.gateway(), None);
-    let info = bench.ready();
+    let mut harness = harness(served.gateway(), None);
+    let info = harness.ready();
     assert_eq!(info.language, "Python");
     assert!(info.place.starts_with("http://127.0.0.1:"), "{info:?}");
     assert_eq!(
-        bench.run("x = 41; print('\u{e9}'); x + 1"),
+        harness.run("x = 41; print('\u{e9}'); x + 1"),
         ok("\u{e9}\n<Out[7] 42>")
     );
-    let id = bench.submit("input('name? ')", Stdin::Ask);
-    bench.answers_with("n\u{e9}");
-    assert_eq!(bench.told(id), ok("<Out[7] 'n\u{e9}'>"));
-    bench.run(
+    let id = harness.submit("input('name? ')", Stdin::Ask);
+    harness.answers_with("n\u{e9}");
+    assert_eq!(harness.told(id), ok("<Out[7] 'n\u{e9}'>"));
+    harness.run(
         "import comm\ndef opened(c, m): c.send({'n': 1}, buffers=[bytes(m['buffers'][0])[::-1]])\n\
          comm.get_comm_manager().register_target('t', opened)",
     );
-    bench.runtime().submit(RuntimeRequest::Comm(CommMessage {
+    harness.runtime().submit(RuntimeRequest::Comm(CommMessage {
         comm: "one".into(),
         act: CommAct::Open { target: "t".into() },
         data: json!([1]),
         metadata: Map::new(),
         buffers: vec![vec![0, 255]],
     }));
-    let told = bench.until(|event| match event {
+    let told = harness.until(|event| match event {
         RuntimeEvent::Comm { message, .. } => Some(message.clone()),
         _ => None,
     });
@@ -76,18 +76,18 @@ fn works(more: &[&str]) {
         (told.data, told.buffers),
         (json!({"n": 1}), vec![vec![255, 0]])
     );
-    bench.is_interrupted_in(SLEEPS);
-    assert_eq!(bench.run("x"), ok("<Out[7] 41>"));
-    bench.calls().kill();
-    let death = bench.until(|event| match event {
+    harness.is_interrupted_in(SLEEPS);
+    assert_eq!(harness.run("x"), ok("<Out[7] 41>"));
+    harness.calls().kill();
+    let death = harness.until(|event| match event {
         RuntimeEvent::Died { death, .. } => Some(death.clone()),
         _ => None,
     });
     assert_eq!(death, Death::Killed);
-    assert!(bench.ready().restarted);
-    assert_eq!(bench.run("x").1, Ending::Error);
+    assert!(harness.ready().restarted);
+    assert_eq!(harness.run("x").1, Ending::Error);
     await_true("the old kernel ends", || served.running() == 1);
-    bench.runtime = None;
+    harness.runtime = None;
     await_true("the kernel ends", || served.running() == 0);
 }
 
@@ -110,15 +110,15 @@ fn a_hundred_megabytes_come_in_one_message() {
     let Some(served) = Served::start(&["--ZMQChannelsWebsocketConnection.limit_rate=False"]) else {
         return;
     };
-    let mut bench = bench(served.gateway(), None);
-    bench.ready();
-    let id = bench.submit(
+    let mut harness = harness(served.gateway(), None);
+    harness.ready();
+    let id = harness.submit(
         "display({'text/plain': 'x' * 100_000_000}, raw=True)",
         Stdin::Refuse,
     );
-    let shown = bench.told(id).0;
+    let shown = harness.told(id).0;
     assert_eq!(shown.len(), 100_000_000 + "<show >".len(), "{:.300}", shown);
-    assert_eq!(bench.run("1"), ok("<Out[7] 1>"));
+    assert_eq!(harness.run("1"), ok("<Out[7] 1>"));
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn what_a_gateway_leaves_out_is_said_in_its_own_words() {
     let Some(served) = Served::start(&[]) else {
         return;
     };
-    let mut bench = bench(served.gateway(), None);
-    bench.ready();
-    let (shown, ending) = bench.run("for _ in range(50_000): print('x' * 99)");
+    let mut harness = harness(served.gateway(), None);
+    harness.ready();
+    let (shown, ending) = harness.run("for _ in range(50_000): print('x' * 99)");
     assert_eq!(ending, Ending::Ok);
     assert!(shown.matches('x').count() < 50_000 * 99);
     let said = "IOPub data rate exceeded";
@@ -140,14 +140,14 @@ fn a_kernel_that_dies_behind_a_gateway_is_told_and_replaced() {
     let Some(served) = Served::start(&[]) else {
         return;
     };
-    let mut bench = bench(served.gateway(), None);
-    bench.ready();
-    let (_, ending) = bench.run("import os; os._exit(3)");
+    let mut harness = harness(served.gateway(), None);
+    harness.ready();
+    let (_, ending) = harness.run("import os; os._exit(3)");
     assert!(
         matches!(&ending, Ending::Died(Death::Told(why)) if why.contains("restarting")),
         "{ending:?}"
     );
-    assert_eq!(bench.run("1 + 1"), ok("<Out[7] 2>"));
+    assert_eq!(harness.run("1 + 1"), ok("<Out[7] 2>"));
 }
 
 #[test]
@@ -156,22 +156,22 @@ fn what_is_said_while_the_connection_is_broken_still_comes() {
         return;
     };
     let (address, way) = between(&served);
-    let mut bench = bench(gateway(&address, TOKEN), None);
-    bench.ready();
-    let id = bench.submit(
+    let mut harness = harness(gateway(&address, TOKEN), None);
+    harness.ready();
+    let id = harness.submit(
         "import time; print('on', flush=True); time.sleep(1); 'kept'",
         Stdin::Refuse,
     );
-    bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
+    harness.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
     for stream in way.open.lock().unwrap().drain(..) {
         let _ = stream.shutdown(Shutdown::Both);
     }
-    assert_eq!(bench.told(id), ok("<Out[7] 'kept'>"));
-    assert_eq!(bench.run("1"), ok("<Out[7] 1>"));
+    assert_eq!(harness.told(id), ok("<Out[7] 'kept'>"));
+    assert_eq!(harness.run("1"), ok("<Out[7] 1>"));
 }
 
-fn failure(bench: &mut Bench) -> StartFailure {
-    bench.until(|event| match event {
+fn failure(harness: &mut Harness) -> StartFailure {
+    harness.until(|event| match event {
         RuntimeEvent::StartFailed(failure) => Some(failure.clone()),
         _ => None,
     })
@@ -182,7 +182,7 @@ fn a_token_that_is_wrong_names_the_variable_to_set() {
     let Some(served) = Served::start(&[]) else {
         return;
     };
-    let refused = failure(&mut bench(gateway(&served.address, "wrong"), None));
+    let refused = failure(&mut harness(gateway(&served.address, "wrong"), None));
     assert!(
         refused.message.contains("refused access (HTTP 40"),
         "{refused:?}"
@@ -191,7 +191,7 @@ fn a_token_that_is_wrong_names_the_variable_to_set() {
         refused.hint.contains("IPYCODEX_GATEWAY_TOKEN"),
         "{refused:?}"
     );
-    let unknown = failure(&mut bench(served.gateway(), Some("nobody")));
+    let unknown = failure(&mut harness(served.gateway(), Some("nobody")));
     assert!(
         unknown
             .message
@@ -210,7 +210,7 @@ fn answering(answer: &'static str) -> StartFailure {
             let _ = stream.write_all(answer.as_bytes());
         }
     });
-    failure(&mut bench(gateway(&address, TOKEN), None))
+    failure(&mut harness(gateway(&address, TOKEN), None))
 }
 
 #[test]
@@ -250,11 +250,11 @@ fn a_gateway_that_hangs_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let began = Instant::now();
-    let mut bench = bench(gateway(&address, TOKEN), None);
-    let failure = failure(&mut bench);
+    let mut harness = harness(gateway(&address, TOKEN), None);
+    let failure = failure(&mut harness);
     assert!(failure.message.contains("does not answer"), "{failure:?}");
     assert!(began.elapsed() < Duration::from_secs(30));
-    bench.runtime = None;
+    harness.runtime = None;
     assert!(began.elapsed() < Duration::from_secs(35));
 }
 
@@ -290,7 +290,7 @@ fn tools_references_and_looks_work_behind_a_gateway_and_other_languages_say_that
     let Some(served) = Served::start(&[]) else {
         return;
     };
-    tools_references_and_looks(bench(served.gateway(), None));
+    tools_references_and_looks(harness(served.gateway(), None));
     let mut home = Home::new();
     home.set("IPYCODEX_GATEWAY_TOKEN", TOKEN);
     let url = format!("gateway:http://{}", served.address);
@@ -332,9 +332,9 @@ fn a_gateway_is_told_of_the_session_where_it_is_told_of_the_user() {
         let user = user.map(|user| ("KERNEL_USERNAME".into(), user.into()));
         let plan = plan(served.gateway(), Some("bash"), user.into_iter().collect());
         let plan = RuntimePlan::Gateway(plan).told(&told);
-        let mut bench = Bench::of(plan, tempfile::tempdir().unwrap());
+        let mut harness = Harness::of(plan, tempfile::tempdir().unwrap());
         // With variables a Kernel Gateway starts a kernel with those alone.
-        assert_eq!(bench.run(home), ok(shown));
+        assert_eq!(harness.run(home), ok(shown));
     }
 }
 
@@ -343,7 +343,7 @@ fn a_gateway_that_runs_as_many_kernels_as_it_may_says_so() {
     let Some(served) = Served::start(&["--KernelGatewayApp.max_kernels=1"]) else {
         return;
     };
-    let mut one = bench(served.gateway(), Some("bash"));
+    let mut one = harness(served.gateway(), Some("bash"));
     one.ready();
     let mut home = Home::new();
     home.set("IPYCODEX_GATEWAY_TOKEN", TOKEN);

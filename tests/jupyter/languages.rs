@@ -6,7 +6,7 @@ use ipycodex::runtime::{
 };
 use ipycodex::text::offset::CodePoints;
 
-use super::bench::{Bench, kernels, plan};
+use super::harness::{Harness, kernels, plan};
 use crate::support::peers;
 
 fn ok(text: &str) -> (String, Ending) {
@@ -15,33 +15,33 @@ fn ok(text: &str) -> (String, Ending) {
 
 #[test]
 fn the_cells_of_bash_are_bash() {
-    let Some(mut bench) = Bench::start("bash") else {
+    let Some(mut harness) = Harness::start("bash") else {
         return;
     };
-    let info = bench.ready();
+    let info = harness.ready();
     assert_eq!((info.language.as_str(), info.banner.as_str()), ("Bash", ""));
-    let able = bench.runtime().capabilities();
+    let able = harness.runtime().capabilities();
     assert!(
         !able.tools && !able.references && !able.snapshot && able.restart,
         "{able:?}"
     );
-    assert_eq!(bench.run("x=41; echo $((x+1))"), ok("42\n"));
-    assert_eq!(bench.run("echo é | tr a-z A-Z").1, Ending::Ok);
-    assert_eq!(bench.run("false").1, Ending::Error);
-    let found = bench.completions("ech");
+    assert_eq!(harness.run("x=41; echo $((x+1))"), ok("42\n"));
+    assert_eq!(harness.run("echo é | tr a-z A-Z").1, Ending::Ok);
+    assert_eq!(harness.run("false").1, Ending::Error);
+    let found = harness.completions("ech");
     assert!(
         found
             .iter()
             .any(|one| one.text == "echo" && one.start == CodePoints(0)),
         "{found:?}"
     );
-    bench.is_interrupted_in("bash -c 'echo on; exec sleep 50'");
-    assert_eq!(bench.run("echo $x"), ok("41\n"));
+    harness.is_interrupted_in("bash -c 'echo on; exec sleep 50'");
+    assert_eq!(harness.run("echo $x"), ok("41\n"));
 }
 
 /// What a kernel of Bash finds of the session: in the environment it was started with, and in that of its cells.
-fn session_of(bench: &mut Bench) -> String {
-    bench
+fn session_of(harness: &mut Harness) -> String {
+    harness
         .run("tr '\\0' '\\n' < /proc/$$/environ | grep ^IPYCODEX_SESSION=; echo now $IPYCODEX_SESSION")
         .0
 }
@@ -54,21 +54,21 @@ fn a_kernel_of_any_language_is_told_of_the_session_when_it_starts_and_bash_later
     };
     let (started, folder) = plan(JupyterTarget::Installed("bash".into()), &prefix);
     let started = RuntimePlan::Jupyter(started).told(&session("7"));
-    let mut bench = Bench::of(started, folder);
-    assert_eq!(session_of(&mut bench), "IPYCODEX_SESSION=7\nnow 7\n");
+    let mut harness = Harness::of(started, folder);
+    assert_eq!(session_of(&mut harness), "IPYCODEX_SESSION=7\nnow 7\n");
     let mut there = Execute::numbered("pwd; echo $A, $IPYCODEX_SESSION".into(), 8);
     there.directory = Some("/".into());
     there.environment = session("8 o'clock");
     there.environment.push(("A".into(), None));
-    let id = bench.runtime().submit(RuntimeRequest::Execute(there));
-    assert_eq!(bench.told(id), ok("/\n, 8 o'clock\n"));
+    let id = harness.runtime().submit(RuntimeRequest::Execute(there));
+    assert_eq!(harness.told(id), ok("/\n, 8 o'clock\n"));
     let now = "IPYCODEX_SESSION=7\nnow 8 o'clock\n";
-    assert_eq!(session_of(&mut bench), now);
+    assert_eq!(session_of(&mut harness), now);
     // Another one is started for the session of now.
-    bench.calls().kill();
-    bench.ready();
+    harness.calls().kill();
+    harness.ready();
     let now = "IPYCODEX_SESSION=8 o'clock\nnow 8 o'clock\n";
-    assert_eq!(session_of(&mut bench), now);
+    assert_eq!(session_of(&mut harness), now);
 }
 
 #[test]
@@ -77,29 +77,29 @@ fn the_cells_of_javascript_are_javascript_and_its_kernel_says_what_is_whole() {
         return;
     };
     let (plan, folder) = plan(JupyterTarget::Installed("javascript".into()), &prefix);
-    let mut bench = Bench::with(plan, folder);
-    let info = bench.ready();
+    let mut harness = Harness::with(plan, folder);
+    let info = harness.ready();
     assert_eq!(info.language, "JavaScript");
-    let able = bench.runtime().capabilities();
+    let able = harness.runtime().capabilities();
     assert!(
         !able.tools && !able.references && !able.snapshot && able.restart,
         "{able:?}"
     );
-    assert_eq!(bench.run("let x = 41; x + 1"), ok("42\n"));
-    assert_eq!(bench.run("['\u{e9}', x].join()"), ok("\u{e9},41\n"));
-    let (raised, ending) = bench.run("throw new Error('bad')");
+    assert_eq!(harness.run("let x = 41; x + 1"), ok("42\n"));
+    assert_eq!(harness.run("['\u{e9}', x].join()"), ok("\u{e9},41\n"));
+    let (raised, ending) = harness.run("throw new Error('bad')");
     assert!(
         raised.contains("bad") && ending == Ending::Error,
         "{raised}"
     );
     let mut whole = |code: &str| {
-        let told = bench.ask(RuntimeRequest::IsComplete { code: code.into() });
+        let told = harness.ask(RuntimeRequest::IsComplete { code: code.into() });
         matches!(told, RuntimeAnswer::Completeness(Completeness::Complete))
     };
     assert!(whole("x + 1") && !whole("for (const a of [1]) {"));
-    let found = bench.completions("Math.ma");
+    let found = harness.completions("Math.ma");
     assert!(found.iter().any(|one| one.text == "max"), "{found:?}");
-    let told = bench.ask(RuntimeRequest::Inspect {
+    let told = harness.ask(RuntimeRequest::Inspect {
         code: "Math.max".into(),
         position: CodePoints(8),
         detailed: false,
@@ -108,10 +108,10 @@ fn the_cells_of_javascript_are_javascript_and_its_kernel_says_what_is_whole() {
         panic!("{told:?}");
     };
     assert!(told.for_model().contains("max"), "{told:?}");
-    bench.calls().kill();
-    bench.until(|event| matches!(event, RuntimeEvent::Died { .. }).then_some(()));
-    assert!(bench.ready().restarted);
-    assert_eq!(bench.run("x").1, Ending::Error, "it is a new one");
+    harness.calls().kill();
+    harness.until(|event| matches!(event, RuntimeEvent::Died { .. }).then_some(()));
+    assert!(harness.ready().restarted);
+    assert_eq!(harness.run("x").1, Ending::Error, "it is a new one");
 }
 
 #[test]
@@ -120,12 +120,12 @@ fn a_kernel_that_is_interrupted_by_message_asks_and_changes_its_displays() {
         return;
     };
     let (plan, folder) = plan(JupyterTarget::Installed("typescript".into()), &prefix);
-    let mut bench = Bench::with(plan, folder);
-    assert_eq!(bench.ready().language, "TypeScript");
-    bench.run("let x: number = 41");
-    bench.is_interrupted_in("console.log('on'); while (true) {}");
+    let mut harness = Harness::with(plan, folder);
+    assert_eq!(harness.ready().language, "TypeScript");
+    harness.run("let x: number = 41");
+    harness.is_interrupted_in("console.log('on'); while (true) {}");
     assert_eq!(
-        bench.run("if (x !== 41) throw new Error('gone')").1,
+        harness.run("if (x !== 41) throw new Error('gone')").1,
         Ending::Ok
     );
     let show = |kind: &str, text: &str| {
@@ -139,10 +139,10 @@ fn a_kernel_that_is_interrupted_by_message_asks_and_changes_its_displays() {
         show("update_display_data", "two"),
     ]
     .concat();
-    bench.submit(&code, Stdin::Refuse);
+    harness.submit(&code, Stdin::Refuse);
     // What a cell shows, this kernel may send when the cell has ended.
     for (update, text) in [(false, "one"), (true, "two")] {
-        let shown = bench.until(|event| match event {
+        let shown = harness.until(|event| match event {
             RuntimeEvent::Display { display, .. } => Some(display.clone()),
             _ => None,
         });
@@ -151,10 +151,10 @@ fn a_kernel_that_is_interrupted_by_message_asks_and_changes_its_displays() {
             (update, Some(text.to_owned()))
         );
     }
-    let found = bench.completions("Math.ma");
+    let found = harness.completions("Math.ma");
     assert!(found.iter().any(|one| one.text == "max"), "{found:?}");
     let asks = "if (prompt('name? ') !== 'n\u{e9}') throw new Error('other')";
-    let id = bench.submit(asks, Stdin::Ask);
-    bench.answers_with("n\u{e9}");
-    assert_eq!(bench.told(id).1, Ending::Ok);
+    let id = harness.submit(asks, Stdin::Ask);
+    harness.answers_with("n\u{e9}");
+    assert_eq!(harness.told(id).1, Ending::Ok);
 }

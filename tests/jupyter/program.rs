@@ -3,7 +3,7 @@
 use crate::repl::shell::{CTRL_D, Shell};
 use crate::support::home::Home;
 
-use super::bench::kernels;
+use super::harness::kernels;
 
 /// A home where the kernels of these tests are installed.
 fn home() -> Option<Home> {

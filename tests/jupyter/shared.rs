@@ -11,7 +11,7 @@ use ipycodex::runtime::connect::{GatewayPlan, GatewayTarget, RuntimePlan, Shared
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::bench::Bench;
+use super::harness::Harness;
 use crate::support::home::{Home, Ran};
 use crate::support::{await_true, peers};
 
@@ -212,10 +212,10 @@ fn it_ends_when_nobody_has_used_it_for_a_while() {
     };
     let start = || {
         let folder = tempfile::tempdir().unwrap();
-        let mut bench = Bench::of(RuntimePlan::Gateway(plan.clone()), folder);
-        let info = bench.ready();
+        let mut harness = Harness::of(RuntimePlan::Gateway(plan.clone()), folder);
+        let info = harness.ready();
         assert!(info.place.starts_with("http://127.0.0.1:"), "{info:?}");
-        bench
+        harness
     };
     let mut one = start();
     let two = start();

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::served::{Served, TOKEN};
+use super::gateway_server::{Served, TOKEN};
 use crate::support::home::Home;
 
 fn data(name: &str) -> PathBuf {

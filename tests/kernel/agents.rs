@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::bench::Bench;
-use crate::acp::bench::fake;
+use super::harness::Harness;
+use crate::acp::harness::fake;
 use crate::codex::faults::python;
 use crate::support::home::finish;
 use crate::support::peers;
@@ -21,9 +21,9 @@ fn converse_with(program: &str, name: &str) {
 }
 
 fn hold(program: &str, agent: &str, name: &str) {
-    if let Some(mut bench) = Bench::of_agents(program, agent) {
-        bench.home.set("OPENAI_API_KEY", "hush");
-        let ran = bench.python("agents.py", &[name]);
+    if let Some(mut harness) = Harness::of_agents(program, agent) {
+        harness.home.set("OPENAI_API_KEY", "hush");
+        let ran = harness.python("agents.py", &[name]);
         assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     }
 }
@@ -76,20 +76,20 @@ fn floods_of_requests_and_clients_that_do_not_read_are_survived() {
 #[test]
 fn what_is_logged_is_named_in_variables() {
     let agent = fake("acp.py").display().to_string();
-    let Some(mut bench) = Bench::of_agents(&python(), &agent) else {
+    let Some(mut harness) = Harness::of_agents(&python(), &agent) else {
         return;
     };
-    bench.home.set("ACP_LOG_LEVEL", "INFO");
-    bench.home.set("ACP_DEBUG_UPDATES", "AgentMessageChunk");
-    let ran = bench.python("agents.py", &["logged"]);
+    harness.home.set("ACP_LOG_LEVEL", "INFO");
+    harness.home.set("ACP_DEBUG_UPDATES", "AgentMessageChunk");
+    let ran = harness.python("agents.py", &["logged"]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     assert!(
         ran.stderr.contains("[INFO agent] session s"),
         "{}",
         ran.stderr
     );
-    bench.home.set("ACP_LOG_LEVEL", "DEBUG");
-    let ran = bench.python("agents.py", &["logged"]);
+    harness.home.set("ACP_LOG_LEVEL", "DEBUG");
+    let ran = harness.python("agents.py", &["logged"]);
     assert!(
         ran.stderr
             .contains("[DEBUG updates] agent_message_chunk of s"),
@@ -130,10 +130,10 @@ fn an_agent_that_is_missing_is_said_and_another_is_named() {
 #[test]
 fn the_conformance_tests_of_jupyter_pass_for_agents() {
     let agent = fake("acp.py").display().to_string();
-    let Some(bench) = Bench::of_agents(&python(), &agent) else {
+    let Some(harness) = Harness::of_agents(&python(), &agent) else {
         return;
     };
-    let ran = bench.python("agents_conformance.py", &[]);
+    let ran = harness.python("agents_conformance.py", &[]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     // What it puts out as a result, clears or pages, no agent has.
     assert!(ran.stderr.contains("OK (skipped=4)"), "{}", ran.stderr);
@@ -142,7 +142,7 @@ fn the_conformance_tests_of_jupyter_pass_for_agents() {
 #[test]
 fn jupyter_execute_runs_prompts_and_stops_at_one_that_fails() {
     let agent = fake("acp.py").display().to_string();
-    let Some(bench) = Bench::of_agents(&python(), &agent) else {
+    let Some(harness) = Harness::of_agents(&python(), &agent) else {
         return;
     };
     let notebook = |sources: &[&str]| {
@@ -155,12 +155,12 @@ fn jupyter_execute_runs_prompts_and_stops_at_one_that_fails() {
         json!({"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5})
     };
     let run = |sources: &[&str]| {
-        let path = bench
+        let path = harness
             .home
             .write("book.ipynb", notebook(sources).to_string());
-        let execute = bench.beside("jupyter-execute");
+        let execute = harness.beside("jupyter-execute");
         let words = ["--inplace", "book.ipynb"];
-        let ran = finish(bench.home.foreign(&execute, &words), b"");
+        let ran = finish(harness.home.foreign(&execute, &words), b"");
         let book: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         (ran, book)
     };
@@ -214,12 +214,12 @@ fn codex_acp_streams_asks_is_stopped_and_is_told_of_servers() {
     let (Some(codex), Some(agent)) = (peers::codex(), peers::codex_acp()) else {
         return;
     };
-    let Some(mut bench) = Bench::of_agents(agent.to_str().unwrap(), "") else {
+    let Some(mut harness) = Harness::of_agents(agent.to_str().unwrap(), "") else {
         return;
     };
-    endpoint.write_home(&bench.home.codex(), "gpt-5.5");
-    bench.home.set("CODEX_PATH", codex);
-    bench.home.set("INITIAL_AGENT_MODE", "agent-full-access");
-    let ran = bench.python("agents.py", &["real"]);
+    endpoint.write_home(&harness.home.codex(), "gpt-5.5");
+    harness.home.set("CODEX_PATH", codex);
+    harness.home.set("INITIAL_AGENT_MODE", "agent-full-access");
+    let ran = harness.python("agents.py", &["real"]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }

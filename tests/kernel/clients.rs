@@ -3,17 +3,17 @@
 
 use serde_json::{Value, json};
 
-use super::bench::Bench;
+use super::harness::Harness;
 use crate::support::home::{Home, finish};
 use crate::support::pty::Pty;
 use crate::support::{await_true, peers};
 
 #[test]
 fn the_conformance_tests_of_jupyter_pass() {
-    let Some(bench) = Bench::new() else {
+    let Some(harness) = Harness::new() else {
         return;
     };
-    let ran = bench.python("conformance.py", &[]);
+    let ran = harness.python("conformance.py", &[]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("Ran 12 tests"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("skipped"), "{}", ran.stderr);
@@ -26,9 +26,9 @@ fn the_flow_of_vs_code_goes_through() {
         return;
     };
     let home = Home::new();
-    let mut bench = Bench { home, python };
-    bench.install(&["--agent", "demo"]);
-    let ran = bench.python("vscode.py", &[]);
+    let mut harness = Harness { home, python };
+    harness.install(&["--agent", "demo"]);
+    let ran = harness.python("vscode.py", &[]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }
 
@@ -45,14 +45,14 @@ fn notebook(sources: &[&str]) -> String {
 
 #[test]
 fn jupyter_execute_runs_a_notebook_whose_prompts_can_be_read() {
-    let Some(bench) = Bench::new() else {
+    let Some(harness) = Harness::new() else {
         return;
     };
     let cells = ["x = 41", "print(x); x + 1", ".what is $`x`?", "'the end'"];
-    let path = bench.home.write("book.ipynb", notebook(&cells));
-    let execute = bench.beside("jupyter-execute");
+    let path = harness.home.write("book.ipynb", notebook(&cells));
+    let execute = harness.beside("jupyter-execute");
     let words = ["--inplace", "book.ipynb"];
-    let ran = finish(bench.home.foreign(&execute, &words), b"");
+    let ran = finish(harness.home.foreign(&execute, &words), b"");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let book: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     let outputs = |cell: usize| book["cells"][cell]["outputs"].as_array().unwrap();
@@ -66,7 +66,7 @@ fn jupyter_execute_runs_a_notebook_whose_prompts_can_be_read() {
     assert!(answers[0].contains("reasoning"), "{answers:?}");
     assert_eq!(outputs(3)[0]["data"]["text/plain"][0], "'the end'");
     // The file is a session for us, too.
-    let ran = bench
+    let ran = harness
         .home
         .run(&["--agent", "demo", "run", "book.ipynb"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -75,13 +75,13 @@ fn jupyter_execute_runs_a_notebook_whose_prompts_can_be_read() {
 
 #[test]
 fn jupyter_run_runs_a_file() {
-    let Some(bench) = Bench::new() else {
+    let Some(harness) = Harness::new() else {
         return;
     };
-    bench.home.write("file.py", "print(6 * 7)\n");
+    harness.home.write("file.py", "print(6 * 7)\n");
     let words = ["--kernel=ipycodex", "file.py"];
     let ran = finish(
-        bench.home.foreign(&bench.beside("jupyter-run"), &words),
+        harness.home.foreign(&harness.beside("jupyter-run"), &words),
         b"",
     );
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "42\n"), "{ran:?}");
@@ -89,19 +89,19 @@ fn jupyter_run_runs_a_file() {
 
 #[test]
 fn a_cell_that_fails_stops_jupyter_execute() {
-    let Some(bench) = Bench::new() else {
+    let Some(harness) = Harness::new() else {
         return;
     };
     for (source, said) in [
         ("1 / 0", "ZeroDivisionError"),
         ("%ipycodex nonsense", "Unknown command"),
     ] {
-        bench
+        harness
             .home
             .write("book.ipynb", notebook(&[source, "print('on')"]));
-        let execute = bench.beside("jupyter-execute");
+        let execute = harness.beside("jupyter-execute");
         let ran = finish(
-            bench.home.foreign(&execute, &["--inplace", "book.ipynb"]),
+            harness.home.foreign(&execute, &["--inplace", "book.ipynb"]),
             b"",
         );
         assert_ne!(ran.code(), 0, "{source}: {ran:?}");
@@ -111,23 +111,28 @@ fn a_cell_that_fails_stops_jupyter_execute() {
 
 #[test]
 fn our_own_shell_runs_on_our_own_kernel() {
-    let Some(bench) = Bench::new() else {
+    let Some(harness) = Harness::new() else {
         return;
     };
     let text = "x = 41\nprint(x + 1)\n.what is $`x`?\n";
     let words = ["--runtime", "jupyter:ipycodex", "--agent", "demo"];
-    let ran = bench.home.run(&words, text);
+    let ran = harness.home.run(&words, text);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.stdout.contains("42\n"), "{ran:?}");
 }
 
 #[test]
 fn a_console_prints_answers_asks_and_interrupts() {
-    let Some(bench) = Bench::new() else {
+    let Some(harness) = Harness::new() else {
         return;
     };
-    let console = bench.beside("jupyter-console");
-    let pty = Pty::spawn_program(&bench.home, &console, &["--kernel", "ipycodex"], (100, 60));
+    let console = harness.beside("jupyter-console");
+    let pty = Pty::spawn_program(
+        &harness.home,
+        &console,
+        &["--kernel", "ipycodex"],
+        (100, 60),
+    );
     pty.wait_for("In [1]:");
     pty.send("6 * 7\r");
     pty.wait_for("Out[1]: 42");

@@ -1,6 +1,6 @@
 //! Conversations of the reference client with the kernel; what each expects stands in `conversations.py`.
 
-use super::bench::{Bench, converse};
+use super::harness::{Harness, converse};
 
 #[test]
 fn cells_show_what_they_show_in_jupyter() {
@@ -58,8 +58,8 @@ fn code_finds_what_it_finds_in_ipykernel() {
 }
 
 fn is_like_ipykernel(in_what: &str) {
-    if let Some(bench) = Bench::new() {
-        let ran = bench.python("like_ipykernel.py", &[in_what]);
+    if let Some(harness) = Harness::new() {
+        let ran = harness.python("like_ipykernel.py", &[in_what]);
         assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     }
 }
@@ -71,12 +71,14 @@ fn code_of_an_answer_is_offered_below_it() {
 
 #[test]
 fn the_record_has_what_came_before_a_kernel_was_killed() {
-    let Some(bench) = Bench::new() else {
+    let Some(harness) = Harness::new() else {
         return;
     };
-    let ran = bench.python("conversations.py", &["deaths"]);
+    let ran = harness.python("conversations.py", &["deaths"]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
-    let kept = bench.home.run(&["-r", "1", "-c", "%ipycodex history"], "");
+    let kept = harness
+        .home
+        .run(&["-r", "1", "-c", "%ipycodex history"], "");
     for part in ["what will be lost", "# Demo"] {
         assert!(kept.stdout.contains(part), "{part}: {kept:?}");
     }
@@ -94,23 +96,23 @@ fn floods_of_requests_and_clients_that_do_not_read_are_survived() {
 
 #[test]
 fn an_agent_that_dies_fails_its_cell_alone() {
-    let Some(bench) = Bench::with_agent("acp:false") else {
+    let Some(harness) = Harness::with_agent("acp:false") else {
         return;
     };
-    let ran = bench.python("conversations.py", &["failing"]);
+    let ran = harness.python("conversations.py", &["failing"]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }
 
 #[test]
 fn an_agent_that_dies_in_its_answer_fails_its_cell_alone() {
-    let Some(mut bench) = Bench::with_agent("codex") else {
+    let Some(mut harness) = Harness::with_agent("codex") else {
         return;
     };
     let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/agent.py");
     let agent = shlex::try_quote(agent).unwrap();
     let command = format!("python3 {agent} 'killed mid word'");
-    bench.home.set("IPYAI_CODEX_CMD", command);
-    let ran = bench.python("conversations.py", &["dying"]);
+    harness.home.set("IPYAI_CODEX_CMD", command);
+    let ran = harness.python("conversations.py", &["dying"]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }
 

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::bench::Bench;
+use super::harness::Harness;
 use crate::support::home::{Home, PATIENCE, finish_within};
 use crate::support::lab::Lab;
 use crate::support::responses::reply::Event;
@@ -68,40 +68,40 @@ fn a_notebook_is_worked_on_in_jupyterlab() {
     let (Some(python), Some(codex)) = (peers::lab(), peers::codex()) else {
         return;
     };
-    let mut bench = Bench {
+    let mut harness = Harness {
         home: Home::new(),
         python,
     };
     let endpoint = model();
-    endpoint.write_home(&bench.home.codex(), "gpt-5.5");
-    bench.home.install("codex", codex);
-    std::fs::create_dir_all(bench.home.config()).unwrap();
+    endpoint.write_home(&harness.home.codex(), "gpt-5.5");
+    harness.home.install("codex", codex);
+    std::fs::create_dir_all(harness.home.config()).unwrap();
     // Not every machine can make a sandbox.
     let settings = json!({"approvals": "ask", "run_cells": "ask", "sandbox": "danger-full-access"});
     std::fs::write(
-        bench.home.config().join("config.json"),
+        harness.home.config().join("config.json"),
         settings.to_string(),
     )
     .unwrap();
-    bench.install(&[]);
-    bench.home.write("data.csv", "a,b\n1,2\n3,4\n");
+    harness.install(&[]);
+    harness.home.write("data.csv", "a,b\n1,2\n3,4\n");
     let cell = json!({"cell_type": "code", "id": "c", "metadata": {}, "source": "", "execution_count": null,
         "outputs": []});
     let spec =
         json!({"name": "ipycodex", "display_name": "ipycodex (Python + AI)", "language": "python"});
     let book = json!({"cells": [cell], "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5});
-    let path = bench.home.write("book.ipynb", book.to_string());
-    let Some(lab) = Lab::start(&bench.home) else {
+    let path = harness.home.write("book.ipynb", book.to_string());
+    let Some(lab) = Lab::start(&harness.home) else {
         return;
     };
     let shots = match std::env::var_os("IPYCODEX_PICTURES") {
         Some(folder) => folder.into(),
-        None => bench.home.path().join("shots"),
+        None => harness.home.path().join("shots"),
     };
     std::fs::create_dir_all(&shots).unwrap();
-    let seen = bench.home.path().join("seen");
+    let seen = harness.home.path().join("seen");
     let words = [shots.to_str().unwrap(), seen.to_str().unwrap()];
-    let browser = lab.browser(&bench.home, SCRIPT, "doc", "book.ipynb", &words);
+    let browser = lab.browser(&harness.home, SCRIPT, "doc", "book.ipynb", &words);
     let releasing = endpoint.clone();
     // While the rest of the answer is held back, its beginning is looked at.
     std::thread::spawn(move || {

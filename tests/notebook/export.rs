@@ -1,6 +1,6 @@
 //! `export`: each form, from the shell and from the command line; a script comes back.
 
-use super::judge::{figure, homes, is_valid, piped};
+use super::reference::{figure, homes, is_valid, piped};
 use crate::support::home::Home;
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::judge::{figure, notebook, piped, sources};
+use super::reference::{figure, notebook, piped, sources};
 use crate::support::home::{Home, finish};
 use crate::support::lab::Lab;
 

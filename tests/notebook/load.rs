@@ -1,6 +1,6 @@
 //! `load`, `-l` and `ipycodex FILE`: numbers, the record, the conversation; strangers' notebooks; what stops it.
 
-use super::judge::{homes, notebook, piped, sources};
+use super::reference::{homes, notebook, piped, sources};
 use crate::repl::shell::{Shell, inputs, record};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::judge::{homes, notebook, piped, sources};
+use super::reference::{homes, notebook, piped, sources};
 use crate::support::home::Home;
 
 const BOOK: &str = r#"{

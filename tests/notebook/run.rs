@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::judge::{PICTURE, ask_python, figure, homes, notebook, piped, runs};
+use super::reference::{PICTURE, ask_python, figure, homes, notebook, piped, runs};
 use crate::support::home::Home;
 
 fn write(home: &Home, name: &str, cells: &[Value]) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::judge::{PICTURE, figure, homes, is_valid, notebook, piped, runs, sources};
+use super::reference::{PICTURE, figure, homes, is_valid, notebook, piped, runs, sources};
 use crate::support::home::Home;
 
 #[test]

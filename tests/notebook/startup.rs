@@ -1,6 +1,6 @@
 //! `startup.ipynb`: a fresh shell replays it while its prompt can be used.
 
-use super::judge::{homes, is_valid, piped};
+use super::reference::{homes, is_valid, piped};
 use crate::repl::shell::{CTRL_C, Shell};
 use crate::support::await_true;
 use crate::support::home::Home;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::drawn::Drawing;
+use super::svg::Drawing;
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::Pty;

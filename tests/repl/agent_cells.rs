@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::asker::{Asker, call};
+use super::questioning_agent::{Asker, call};
 use super::questions::HOSTILE;
 use super::shell::{CTRL_C, ENDLESS};
 use crate::support::home::Home;

@@ -10,7 +10,7 @@ mod spelling;
 use ipycodex::config::KeyAction;
 use serde_json::json;
 
-use super::asker::Asker;
+use super::questioning_agent::Asker;
 use super::shell::{CTRL_C, CTRL_D, Shell, cursor_line};
 use crate::mcp::client::Client;
 use crate::support::await_true;

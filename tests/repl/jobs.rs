@@ -16,7 +16,7 @@ use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::{Pty, SIZE};
 
-mod lent;
+mod lent_terminal;
 
 const CTRL_U: &str = "\x15";
 

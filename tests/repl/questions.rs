@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::asker::{Asker, ask, call, command};
+use super::questioning_agent::{Asker, ask, call, command};
 use super::sequences::without_question;
 use super::shell::CTRL_C;
 use crate::support::home::Home;

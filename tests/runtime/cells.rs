@@ -6,43 +6,43 @@ use ipycodex::runtime::{
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::bench::{BOTH, Bench, Form, plan};
+use super::harness::{BOTH, Form, Harness, plan};
 
 #[test]
 fn values_errors_and_streams_arrive() {
-    let mut bench = Bench::start(Form::Pipes);
-    let info = bench.ready();
+    let mut harness = Harness::start(Form::Pipes);
+    let info = harness.ready();
     assert!(
         info.process > Some(1) && info.version.starts_with('3') && !info.restarted,
         "{info:?}"
     );
-    let told = bench.run("import sys\nprint('a')\nprint('b', file=sys.stderr)\n1+1");
-    assert_eq!(told.finish.ending, Ending::Ok);
-    assert_eq!(told.shown(), ["2"]);
-    assert!(told.steps.contains(&("out", "a\n".into())), "{told:?}");
-    assert!(told.steps.contains(&("err", "b\n".into())), "{told:?}");
-    let told = bench.run("1/0");
-    assert_eq!(told.finish.ending, Ending::Error);
+    let events = harness.run("import sys\nprint('a')\nprint('b', file=sys.stderr)\n1+1");
+    assert_eq!(events.finish.ending, Ending::Ok);
+    assert_eq!(events.shown(), ["2"]);
+    assert!(events.steps.contains(&("out", "a\n".into())), "{events:?}");
+    assert!(events.steps.contains(&("err", "b\n".into())), "{events:?}");
+    let events = harness.run("1/0");
+    assert_eq!(events.finish.ending, Ending::Error);
     assert_eq!(
-        told.error.as_deref(),
+        events.error.as_deref(),
         Some("ZeroDivisionError: division by zero"),
-        "{told:?}"
+        "{events:?}"
     );
     assert_eq!(
-        told.finish.cwd.map(PathBuf::from),
-        Some(bench.folder.path().canonicalize().unwrap())
+        events.finish.cwd.map(PathBuf::from),
+        Some(harness.folder.path().canonicalize().unwrap())
     );
 }
 
 #[test]
 fn output_and_displays_keep_their_order() {
     for form in BOTH {
-        let mut bench = Bench::start(form);
-        let told = bench.run("for n in range(100):\n    print('p', n)\n    display(n)");
+        let mut harness = Harness::start(form);
+        let events = harness.run("for n in range(100):\n    print('p', n)\n    display(n)");
         let expected: Vec<String> = (0..100)
             .flat_map(|n| [format!("p {n}\n"), n.to_string()])
             .collect();
-        let got: Vec<String> = told
+        let got: Vec<String> = events
             .steps
             .iter()
             .map(|(_, text)| text.replace("\r\n", "\n"))
@@ -54,21 +54,21 @@ fn output_and_displays_keep_their_order() {
 #[test]
 fn a_big_write_arrives_whole() {
     for form in BOTH {
-        let mut bench = Bench::start(form);
-        let told = bench
+        let mut harness = Harness::start(form);
+        let events = harness
             .run("import os\ndata = b'x' * (4 << 20)\nwhile data: data = data[os.write(1, data):]");
-        assert_eq!(told.text().len(), 4 << 20, "{form:?}");
-        assert!(told.text().bytes().all(|b| b == b'x'), "{form:?}");
+        assert_eq!(events.text().len(), 4 << 20, "{form:?}");
+        assert!(events.text().bytes().all(|b| b == b'x'), "{form:?}");
     }
 }
 
 #[test]
 fn forged_marks_are_output() {
     for form in BOTH {
-        let mut bench = Bench::start(form);
-        let told = bench.run("print('\\x1b]7717;0123456789abcdef;9\\x07!')");
+        let mut harness = Harness::start(form);
+        let events = harness.run("print('\\x1b]7717;0123456789abcdef;9\\x07!')");
         assert_eq!(
-            told.text(),
+            events.text(),
             "\x1b]7717;0123456789abcdef;9\x07!\n",
             "{form:?}"
         );
@@ -78,10 +78,10 @@ fn forged_marks_are_output() {
 #[test]
 fn a_closed_stdout_costs_nothing() {
     for form in BOTH {
-        let mut bench = Bench::start(form);
-        let told = bench.run("import os; os.close(1)");
-        assert_ne!(told.finish.ending, Ending::Interrupted);
-        assert_eq!(bench.run("print('back')\n5").shown(), ["5"], "{form:?}");
+        let mut harness = Harness::start(form);
+        let events = harness.run("import os; os.close(1)");
+        assert_ne!(events.finish.ending, Ending::Interrupted);
+        assert_eq!(harness.run("print('back')\n5").shown(), ["5"], "{form:?}");
     }
 }
 
@@ -94,51 +94,51 @@ fn interrupts_stop_cells_and_keep_names() {
         "import subprocess; print('go', flush=True); subprocess.run(['sleep', '1000'])",
     ];
     for form in BOTH {
-        let mut bench = Bench::start(form);
-        bench.run("kept = 4");
-        let interrupter = bench.interrupter();
+        let mut harness = Harness::start(form);
+        harness.run("kept = 4");
+        let interrupter = harness.interrupter();
         for code in cells {
-            let id = bench.submit(code, Stdin::Refuse);
-            let told = bench.interrupt_at(id, "go");
-            assert_eq!(told.finish.ending, Ending::Interrupted, "{form:?} {code}");
+            let id = harness.submit(code, Stdin::Refuse);
+            let events = harness.interrupt_at(id, "go");
+            assert_eq!(events.finish.ending, Ending::Interrupted, "{form:?} {code}");
         }
         interrupter.interrupt();
-        assert_eq!(bench.run("kept").shown(), ["4"]);
+        assert_eq!(harness.run("kept").shown(), ["4"]);
     }
 }
 
 #[test]
 fn an_interrupt_before_the_start_cancels_what_waits() {
     for form in BOTH {
-        let mut bench = Bench::start(form);
-        let interrupter = bench.interrupter();
-        let id = bench.submit("import time; time.sleep(1000)", Stdin::Refuse);
+        let mut harness = Harness::start(form);
+        let interrupter = harness.interrupter();
+        let id = harness.submit("import time; time.sleep(1000)", Stdin::Refuse);
         interrupter.interrupt();
         assert_eq!(
-            bench.collect(id, |_, _| {}).finish.ending,
+            harness.collect(id, |_, _| {}).finish.ending,
             Ending::Interrupted
         );
-        assert_eq!(bench.run("6").shown(), ["6"]);
+        assert_eq!(harness.run("6").shown(), ["6"]);
     }
 }
 
 #[test]
 fn output_after_the_end_belongs_to_no_cell() {
     for form in BOTH {
-        let mut bench = Bench::start(form);
-        let told = bench.run(
+        let mut harness = Harness::start(form);
+        let events = harness.run(
             "import threading\ngate = threading.Event()\ndef late():\n    gate.wait()\n    print('late', flush=True)\n\
              threading.Thread(target=late, daemon=True).start()",
         );
-        assert_eq!(told.text(), "");
-        let id = bench.runtime().submit(RuntimeRequest::SetVariables {
+        assert_eq!(events.text(), "");
+        let id = harness.runtime().submit(RuntimeRequest::SetVariables {
             values: vec![("x".into(), Some("y".into()))],
         });
-        bench.until(|event| {
+        harness.until(|event| {
             matches!(event, RuntimeEvent::Answered { id: of, .. } if *of == id).then_some(())
         });
-        bench.run("threading.Timer(0.05, gate.set).start()");
-        let (id, text) = bench.until(|event| match event {
+        harness.run("threading.Timer(0.05, gate.set).start()");
+        let (id, text) = harness.until(|event| match event {
             RuntimeEvent::Output { id, bytes, .. } => Some((*id, bytes.clone())),
             _ => None,
         });
@@ -149,13 +149,13 @@ fn output_after_the_end_belongs_to_no_cell() {
 
 #[test]
 fn input_is_asked_for_or_refused() {
-    let mut bench = Bench::start(Form::Pipes);
+    let mut harness = Harness::start(Form::Pipes);
     for (reply, expected) in [
         (InputReply::Line("5".into()), Ok("'5'")),
         (InputReply::Eof, Err("EOFError")),
     ] {
-        let id = bench.submit("input('n? ')", Stdin::Ask);
-        let call = bench.until(|event| match event {
+        let id = harness.submit("input('n? ')", Stdin::Ask);
+        let call = harness.until(|event| match event {
             RuntimeEvent::InputRequested {
                 id: of,
                 call,
@@ -167,27 +167,27 @@ fn input_is_asked_for_or_refused() {
             }
             _ => None,
         });
-        bench
+        harness
             .runtime()
             .submit(RuntimeRequest::ReplyInput { call, reply });
-        let told = bench.collect(id, |_, _| {});
+        let events = harness.collect(id, |_, _| {});
         match expected {
-            Ok(shown) => assert_eq!(told.shown(), [shown]),
-            Err(name) => assert!(told.error.unwrap().starts_with(name)),
+            Ok(shown) => assert_eq!(events.shown(), [shown]),
+            Err(name) => assert!(events.error.unwrap().starts_with(name)),
         }
     }
-    let told = bench.run("input()");
-    assert!(told.error.unwrap().starts_with("EOFError"));
+    let events = harness.run("input()");
+    assert!(events.error.unwrap().starts_with("EOFError"));
 }
 
 #[test]
 fn tools_are_described_and_called() {
-    let mut bench = Bench::start(Form::Pipes);
-    bench.run("def add(a: int, b: int = 2):\n    'Adds.'\n    print('adding')\n    return a + b\nplain = 3");
-    let ask = |bench: &mut Bench, request| {
-        let id = bench.runtime().submit(request);
+    let mut harness = Harness::start(Form::Pipes);
+    harness.run("def add(a: int, b: int = 2):\n    'Adds.'\n    print('adding')\n    return a + b\nplain = 3");
+    let ask = |harness: &mut Harness, request| {
+        let id = harness.runtime().submit(request);
         let mut printed = String::new();
-        let answer = bench.until(|event| match event {
+        let answer = harness.until(|event| match event {
             RuntimeEvent::Output { id: of, bytes, .. } => {
                 assert_eq!(*of, Some(id));
                 printed += std::str::from_utf8(bytes).unwrap();
@@ -199,7 +199,7 @@ fn tools_are_described_and_called() {
         (answer, printed)
     };
     let names = ["add", "plain", "absent"].map(String::from).to_vec();
-    let (answer, _) = ask(&mut bench, RuntimeRequest::DescribeTools { names });
+    let (answer, _) = ask(&mut harness, RuntimeRequest::DescribeTools { names });
     let RuntimeAnswer::Tools(tools) = answer else {
         panic!("{answer:?}")
     };
@@ -221,13 +221,13 @@ fn tools_are_described_and_called() {
         arguments,
         stdin: Stdin::Refuse,
     };
-    let (answer, printed) = ask(&mut bench, call(serde_json::json!({"a": 40})));
+    let (answer, printed) = ask(&mut harness, call(serde_json::json!({"a": 40})));
     let RuntimeAnswer::ToolResult(Ok(bundle)) = answer else {
         panic!("{answer:?}")
     };
     assert_eq!(bundle.text("text/plain").as_deref(), Some("42"));
     assert_eq!(printed, "adding\n");
-    let (answer, _) = ask(&mut bench, call(serde_json::json!({"a": null})));
+    let (answer, _) = ask(&mut harness, call(serde_json::json!({"a": null})));
     let RuntimeAnswer::ToolResult(Err(error)) = answer else {
         panic!("{answer:?}")
     };
@@ -236,22 +236,22 @@ fn tools_are_described_and_called() {
 
 #[test]
 fn lone_surrogates_do_no_harm() {
-    let mut bench = Bench::start(Form::Pipes);
-    let told = bench.run("raise ValueError('x\\ud800y')");
-    assert_eq!(told.error.as_deref(), Some("ValueError: x\\ud800y"));
-    assert_eq!(bench.run("'\\ud800'").finish.ending, Ending::Ok);
+    let mut harness = Harness::start(Form::Pipes);
+    let events = harness.run("raise ValueError('x\\ud800y')");
+    assert_eq!(events.error.as_deref(), Some("ValueError: x\\ud800y"));
+    assert_eq!(harness.run("'\\ud800'").finish.ending, Ending::Ok);
 }
 
 #[test]
 fn a_large_value_passes_and_a_larger_one_is_replaced() {
-    let mut bench = Bench::start(Form::Pipes);
+    let mut harness = Harness::start(Form::Pipes);
     let show = |n: usize| format!("class Big:\n    def __repr__(self): return 'x' * {n}\nBig()");
-    let told = bench.run(&show(30 << 20));
-    assert_eq!(told.finish.ending, Ending::Ok);
-    assert!(!told.shown().is_empty());
-    let told = bench.run(&show(65 << 20));
-    assert_eq!(told.finish.ending, Ending::Ok);
-    assert_eq!(bench.run("1").shown(), ["1"]);
+    let events = harness.run(&show(30 << 20));
+    assert_eq!(events.finish.ending, Ending::Ok);
+    assert!(!events.shown().is_empty());
+    let events = harness.run(&show(65 << 20));
+    assert_eq!(events.finish.ending, Ending::Ok);
+    assert_eq!(harness.run("1").shown(), ["1"]);
 }
 
 /// Pythons that have IPython are a matter of the machine; without one there is nothing to prove here.
@@ -270,10 +270,10 @@ fn ipython_keeps_order_interrupts_and_names() {
     for form in BOTH {
         let (mut plan, folder) = plan(form);
         plan.no_ipython = false;
-        let mut bench = Bench::with(plan, folder);
-        assert!(bench.ready().banner.starts_with("IPython "));
-        let told = bench.run("for n in range(100):\n    print('p', n)\n    display(n)");
-        let texts: Vec<String> = told
+        let mut harness = Harness::with(plan, folder);
+        assert!(harness.ready().banner.starts_with("IPython "));
+        let events = harness.run("for n in range(100):\n    print('p', n)\n    display(n)");
+        let texts: Vec<String> = events
             .steps
             .iter()
             .map(|(_, text)| text.trim_end().to_owned())
@@ -286,23 +286,23 @@ fn ipython_keeps_order_interrupts_and_names() {
             "kept = 8\nimport time; print('go', flush=True); time.sleep(1000)",
             "print('go', flush=True)\n!sleep 1000",
         ] {
-            let id = bench.submit(code, Stdin::Refuse);
-            let told = bench.interrupt_at(id, "go");
+            let id = harness.submit(code, Stdin::Refuse);
+            let events = harness.interrupt_at(id, "go");
             assert_ne!(
-                told.finish.ending,
+                events.finish.ending,
                 Ending::Error,
-                "{form:?} {code} {told:?}"
+                "{form:?} {code} {events:?}"
             );
         }
-        assert_eq!(bench.run("kept").shown(), ["8"]);
-        let told = bench.run("1/0");
+        assert_eq!(harness.run("kept").shown(), ["8"]);
+        let events = harness.run("1/0");
         assert_eq!(
-            told.error.as_deref(),
+            events.error.as_deref(),
             Some("ZeroDivisionError: division by zero"),
-            "{told:?}"
+            "{events:?}"
         );
-        let told = bench.run("%cd /\n!pwd");
-        assert!(told.text().ends_with("/\n"), "{told:?}");
-        assert_eq!(told.finish.cwd.as_deref(), Some("/"));
+        let events = harness.run("%cd /\n!pwd");
+        assert!(events.text().ends_with("/\n"), "{events:?}");
+        assert_eq!(events.finish.cwd.as_deref(), Some("/"));
     }
 }

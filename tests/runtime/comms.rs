@@ -3,25 +3,25 @@
 use ipycodex::runtime::{CommAct, CommMessage, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
 use serde_json::{Map, Value, json};
 
-use super::bench::{Bench, Form, plan};
+use super::harness::{Form, Harness, plan};
 use crate::support::peers;
 
 /// Both engines, where there is an interpreter with the package.
-fn benches() -> Vec<Bench> {
+fn benches() -> Vec<Harness> {
     let Some(python) = peers::notebook_python() else {
         return Vec::new();
     };
-    let bench = |no_ipython| {
+    let harness = |no_ipython| {
         let (mut plan, folder) = plan(Form::Pipes);
         plan.no_ipython = no_ipython;
         plan.interpreter = Some(python.clone());
-        Bench::with(plan, folder)
+        Harness::with(plan, folder)
     };
-    vec![bench(true), bench(false)]
+    vec![harness(true), harness(false)]
 }
 
-fn said(bench: &mut Bench) -> CommMessage {
-    bench.until(|event| match event {
+fn said(harness: &mut Harness) -> CommMessage {
+    harness.until(|event| match event {
         RuntimeEvent::Comm { message, .. } => Some(message.clone()),
         _ => None,
     })
@@ -39,15 +39,15 @@ fn message(comm: &str, act: CommAct, data: Value, buffers: Vec<Vec<u8>>) -> Comm
 
 #[test]
 fn messages_travel_both_ways_with_buffers() {
-    for mut bench in benches() {
-        let id = bench.submit(
+    for mut harness in benches() {
+        let id = harness.submit(
             "import comm\nc = comm.create_comm(target_name='t', data={'a': 1}, buffers=[b'\\x00\\xff'])\n\
              def echo(m): c.send(m['content']['data'], buffers=[bytes(m['buffers'][0])[::-1]])\n\
              c.on_msg(echo)\n\
              comm.get_comm_manager().register_target('mine', lambda c, m: c.send({'hello': 1}))",
             ipycodex::runtime::Stdin::Refuse,
         );
-        let (of, opened) = bench.until(|event| match event {
+        let (of, opened) = harness.until(|event| match event {
             RuntimeEvent::Comm { id, message } => Some((*id, message.clone())),
             _ => None,
         });
@@ -61,14 +61,14 @@ fn messages_travel_both_ways_with_buffers() {
         );
         assert_eq!(opened, expected);
         let mut tell = |message: CommMessage| {
-            let id = bench.runtime().submit(RuntimeRequest::Comm(message));
-            let told = said(&mut bench);
-            let answer = bench.until(|event| match event {
+            let id = harness.runtime().submit(RuntimeRequest::Comm(message));
+            let events = said(&mut harness);
+            let answer = harness.until(|event| match event {
                 RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
                 _ => None,
             });
             assert!(matches!(answer, RuntimeAnswer::Done), "{answer:?}");
-            told
+            events
         };
         let comm = opened.comm.as_str();
         assert_eq!(
@@ -91,15 +91,15 @@ fn messages_travel_both_ways_with_buffers() {
 
 #[test]
 fn without_the_package_what_is_opened_is_closed() {
-    let mut bench = Bench::start(Form::Pipes);
+    let mut harness = Harness::start(Form::Pipes);
     let act = CommAct::Open { target: "t".into() };
-    bench.runtime().submit(RuntimeRequest::Comm(message(
+    harness.runtime().submit(RuntimeRequest::Comm(message(
         "x",
         act,
         json!({}),
         Vec::new(),
     )));
-    assert_eq!(said(&mut bench).act, CommAct::Close);
+    assert_eq!(said(&mut harness).act, CommAct::Close);
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn what_a_cell_left_running_shows_as_the_cells() {
         "import asyncio\nasync def later():\n    await asyncio.sleep(0.2)\n    display('late')\n\
          task = asyncio.create_task(later())\nawait asyncio.sleep(0)",
     ] {
-        let mut bench = Bench::start(Form::Pipes);
-        let first = bench.submit(code, ipycodex::runtime::Stdin::Refuse);
-        let other = bench.submit(
+        let mut harness = Harness::start(Form::Pipes);
+        let first = harness.submit(code, ipycodex::runtime::Stdin::Refuse);
+        let other = harness.submit(
             "import time; time.sleep(0.1)",
             ipycodex::runtime::Stdin::Refuse,
         );
-        let of = bench.until(|event| match event {
+        let of = harness.until(|event| match event {
             RuntimeEvent::Display { id, .. } => Some(*id),
             _ => None,
         });

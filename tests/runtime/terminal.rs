@@ -6,12 +6,12 @@ use std::thread::JoinHandle;
 
 use ipycodex::runtime::{CellTerminal, Ending, Stdin, TerminalSize};
 
-use super::bench::{Bench, Form};
+use super::harness::{Form, Harness};
 
 #[test]
 fn control_c_typed_into_the_terminal_interrupts() {
-    let mut bench = Bench::start(Form::Terminal);
-    let terminal = bench.terminal();
+    let mut harness = Harness::start(Form::Terminal);
+    let terminal = harness.terminal();
     let cells = [
         "import time; print('go'); time.sleep(1000)",
         "print('go')\nwhile True: pass",
@@ -20,141 +20,144 @@ fn control_c_typed_into_the_terminal_interrupts() {
     // Python's `input` forgets what is raised while it flushes: about one in eighty fell there.
     let asking = ["print('go'); input('name? ')"; 60];
     for code in cells.into_iter().chain(asking) {
-        let id = bench.submit(code, Stdin::Terminal);
+        let id = harness.submit(code, Stdin::Terminal);
         let mut sent = false;
-        let told = bench.collect(id, |_, text| {
+        let events = harness.collect(id, |_, text| {
             if text.contains("go") && !std::mem::replace(&mut sent, true) {
                 terminal.type_bytes(&[3]);
             }
         });
-        assert_eq!(told.finish.ending, Ending::Interrupted, "{code}");
+        assert_eq!(events.finish.ending, Ending::Interrupted, "{code}");
     }
 }
 
 #[test]
 fn an_interrupt_where_python_ignores_errors_is_not_lost() {
-    let mut bench = Bench::start(Form::Terminal);
+    let mut harness = Harness::start(Form::Terminal);
     for code in [
         "import os, signal, weakref\nclass A: pass\n\
          def gone(_):\n    os.kill(os.getpid(), signal.SIGINT)\n    for _ in range(9): pass\n\
          a = A(); r = weakref.ref(a, gone)\ndel a\nwhile True: pass",
         "class B:\n    def __del__(self): os.kill(os.getpid(), signal.SIGINT)\nB()\nimport time; time.sleep(1000)",
     ] {
-        let told = bench.run(code);
-        assert_eq!(told.finish.ending, Ending::Interrupted, "{code}");
-        assert_eq!(told.text(), "", "{code}");
+        let events = harness.run(code);
+        assert_eq!(events.finish.ending, Ending::Interrupted, "{code}");
+        assert_eq!(events.text(), "", "{code}");
     }
 }
 
 #[test]
 fn an_interrupt_that_had_to_wait_reaches_the_program_that_began_meanwhile() {
     for form in [Form::Pipes, Form::Terminal] {
-        let mut bench = Bench::start(form);
+        let mut harness = Harness::start(form);
         // What repeats the interrupt waits until the program runs.
-        let told = bench.run(
+        let events = harness.run(
             "import sys, time\nsleep, time.sleep = time.sleep, lambda _: sleep(0.3)\n\
              sys.modules['_ipycodex_runner'].wire.interrupts.wait()\n!sleep 1000",
         );
-        assert_eq!(told.finish.ending, Ending::Interrupted, "{told:?}");
-        assert_eq!(bench.run("time.sleep(0.7); 'quiet'").shown(), ["'quiet'"]);
+        assert_eq!(events.finish.ending, Ending::Interrupted, "{events:?}");
+        assert_eq!(harness.run("time.sleep(0.7); 'quiet'").shown(), ["'quiet'"]);
     }
 }
 
 #[test]
 fn the_terminal_is_a_terminal() {
-    let mut bench = Bench::start(Form::Terminal);
-    let told = bench
+    let mut harness = Harness::start(Form::Terminal);
+    let events = harness
         .run("import os, sys\nos.get_terminal_size(), sys.stdin.isatty(), sys.stdout.isatty()");
     assert_eq!(
-        told.shown(),
+        events.shown(),
         ["(os.terminal_size(columns=90, lines=33), True, True)"]
     );
-    let terminal = bench.terminal();
+    let terminal = harness.terminal();
     assert!(terminal.mode().signals && terminal.mode().canonical);
     terminal.resize(TerminalSize {
         columns: 44,
         rows: 7,
     });
-    assert_eq!(bench.run("os.get_terminal_size().columns").shown(), ["44"]);
-    let id = bench.submit("input('name? ').upper()", Stdin::Terminal);
+    assert_eq!(
+        harness.run("os.get_terminal_size().columns").shown(),
+        ["44"]
+    );
+    let id = harness.submit("input('name? ').upper()", Stdin::Terminal);
     let mut sent = false;
-    let told = bench.collect(id, |_, text| {
+    let events = harness.collect(id, |_, text| {
         if text.contains("name? ") && !std::mem::replace(&mut sent, true) {
             terminal.type_bytes("zoë\r".as_bytes());
         }
     });
-    assert_eq!(told.shown(), ["'ZOË'"]);
+    assert_eq!(events.shown(), ["'ZOË'"]);
 }
 
 #[test]
 fn what_was_typed_ahead_comes_back() {
-    let mut bench = Bench::start(Form::Terminal);
-    let terminal = bench.terminal();
-    let id = bench.submit(
+    let mut harness = Harness::start(Form::Terminal);
+    let terminal = harness.terminal();
+    let id = harness.submit(
         "import time\nprint('go')\nimport termios, array, fcntl\nn = array.array('i', [0])\n\
          while True:\n    fcntl.ioctl(0, termios.FIONREAD, n)\n    if n[0]: break",
         Stdin::Terminal,
     );
     let mut sent = false;
-    let told = bench.collect(id, |_, text| {
+    let events = harness.collect(id, |_, text| {
         if text.contains("go") && !std::mem::replace(&mut sent, true) {
             terminal.type_bytes(b"next line\rpart");
         }
     });
-    assert_eq!(told.finish.typeahead, b"next line\npart");
+    assert_eq!(events.finish.typeahead, b"next line\npart");
 }
 
 #[test]
 fn a_terminal_left_raw_is_mended() {
-    let mut bench = Bench::start(Form::Terminal);
-    let told = bench.run("import tty, os\ntty.setraw(0)\nos.write(1, b'raw')");
-    assert!(told.text().contains("raw"));
-    let mode = bench.terminal().mode();
+    let mut harness = Harness::start(Form::Terminal);
+    let events = harness.run("import tty, os\ntty.setraw(0)\nos.write(1, b'raw')");
+    assert!(events.text().contains("raw"));
+    let mode = harness.terminal().mode();
     assert!(
         mode.signals && mode.canonical && !mode.foreground_program,
         "{mode:?}"
     );
-    let told = bench.run("print('cooked')");
-    assert_eq!(told.steps, [("tty", "cooked\r\n".to_owned())]);
+    let events = harness.run("print('cooked')");
+    assert_eq!(events.steps, [("tty", "cooked\r\n".to_owned())]);
 }
 
 #[test]
 fn programs_that_own_the_screen_are_marked() {
-    let mut bench = Bench::start(Form::Terminal);
-    let terminal = bench.terminal();
-    let id = bench.submit(
+    let mut harness = Harness::start(Form::Terminal);
+    let terminal = harness.terminal();
+    let id = harness.submit(
         "print('before')\n!echo inside; read answer\nprint('after')",
         Stdin::Terminal,
     );
     let mut owned = None;
-    let told = bench.collect(id, |_, text| {
+    let events = harness.collect(id, |_, text| {
         if text.contains("inside") && owned.is_none() {
             owned = Some(terminal.mode());
             terminal.type_bytes(b"\r");
         }
     });
     assert_eq!(
-        told.steps.first().unwrap(),
+        events.steps.first().unwrap(),
         &("tty", "before\r\n".into()),
-        "{told:?}"
+        "{events:?}"
     );
     assert_eq!(
-        told.steps.last().unwrap(),
+        events.steps.last().unwrap(),
         &("tty", "after\r\n".into()),
-        "{told:?}"
+        "{events:?}"
     );
     assert!(
-        told.steps[1].0 == "foreign" && told.steps[1].1.starts_with("inside"),
-        "{told:?}"
+        events.steps[1].0 == "foreign" && events.steps[1].1.starts_with("inside"),
+        "{events:?}"
     );
-    assert_eq!(told.steps.len(), 3, "{told:?}");
+    assert_eq!(events.steps.len(), 3, "{events:?}");
     assert!(!terminal.mode().foreground_program);
-    let id = bench.submit(
+    let id = harness.submit(
         "import tty, os\nprint('line')\ninput()\ntty.setraw(0)\nos.write(1, b'\\x1b[2J')\nos.read(0, 1)",
         Stdin::Terminal,
     );
     let mut typed = 0;
-    let told = bench.collect(id, |_, text| {
+    let events = harness.collect(id, |_, text| {
         let shown = ["line", "\x1b[2J"];
         if typed < 2 && text.contains(shown[typed]) {
             typed += 1;
@@ -163,7 +166,7 @@ fn programs_that_own_the_screen_are_marked() {
     });
     // The echo of the line before may be read together with it.
     let is_screen = |(kind, text): &(&str, String)| *kind == "foreign" && text.ends_with("\x1b[2J");
-    assert!(told.steps.iter().any(is_screen), "{told:?}");
+    assert!(events.steps.iter().any(is_screen), "{events:?}");
 }
 
 /// A keyboard that is hammered on, from a thread of its own.
@@ -229,18 +232,18 @@ impl Drop for Hammer {
 
 #[test]
 fn every_key_a_terminal_took_comes_back_with_the_cell_it_was_typed_at() {
-    let mut bench = Bench::start(Form::Terminal);
-    let hammer = Hammer::start(bench.terminal());
-    bench.ready();
+    let mut harness = Harness::start(Form::Terminal);
+    let hammer = Hammer::start(harness.terminal());
+    harness.ready();
     assert_eq!(hammer.taken(), "", "no cell runs");
     let (mut round, mut cells_typed_at) = (0, 0);
     // On a busy machine the keyboard sleeps through most cells.
     while round < 200 || (cells_typed_at < 20 && round < 4000) {
         let code = ["1", "print('x')", "import os; os.getpid()", "1/0"][round % 4];
-        let told = bench.run(code);
+        let events = harness.run(code);
         let taken = hammer.taken();
         cells_typed_at += usize::from(!taken.is_empty());
-        let unread = String::from_utf8(told.finish.typeahead).unwrap();
+        let unread = String::from_utf8(events.finish.typeahead).unwrap();
         assert_eq!(unread, taken, "round {round}");
         round += 1;
     }
@@ -249,17 +252,17 @@ fn every_key_a_terminal_took_comes_back_with_the_cell_it_was_typed_at() {
 
 #[test]
 fn nothing_is_taken_where_no_cell_runs() {
-    let mut bench = Bench::start(Form::Terminal);
-    let terminal = bench.terminal();
+    let mut harness = Harness::start(Form::Terminal);
+    let terminal = harness.terminal();
     assert_eq!(terminal.type_bytes(b"early"), 0);
-    bench.ready();
+    harness.ready();
     assert_eq!(terminal.type_bytes(b"ready"), 0);
-    let told = bench.run("1");
-    assert_eq!(told.finish.typeahead, b"");
+    let events = harness.run("1");
+    assert_eq!(events.finish.typeahead, b"");
     assert_eq!(terminal.type_bytes(b"between"), 0);
-    let told = bench.run("import os; os._exit(3)");
-    assert!(matches!(told.finish.ending, Ending::Died(_)));
+    let events = harness.run("import os; os._exit(3)");
+    assert!(matches!(events.finish.ending, Ending::Died(_)));
     assert_eq!(terminal.type_bytes(b"dead"), 0);
-    bench.ready();
-    assert_eq!(bench.run("2").finish.typeahead, b"");
+    harness.ready();
+    assert_eq!(harness.run("2").finish.typeahead, b"");
 }

@@ -1,7 +1,7 @@
 //! What the agent works with: Python here, its own shell, or both; and no Python where there is no interpreter.
 
 use super::*;
-use crate::codex::real::tool_names;
+use crate::codex::app_server::tool_names;
 use crate::support::responses::shell_tool;
 
 /// Whether a request offers our Python, and whether a shell.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Program, leave, program};
-use crate::codex::real::running;
+use crate::codex::app_server::running;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation, tool_outputs};
 

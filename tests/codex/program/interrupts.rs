@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{leave, program};
-use crate::codex::real::running;
+use crate::codex::app_server::running;
 use crate::support::await_true;
 use crate::support::pty::Pty;
 use crate::support::responses::reply::Event;

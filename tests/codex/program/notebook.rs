@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::MODELS;
-use super::toolbox::{outputs, unasked};
+use super::built_in_tools::{outputs, unasked};
 use crate::support::responses::Reply;
 
 const BOOK: &str = r#"{

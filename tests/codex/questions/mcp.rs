@@ -52,10 +52,10 @@ fn mcp_servers_ask_forms() {
             ])
         };
         let answers = [decided(Decision::AllowOnce), filled("old"), filled("36")];
-        let told = ask(&real, &mut real.bench(), "survey", &answers);
-        assert_eq!(told.text(), "done", "{model}: {told:?}");
-        let Subject::Permissions { wanted, .. } = &told.questions[0].subject else {
-            panic!("{told:?}");
+        let events = ask(&real, &mut real.harness(), "survey", &answers);
+        assert_eq!(events.text(), "done", "{model}: {events:?}");
+        let Subject::Permissions { wanted, .. } = &events.questions[0].subject else {
+            panic!("{events:?}");
         };
         assert_eq!(
             wanted,
@@ -68,9 +68,9 @@ fn mcp_servers_ask_forms() {
             server,
             message,
             fields,
-        } = &told.questions[1].subject
+        } = &events.questions[1].subject
         else {
-            panic!("{told:?}");
+            panic!("{events:?}");
         };
         assert_eq!(
             (server.as_str(), message.as_str(), fields.len()),
@@ -109,14 +109,14 @@ fn mcp_servers_ask_for_pages_and_are_refused() {
         let Some(real) = with_asker(PLAIN, &elicited) else {
             return;
         };
-        let told = ask(&real, &mut real.bench(), "survey", &answers);
-        assert_eq!(told.text(), "done", "{told:?}");
-        if let Some(question) = told.questions.get(1) {
+        let events = ask(&real, &mut real.harness(), "survey", &answers);
+        assert_eq!(events.text(), "done", "{events:?}");
+        if let Some(question) = events.questions.get(1) {
             assert!(
                 matches!(&question.subject, Subject::Link { url, .. } if url == "https://example.com/login")
             );
         }
-        assert_eq!(told.questions.len(), answers.len());
+        assert_eq!(events.questions.len(), answers.len());
         let seen = seen(&real).replace('\\', "");
         assert!(seen.contains(said), "{seen}");
     }

@@ -6,16 +6,16 @@ use std::net::TcpStream;
 
 use ipycodex::runtime::{Death, Ending, RuntimeEvent, Stdin};
 
-use super::bench::Bench;
-use super::gateway::{bench, ok};
-use super::served::{Served, TOKEN, gateway};
-use super::way::between;
+use super::gateway::{harness, ok};
+use super::gateway_server::{Served, TOKEN, gateway};
+use super::harness::Harness;
+use super::proxy::between;
 
 /// The name of a kernel at its gateway.
 const NAME: &str = "import ipykernel; ipykernel.get_connection_file().split('kernel-')[-1][:-5]";
 
-fn name(bench: &mut Bench) -> String {
-    let (shown, _) = bench.run(NAME);
+fn name(harness: &mut Harness) -> String {
+    let (shown, _) = harness.run(NAME);
     let quoted = shown.split('\'').nth(1);
     quoted.unwrap_or_else(|| panic!("{shown}")).to_owned()
 }
@@ -40,11 +40,11 @@ threading.Thread(target=print, args=('on',), kwargs={'flush': True}).start()
 while True: time.sleep(0.01)";
 
 /// What becomes of a cell that does not end when this is done to its kernel.
-fn ends_when(bench: &mut Bench, act: impl FnOnce(&Bench)) -> Ending {
-    let id = bench.submit(STUBBORN, Stdin::Refuse);
-    bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
-    act(bench);
-    bench.told(id).1
+fn ends_when(harness: &mut Harness, act: impl FnOnce(&Harness)) -> Ending {
+    let id = harness.submit(STUBBORN, Stdin::Refuse);
+    harness.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
+    act(harness);
+    harness.told(id).1
 }
 
 #[test]
@@ -55,24 +55,24 @@ fn a_kernel_that_its_gateway_no_longer_has_ends_what_waits_for_it() {
     let gone = |ending: &Ending| matches!(ending, Ending::Died(Death::Told(why)) if why.contains("no longer has"));
     // While a cell waits; while it is interrupted; between two cells.
     for interrupts in [Some(false), Some(true), None] {
-        let mut bench = bench(served.gateway(), None);
-        bench.ready();
-        let name = name(&mut bench);
-        let end = |bench: &Bench| {
+        let mut harness = harness(served.gateway(), None);
+        harness.ready();
+        let name = name(&mut harness);
+        let end = |harness: &Harness| {
             served.gateway().end(&name).unwrap();
             if interrupts == Some(true) {
-                bench.calls().interrupt();
+                harness.calls().interrupt();
             }
         };
         let ending = match interrupts {
-            Some(_) => ends_when(&mut bench, end),
+            Some(_) => ends_when(&mut harness, end),
             None => {
-                end(&bench);
-                bench.run("1").1
+                end(&harness);
+                harness.run("1").1
             }
         };
         assert!(gone(&ending), "{ending:?}");
-        assert_eq!(bench.run("1 + 1"), ok("<Out[7] 2>"));
+        assert_eq!(harness.run("1 + 1"), ok("<Out[7] 2>"));
     }
 }
 
@@ -81,16 +81,16 @@ fn a_kernel_that_somebody_else_restarts_ends_what_waits_for_it() {
     let Some(served) = Served::start(&[]) else {
         return;
     };
-    let mut bench = bench(served.gateway(), None);
-    bench.ready();
-    let name = name(&mut bench);
-    let ending = ends_when(&mut bench, |_| restart(&served, &name));
+    let mut harness = harness(served.gateway(), None);
+    harness.ready();
+    let name = name(&mut harness);
+    let ending = ends_when(&mut harness, |_| restart(&served, &name));
     assert!(
         matches!(&ending, Ending::Died(Death::Told(why)) if why.contains("restarted"))
             || matches!(&ending, Ending::Lost(why) if why.contains("restarted")),
         "{ending:?}"
     );
-    assert_eq!(bench.run("1 + 1"), ok("<Out[7] 2>"));
+    assert_eq!(harness.run("1 + 1"), ok("<Out[7] 2>"));
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn a_gateway_that_does_not_say_whether_it_has_the_kernel_is_told_and_waited_for(
         return;
     };
     let (address, way) = between(&served);
-    let mut bench = bench(gateway(&address, TOKEN), None);
-    bench.ready();
+    let mut harness = harness(gateway(&address, TOKEN), None);
+    harness.ready();
     for (answer, said) in [
         (
             "HTTP/1.1 503 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
@@ -113,20 +113,20 @@ fn a_gateway_that_does_not_say_whether_it_has_the_kernel_is_told_and_waited_for(
         ("", "does not answer"),
     ] {
         let works = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nos.remove('go'); os.getcwd()";
-        let id = bench.submit(works, Stdin::Refuse);
+        let id = harness.submit(works, Stdin::Refuse);
         let status = |event: &RuntimeEvent| match event {
             RuntimeEvent::Status { text, .. } => Some(text.clone()),
             _ => None,
         };
         *way.answers.lock().unwrap() = Some(answer);
-        let told = bench.until(status);
+        let told = harness.until(status);
         assert!(
             told.contains(said) && told.contains("may still run"),
             "{told}"
         );
         *way.answers.lock().unwrap() = None;
-        assert_eq!(bench.until(status), "");
+        assert_eq!(harness.until(status), "");
         std::fs::write(served.home().join("go"), "").unwrap();
-        assert_eq!(bench.told(id).1, Ending::Ok);
+        assert_eq!(harness.told(id).1, Ending::Ok);
     }
 }

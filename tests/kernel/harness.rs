@@ -6,40 +6,40 @@ use crate::support::home::{Home, PATIENCE, Ran, finish_within};
 use crate::support::peers;
 
 /// A home with the kernel, its cells in the Python of the clients, its agent the offline one.
-pub(super) struct Bench {
+pub(super) struct Harness {
     pub(super) home: Home,
     pub(super) python: PathBuf,
 }
 
-impl Bench {
+impl Harness {
     /// `None`: the clients cannot be had.
-    pub(super) fn new() -> Option<Bench> {
-        Bench::with_agent("demo")
+    pub(super) fn new() -> Option<Harness> {
+        Harness::with_agent("demo")
     }
 
     /// The same with another agent.
-    pub(super) fn with_agent(agent: &str) -> Option<Bench> {
-        Bench::installed(&["--agent", agent])
+    pub(super) fn with_agent(agent: &str) -> Option<Harness> {
+        Harness::installed(&["--agent", agent])
     }
 
     /// A home with the kernel of agents; this program with these words between blanks is the agent.
-    pub(super) fn of_agents(program: &str, words: &str) -> Option<Bench> {
-        let mut bench = Bench::installed(&["--agent"])?;
-        bench.home.set("ACP_AGENT_COMMAND", program);
-        bench.home.set("ACP_AGENT_ARGS", words);
-        Some(bench)
+    pub(super) fn of_agents(program: &str, words: &str) -> Option<Harness> {
+        let mut harness = Harness::installed(&["--agent"])?;
+        harness.home.set("ACP_AGENT_COMMAND", program);
+        harness.home.set("ACP_AGENT_ARGS", words);
+        Some(harness)
     }
 
-    fn installed(how: &[&str]) -> Option<Bench> {
-        let mut bench = Bench {
+    fn installed(how: &[&str]) -> Option<Harness> {
+        let mut harness = Harness {
             python: peers::clients()?,
             home: Home::new(),
         };
-        bench.install(how);
-        Some(bench)
+        harness.install(how);
+        Some(harness)
     }
 
-    /// Installs the kernel for the Python of this bench.
+    /// Installs the kernel for the Python of this harness.
     pub(super) fn install(&mut self, words: &[&str]) {
         let prefix = self.home.path().join("prefix");
         self.home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
@@ -70,8 +70,8 @@ impl Bench {
 
 /// Runs one conversation; what it expects it says itself.
 pub(super) fn converse(name: &str) {
-    if let Some(bench) = Bench::new() {
-        let ran = bench.python("conversations.py", &[name]);
+    if let Some(harness) = Harness::new() {
+        let ran = harness.python("conversations.py", &[name]);
         assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     }
 }

@@ -27,7 +27,7 @@ while True: time.sleep(0.01)";
 /// No test waits longer for one event.
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(super) struct Bench {
+pub(super) struct Harness {
     pub(super) runtime: Option<Box<dyn Runtime>>,
     events: RuntimeEvents,
     waiter: tokio::runtime::Runtime,
@@ -61,15 +61,15 @@ pub(super) fn plan(target: JupyterTarget, prefix: &Path) -> (JupyterPlan, tempfi
     (plan, folder)
 }
 
-impl Bench {
+impl Harness {
     /// The kernel of this name, if it can be had.
     pub(super) fn start(name: &str) -> Option<Self> {
         let (plan, folder) = plan(JupyterTarget::Installed(name.into()), &kernels()?);
-        Some(Bench::with(plan, folder))
+        Some(Harness::with(plan, folder))
     }
 
     pub(super) fn with(plan: JupyterPlan, folder: tempfile::TempDir) -> Self {
-        Bench::of(RuntimePlan::Jupyter(plan), folder)
+        Harness::of(RuntimePlan::Jupyter(plan), folder)
     }
 
     /// Of any plan.
@@ -79,7 +79,7 @@ impl Bench {
             .enable_time()
             .build()
             .unwrap();
-        Bench {
+        Harness {
             runtime: Some(runtime),
             events,
             waiter,

@@ -8,19 +8,19 @@ use ipycodex::runtime::{
 
 use crate::support::{await_true, peers};
 
-use super::bench::{BOTH, Bench, Form, plan};
+use super::harness::{BOTH, Form, Harness, plan};
 
 /// Both engines, where the interpreter of the tests has IPython, on pipes and on a terminal.
-pub(super) fn benches() -> Vec<(String, Bench)> {
+pub(super) fn benches() -> Vec<(String, Harness)> {
     let ipython = peers::python();
     let mut benches = Vec::new();
     for form in BOTH {
-        benches.push((format!("{form:?}"), Bench::start(form)));
+        benches.push((format!("{form:?}"), Harness::start(form)));
         if let Some(python) = &ipython {
             let (mut plan, folder) = plan(form);
             plan.no_ipython = false;
             plan.interpreter = Some(python.into());
-            benches.push((format!("IPython {form:?}"), Bench::with(plan, folder)));
+            benches.push((format!("IPython {form:?}"), Harness::with(plan, folder)));
         }
     }
     benches
@@ -28,15 +28,15 @@ pub(super) fn benches() -> Vec<(String, Bench)> {
 
 /// The answer to a request, and what was printed under its id; `act` sees the text so far whenever there is more.
 fn ask_while(
-    bench: &mut Bench,
+    harness: &mut Harness,
     request: RuntimeRequest,
-    mut act: impl FnMut(&mut Bench, RequestId, &RuntimeEvent),
+    mut act: impl FnMut(&mut Harness, RequestId, &RuntimeEvent),
 ) -> (RuntimeAnswer, String) {
-    let asked = bench.runtime().submit(request);
+    let asked = harness.runtime().submit(request);
     let mut printed = Vec::new();
     loop {
-        let event = bench.next();
-        act(bench, asked, &event);
+        let event = harness.next();
+        act(harness, asked, &event);
         match event {
             RuntimeEvent::Output { id, bytes, .. } if id == Some(asked) => printed.extend(bytes),
             RuntimeEvent::Answered { id, answer } if id == asked => {
@@ -49,12 +49,12 @@ fn ask_while(
     }
 }
 
-fn ask(bench: &mut Bench, request: RuntimeRequest) -> (RuntimeAnswer, String) {
-    ask_while(bench, request, |_, _, _| {})
+fn ask(harness: &mut Harness, request: RuntimeRequest) -> (RuntimeAnswer, String) {
+    ask_while(harness, request, |_, _, _| {})
 }
 
 fn evaluate(
-    bench: &mut Bench,
+    harness: &mut Harness,
     variables: &[&str],
     shells: &[&str],
 ) -> (Vec<Variable>, Vec<String>) {
@@ -63,23 +63,23 @@ fn evaluate(
         variables: owned(variables),
         shells: owned(shells),
     };
-    match ask(bench, request).0 {
+    match ask(harness, request).0 {
         RuntimeAnswer::Evaluated { variables, shells } => (variables, shells),
         other => panic!("{other:?}"),
     }
 }
 
-fn look(bench: &mut Bench, code: &str) -> (String, Result<MimeBundle, String>) {
+fn look(harness: &mut Harness, code: &str) -> (String, Result<MimeBundle, String>) {
     let request = RuntimeRequest::Snapshot {
         code: code.into(),
         unprotected: false,
     };
-    match ask(bench, request).0 {
+    match ask(harness, request).0 {
         RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
-            let told = |error: ipycodex::output::traceback::CellError| {
+            let events = |error: ipycodex::output::traceback::CellError| {
                 format!("{}: {}", error.name, error.value)
             };
-            (printed, result.map_err(told))
+            (printed, result.map_err(events))
         }
         other => panic!("{other:?}"),
     }
@@ -95,12 +95,12 @@ fn tool(name: &str, stdin: Stdin) -> RuntimeRequest {
 
 #[test]
 fn references_are_evaluated_once_in_order() {
-    for (which, mut bench) in benches() {
-        bench.run(
+    for (which, mut harness) in benches() {
+        harness.run(
             "n = 0\ndef count(by=1):\n    global n\n    n += by\n    return n\nword = 'é\\ud800'",
         );
         let (variables, shells) = evaluate(
-            &mut bench,
+            &mut harness,
             &[
                 "count()",
                 "count(3)",
@@ -116,7 +116,7 @@ fn references_are_evaluated_once_in_order() {
                 "echo why >&2; exit 4",
             ],
         );
-        let told: Vec<String> = variables
+        let events: Vec<String> = variables
             .iter()
             .map(|variable| match variable {
                 Variable::Value {
@@ -134,7 +134,7 @@ fn references_are_evaluated_once_in_order() {
             "ZeroDivisionError Error: ZeroDivisionError: division by zero",
             "str é\u{fffd}",
         ];
-        assert_eq!(told, expected, "{which}");
+        assert_eq!(events, expected, "{which}");
         let expected = ["hi", "a\nError: exit status 3", "Error: exit status 4: why"];
         assert_eq!(shells, expected, "{which}");
     }
@@ -142,9 +142,10 @@ fn references_are_evaluated_once_in_order() {
 
 #[test]
 fn a_snapshot_sees_everything_and_changes_nothing() {
-    for (which, mut bench) in benches() {
-        bench.run("import os\nx = 41\nfile = open('kept', 'w+'); file.write('kept'); file.flush()");
-        let (printed, result) = look(&mut bench, "print(x, end='')\nx += 1\nos.chdir('/')\nx");
+    for (which, mut harness) in benches() {
+        harness
+            .run("import os\nx = 41\nfile = open('kept', 'w+'); file.write('kept'); file.flush()");
+        let (printed, result) = look(&mut harness, "print(x, end='')\nx += 1\nos.chdir('/')\nx");
         assert_eq!(printed, "41", "{which}");
         assert_eq!(result.unwrap().text("text/plain").as_deref(), Some("42"));
         let refused = [
@@ -170,14 +171,14 @@ fn a_snapshot_sees_everything_and_changes_nothing() {
             ),
         ];
         for (code, expected) in refused {
-            let told = look(&mut bench, code).1.unwrap_err();
-            assert!(told.starts_with(expected), "{which} {code}: {told}");
+            let events = look(&mut harness, code).1.unwrap_err();
+            assert!(events.starts_with(expected), "{which} {code}: {events}");
         }
-        let (printed, _) = look(&mut bench, "!ls | cat");
+        let (printed, _) = look(&mut harness, "!ls | cat");
         assert_eq!(printed, "cache\nkept\n", "{which}");
-        let told = bench.run("x, sorted(os.listdir()), file.tell(), open('kept').read()");
+        let events = harness.run("x, sorted(os.listdir()), file.tell(), open('kept').read()");
         assert_eq!(
-            told.shown(),
+            events.shown(),
             ["(41, ['cache', 'kept'], 4, 'kept')"],
             "{which}"
         );
@@ -186,7 +187,7 @@ fn a_snapshot_sees_everything_and_changes_nothing() {
 
 #[test]
 fn an_interrupted_snapshot_leaves_nothing_behind() {
-    for (which, mut bench) in benches() {
+    for (which, mut harness) in benches() {
         // Of this run of the test and no other.
         let sleepers = [1, 2].map(|n| format!("{}{n}", std::process::id()));
         let [first, second] = &sleepers;
@@ -194,18 +195,18 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
             "import subprocess, sys\nprint('before')\nsys.stdout.flush()\n\
              subprocess.run('sleep {first} & sleep {second}', shell=True)"
         );
-        bench.run("marker = 1");
+        harness.run("marker = 1");
         let request = RuntimeRequest::Snapshot {
             code,
             unprotected: false,
         };
-        let interrupter = bench.interrupter();
-        let asked = bench.runtime().submit(request);
+        let interrupter = harness.interrupter();
+        let asked = harness.runtime().submit(request);
         await_true("both sleepers sleep", || {
             is_running(&sleepers[0]) && is_running(&sleepers[1])
         });
         interrupter.interrupt();
-        let answer = bench.until(|event| match event {
+        let answer = harness.until(|event| match event {
             RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
             _ => None,
         });
@@ -214,7 +215,7 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
         };
         assert_eq!(printed, "before\n", "{which}");
         assert_eq!(result.unwrap_err().name, "KeyboardInterrupt", "{which}");
-        assert_eq!(bench.run("marker").shown(), ["1"], "{which}");
+        assert_eq!(harness.run("marker").shown(), ["1"], "{which}");
         for sleeper in &sleepers {
             await_true("no sleeper is left", || !is_running(sleeper));
         }
@@ -232,41 +233,45 @@ pub(super) fn is_running(seconds: &str) -> bool {
 
 #[test]
 fn a_tool_asks_or_is_refused_and_never_reads_the_terminal() {
-    for (which, mut bench) in benches() {
-        bench.run(
+    for (which, mut harness) in benches() {
+        harness.run(
             "import os, subprocess\nfrom getpass import getpass\n\
              def asks():\n    return input('n? ') + getpass('p? ')\n\
              def reads():\n    return [os.read(0, 9).decode(), subprocess.run(['cat'], stdout=-1).stdout.decode()]\n\
              def debugs():\n    import pdb; pdb.set_trace()\n    return 'after'",
         );
         let mut asked = Vec::new();
-        let (answer, _) = ask_while(&mut bench, tool("asks", Stdin::Ask), |bench, id, event| {
-            if let RuntimeEvent::InputRequested {
-                id: of,
-                call,
-                prompt,
-                password,
-            } = event
-            {
-                assert_eq!(*of, id);
-                asked.push((prompt.clone(), *password));
-                let reply = InputReply::Line(prompt[..1].to_uppercase());
-                bench
-                    .runtime()
-                    .submit(RuntimeRequest::ReplyInput { call: *call, reply });
-            }
-        });
+        let (answer, _) = ask_while(
+            &mut harness,
+            tool("asks", Stdin::Ask),
+            |harness, id, event| {
+                if let RuntimeEvent::InputRequested {
+                    id: of,
+                    call,
+                    prompt,
+                    password,
+                } = event
+                {
+                    assert_eq!(*of, id);
+                    asked.push((prompt.clone(), *password));
+                    let reply = InputReply::Line(prompt[..1].to_uppercase());
+                    harness
+                        .runtime()
+                        .submit(RuntimeRequest::ReplyInput { call: *call, reply });
+                }
+            },
+        );
         assert_eq!(text(&answer), "NP", "{which}");
         assert_eq!(asked, [("n? ".to_owned(), false), ("p? ".to_owned(), true)]);
         for (name, expected) in [("asks", "EOFError"), ("debugs", "BdbQuit")] {
-            let (answer, _) = ask(&mut bench, tool(name, Stdin::Refuse));
+            let (answer, _) = ask(&mut harness, tool(name, Stdin::Refuse));
             assert_eq!(text(&answer), expected, "{which} {name}");
         }
         for stdin in [Stdin::Ask, Stdin::Refuse] {
-            let (answer, _) = ask(&mut bench, tool("reads", stdin));
+            let (answer, _) = ask(&mut harness, tool("reads", stdin));
             assert_eq!(text(&answer), r#"["", ""]"#, "{which}");
         }
-        assert_eq!(bench.run("5").shown(), ["5"], "{which}");
+        assert_eq!(harness.run("5").shown(), ["5"], "{which}");
     }
 }
 
@@ -281,18 +286,18 @@ fn text(answer: &RuntimeAnswer) -> String {
 
 #[test]
 fn one_interrupt_ends_a_tool_wherever_it_is() {
-    for (which, mut bench) in benches() {
-        bench.run(
+    for (which, mut harness) in benches() {
+        harness.run(
             "import asyncio, subprocess, time\ndef naps():\n    print('go', flush=True)\n    time.sleep(1000)\n\
              def spins():\n    print('go', flush=True)\n    while True: pass\n\
              def runs():\n    print('go', flush=True)\n    subprocess.run(['sleep', '1000'])\n\
              async def waits():\n    print('go', flush=True)\n    await asyncio.sleep(1000)",
         );
-        let interrupter = bench.interrupter();
+        let interrupter = harness.interrupter();
         for name in ["naps", "spins", "runs", "waits"] {
             let mut pressed = false;
             let (answer, printed) =
-                ask_while(&mut bench, tool(name, Stdin::Refuse), |_, id, event| {
+                ask_while(&mut harness, tool(name, Stdin::Refuse), |_, id, event| {
                     if matches!(event, RuntimeEvent::Output { id: of, .. } if *of == Some(id))
                         && !pressed
                     {
@@ -304,9 +309,9 @@ fn one_interrupt_ends_a_tool_wherever_it_is() {
             assert!(printed.starts_with("go\n"), "{which} {name}: {printed:?}");
         }
         // Pressed at once, before it can have begun.
-        let asked = bench.runtime().submit(tool("naps", Stdin::Refuse));
+        let asked = harness.runtime().submit(tool("naps", Stdin::Refuse));
         interrupter.interrupt();
-        let ended = bench.until(|event| match event {
+        let ended = harness.until(|event| match event {
             RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
             _ => None,
         });
@@ -314,20 +319,20 @@ fn one_interrupt_ends_a_tool_wherever_it_is() {
             RuntimeAnswer::Failed(why) => assert_eq!(why, "interrupted", "{which}"),
             ended => assert_eq!(text(ended), "KeyboardInterrupt", "{which}"),
         }
-        assert_eq!(bench.run("6").shown(), ["6"], "{which}");
+        assert_eq!(harness.run("6").shown(), ["6"], "{which}");
     }
 }
 
 #[test]
 fn results_keep_their_pictures_in_order() {
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-    let mut bench = Bench::start(Form::Pipes);
-    bench.run(&format!(
+    let mut harness = Harness::start(Form::Pipes);
+    harness.run(&format!(
         "import base64\npng = base64.b64decode('{png}')\ndef two(): return ['a', png, png, 'b']\n\
                         def one(): return png"
     ));
     let mut shown = |name: &str| -> Vec<String> {
-        let (answer, _) = ask(&mut bench, tool(name, Stdin::Refuse));
+        let (answer, _) = ask(&mut harness, tool(name, Stdin::Refuse));
         let RuntimeAnswer::ToolResult(Ok(bundle)) = answer else {
             panic!("{answer:?}")
         };
@@ -337,7 +342,7 @@ fn results_keep_their_pictures_in_order() {
     };
     assert_eq!(shown("two"), ["a", png, png, "b"]);
     assert_eq!(shown("one"), [png]);
-    let (variables, _) = evaluate(&mut bench, &["png"], &[]);
+    let (variables, _) = evaluate(&mut harness, &["png"], &[]);
     let url = format!("data:image/png;base64,{png}");
     assert!(
         matches!(&variables[0], Variable::Value { image: Some(image), .. } if *image == url),
@@ -347,12 +352,12 @@ fn results_keep_their_pictures_in_order() {
 
 #[test]
 fn hostile_names_and_values_do_no_harm() {
-    for (which, mut bench) in benches() {
+    for (which, mut harness) in benches() {
         let huge = "n".repeat(1 << 20);
-        bench.run("def echo(**named): return [len(key) for key in named]\ndef nul(a): return a\n\
+        harness.run("def echo(**named): return [len(key) for key in named]\ndef nul(a): return a\n\
                    def deep():\n    value = []\n    for n in range(5000): value = [value]\n    return value\n\
                    def wide(): return {'application/json': {'n': 10**400, 'deep': [[[[0]]]]}}");
-        let (variables, _) = evaluate(&mut bench, &[&huge, "a\0b", "\u{202e}x"], &[]);
+        let (variables, _) = evaluate(&mut harness, &[&huge, "a\0b", "\u{202e}x"], &[]);
         assert!(
             matches!(&variables[0], Variable::Undefined { names, .. } if names[0] == huge),
             "{which}"
@@ -363,7 +368,7 @@ fn hostile_names_and_values_do_no_harm() {
                 arguments,
                 stdin: Stdin::Refuse,
             };
-            text(&ask(&mut bench, request).0)
+            text(&ask(&mut harness, request).0)
         };
         assert_eq!(call(&huge, serde_json::json!({})), "NameError", "{which}");
         assert_eq!(
@@ -384,16 +389,16 @@ fn hostile_names_and_values_do_no_harm() {
             call("wide", serde_json::json!({})).contains("\"application/json\""),
             "{which}"
         );
-        let told = bench.run("value = []\nfor n in range(500): value = [value]\n\
+        let events = harness.run("value = []\nfor n in range(500): value = [value]\n\
                               display({'application/json': {'n': 10**400, 'deep': value}, 'text/plain': 'kept'}, \
                               raw=True)");
-        assert_eq!(told.shown(), ["kept"], "{which}");
-        let (printed, _) = look(&mut bench, "print('x' * (1 << 26))");
+        assert_eq!(events.shown(), ["kept"], "{which}");
+        let (printed, _) = look(&mut harness, "print('x' * (1 << 26))");
         assert!(
             printed.contains("67,108,865 characters, 1 line in all"),
             "{which}"
         );
-        assert_eq!(bench.run("6").shown(), ["6"], "{which}");
+        assert_eq!(harness.run("6").shown(), ["6"], "{which}");
     }
 }
 
@@ -402,19 +407,19 @@ fn without_protection_nothing_runs_unless_told_so() {
     let (mut plan, folder) = plan(Form::Pipes);
     plan.variables
         .insert("IPYCODEX_NO_LANDLOCK".into(), "1".into());
-    let mut bench = Bench::with(plan, folder);
+    let mut harness = Harness::with(plan, folder);
     let snapshot = |unprotected| RuntimeRequest::Snapshot {
         code: "open('made', 'w').close()\n7".into(),
         unprotected,
     };
-    let made = bench.folder.path().join("made");
-    let (answer, _) = ask(&mut bench, snapshot(false));
+    let made = harness.folder.path().join("made");
+    let (answer, _) = ask(&mut harness, snapshot(false));
     assert!(
         matches!(&answer, RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) if why.contains("IPYCODEX_NO_LANDLOCK")),
         "{answer:?}"
     );
     assert!(!made.exists());
-    let (answer, _) = ask(&mut bench, snapshot(true));
+    let (answer, _) = ask(&mut harness, snapshot(true));
     assert!(
         matches!(
             &answer,

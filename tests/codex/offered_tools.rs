@@ -8,8 +8,8 @@ use ipycodex::agent::{
 };
 use serde_json::{Value, json};
 
-use super::bench::exchange;
-use super::real::{real, tool_names};
+use super::app_server::{real, tool_names};
+use super::harness::exchange;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, tool_outputs};
 
@@ -61,9 +61,9 @@ fn check_names(model: &str, names: &BTreeSet<String>) {
     };
     let mut request = real.request("call");
     request.tools = names.iter().map(|name| tool(name, "MARK")).collect();
-    let told = real.bench().run(request);
-    assert_eq!(told.text(), "done", "{model}: {:?}", told.end);
-    let called: BTreeSet<String> = told.calls.into_iter().map(|call| call.name).collect();
+    let events = real.harness().run(request);
+    assert_eq!(events.text(), "done", "{model}: {:?}", events.end);
+    let called: BTreeSet<String> = events.calls.into_iter().map(|call| call.name).collect();
     let lost: Vec<_> = names
         .difference(&called)
         .map(|it| it.chars().take(40).collect::<String>())
@@ -119,7 +119,7 @@ fn a_name_of_the_agents_own_can_be_ours_too() {
         let Some(real) = real(model, endpoint) else {
             return;
         };
-        real.bench().run(real.request("what is there?"));
+        real.harness().run(real.request("what is there?"));
         let requests = real.endpoint.requests();
         let mut names: BTreeSet<String> = tool_names(&requests[0]).into_iter().collect();
         for item in requests[0]["input"].as_array().into_iter().flatten() {
@@ -151,7 +151,7 @@ fn descriptions_arrive_as_they_are() {
         };
         let mut request = real.request("hi");
         request.tools = vec![tool("f", description)];
-        real.bench().run(request);
+        real.harness().run(request);
         let sent = real.endpoint.requests()[0].to_string();
         let quoted = json!(description).to_string();
         assert!(sent.contains(quoted.trim_matches('"')), "{model}: {sent}");
@@ -198,9 +198,9 @@ fn pictures_of_results_reach_the_model() {
         let Some(real) = real(model, endpoint) else {
             return;
         };
-        let mut bench = real.bench();
-        let turn = bench.agent.start(real.request("draw"));
-        let told = bench.finish(turn, |agent, turn, event| {
+        let mut harness = real.harness();
+        let turn = harness.agent.start(real.request("draw"));
+        let events = harness.finish(turn, |agent, turn, event| {
             if let AgentEvent::ToolCalled { call, .. } = event {
                 let content = vec![
                     InputPart::Text("a figure".into()),
@@ -220,7 +220,7 @@ fn pictures_of_results_reach_the_model() {
                 );
             }
         });
-        assert_eq!(told.text(), "seen", "{told:?}");
+        assert_eq!(events.text(), "seen", "{events:?}");
         let last = real.endpoint.requests().pop().expect("requests");
         let outputs = json!(tool_outputs(&last));
         assert_eq!(pictures(&outputs), [PIXEL], "{model}: {outputs}");
@@ -263,7 +263,7 @@ fn pictures_of_the_conversation_reach_the_model() {
                 ..exchange("what is it?", "a pixel")
             },
         ];
-        assert_eq!(real.bench().run(request).text(), "seen");
+        assert_eq!(real.harness().run(request).text(), "seen");
         let sent = real.endpoint.requests().remove(0);
         assert_eq!(
             pictures(&sent["input"]),
@@ -285,7 +285,7 @@ fn pictures_of_the_conversation_reach_the_model() {
 #[test]
 fn skills_are_told_by_us_alone() {
     for model in [PLAIN, CODE] {
-        for told in [0, 1] {
+        for events in [0, 1] {
             let Some(real) = real(model, Endpoint::script(vec![Reply::text("done")])) else {
                 return;
             };
@@ -295,11 +295,11 @@ fn skills_are_told_by_us_alone() {
             std::fs::write(folder.join("SKILL.md"), text).unwrap();
             let mut request = real.request("hi");
             request.instructions =
-                "<skill name=\"canary-skill\">canary-description</skill>".repeat(told);
-            real.bench().run(request);
+                "<skill name=\"canary-skill\">canary-description</skill>".repeat(events);
+            real.harness().run(request);
             let sent = real.endpoint.requests()[0].to_string();
             for word in ["canary-skill", "canary-description"] {
-                assert_eq!(sent.matches(word).count(), told, "{model}");
+                assert_eq!(sent.matches(word).count(), events, "{model}");
             }
         }
     }
@@ -316,8 +316,8 @@ fn models_and_limits_are_looked_up_beside_a_turn() {
     let Some(real) = real(PLAIN, endpoint) else {
         return;
     };
-    let mut bench = real.bench();
-    let Ok(Facts::Models(first)) = bench.look_up(Lookup::Models) else {
+    let mut harness = real.harness();
+    let Ok(Facts::Models(first)) = harness.look_up(Lookup::Models) else {
         panic!("models, before any turn");
     };
     let sol = first
@@ -330,10 +330,16 @@ fn models_and_limits_are_looked_up_beside_a_turn() {
         1,
         "{first:?}"
     );
-    let turn = bench.agent.start(real.request("first?"));
-    while !matches!(bench.next(), AgentEvent::Text { .. }) {}
-    assert_eq!(bench.look_up(Lookup::Models), Ok(Facts::Models(first)));
-    assert_eq!(bench.look_up(Lookup::Limits), Ok(Facts::Limits(Vec::new())));
+    let turn = harness.agent.start(real.request("first?"));
+    while !matches!(harness.next(), AgentEvent::Text { .. }) {}
+    assert_eq!(harness.look_up(Lookup::Models), Ok(Facts::Models(first)));
+    assert_eq!(
+        harness.look_up(Lookup::Limits),
+        Ok(Facts::Limits(Vec::new()))
+    );
     real.endpoint.release();
-    assert!(matches!(bench.finish(turn, |_, _, _| {}).end, Some(Ok(_))));
+    assert!(matches!(
+        harness.finish(turn, |_, _, _| {}).end,
+        Some(Ok(_))
+    ));
 }

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::asker::{Asker, command};
+use super::questioning_agent::{Asker, command};
 use super::shell::{CTRL_C, Shell, UP, cursor_line};
 use crate::support::home::Home;
 use crate::support::peers;

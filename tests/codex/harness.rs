@@ -17,7 +17,7 @@ use serde_json::json;
 const FOREVER: Duration = Duration::from_secs(60);
 
 /// An agent under test.
-pub(crate) struct Bench {
+pub(crate) struct Harness {
     pub(crate) agent: Box<dyn Agent>,
     events: AgentEvents,
     runtime: tokio::runtime::Runtime,
@@ -25,7 +25,7 @@ pub(crate) struct Bench {
 
 /// Everything a turn told.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct TurnEvents {
     pub(crate) messages: BTreeMap<u64, String>,
     pub(crate) restarted: Vec<u64>,
     pub(crate) thoughts: BTreeMap<u64, String>,
@@ -46,7 +46,7 @@ pub(crate) struct Told {
     pub(crate) end: Option<Result<(bool, Option<String>), AgentFailure>>,
 }
 
-impl Told {
+impl TurnEvents {
     /// The answer as it stands at the end.
     pub(crate) fn text(&self) -> String {
         self.messages
@@ -115,14 +115,14 @@ impl Told {
     }
 }
 
-impl Bench {
+impl Harness {
     pub(crate) fn new(plan: AgentPlan) -> Self {
         let (agent, events) = connect(plan);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .unwrap();
-        Bench {
+        Harness {
             agent,
             events,
             runtime,
@@ -140,15 +140,15 @@ impl Bench {
 
     /// Looks something up; the turn that runs meanwhile may go on.
     pub(crate) fn look_up(&mut self, lookup: Lookup) -> Result<Facts, AgentFailure> {
-        let told = self.agent.look_up(lookup);
+        let events = self.agent.look_up(lookup);
         self.runtime
-            .block_on(async { tokio::time::timeout(FOREVER, told).await })
+            .block_on(async { tokio::time::timeout(FOREVER, events).await })
             .expect("an answer in time")
             .expect("an agent that lives")
     }
 
     /// Runs a turn to its end; tool calls get `done NAME ARGUMENTS`.
-    pub(crate) fn run(&mut self, request: TurnRequest) -> Told {
+    pub(crate) fn run(&mut self, request: TurnRequest) -> TurnEvents {
         let turn = self.agent.start(request);
         self.finish(turn, |_, _, _| {})
     }
@@ -158,12 +158,12 @@ impl Bench {
         &mut self,
         turn: TurnId,
         mut watch: impl FnMut(&mut dyn Agent, TurnId, &AgentEvent),
-    ) -> Told {
-        let mut told = Told::default();
-        while told.end.is_none() {
+    ) -> TurnEvents {
+        let mut events = TurnEvents::default();
+        while events.end.is_none() {
             let event = self.next();
             if let AgentEvent::News(news) = event {
-                told.news.push(news);
+                events.news.push(news);
                 continue;
             }
             assert_eq!(event.turn(), Some(turn), "{event:?}");
@@ -179,9 +179,9 @@ impl Bench {
                     },
                 );
             }
-            told.take(event);
+            events.take(event);
         }
-        told
+        events
     }
 }
 

@@ -3,11 +3,11 @@
 use ipycodex::runtime::Ending;
 use ipycodex::runtime::connect::Confinement;
 
-use super::bench::{Bench, Form, plan};
+use super::harness::{Form, Harness, plan};
 use crate::support::peers;
 
 /// Both engines, where the interpreter of the tests has IPython, confined; the folder they may write in.
-fn confined(writes: bool) -> Vec<(Bench, std::path::PathBuf)> {
+fn confined(writes: bool) -> Vec<(Harness, std::path::PathBuf)> {
     let ipython = peers::python();
     let kinds = [None, ipython.as_ref()];
     let kinds = kinds.into_iter().take(1 + usize::from(ipython.is_some()));
@@ -26,21 +26,21 @@ fn confined(writes: bool) -> Vec<(Bench, std::path::PathBuf)> {
             Vec::new()
         };
         plan.confined = Some(Confinement { writes });
-        (Bench::with(plan, folder), work)
+        (Harness::with(plan, folder), work)
     });
     benches.collect()
 }
 
 #[test]
 fn files_outside_and_the_network_are_out_of_reach() {
-    for (mut bench, work) in confined(true) {
-        if let Some(why) = bench.ready().unprotected {
+    for (mut harness, work) in confined(true) {
+        if let Some(why) = harness.ready().unprotected {
             panic!("this machine cannot confine: {why}");
         }
-        let told = bench.run(
+        let events = harness.run(
             "import os\nopen('in.txt', 'w').close()\nos.mkdir('d')\nos.rename('in.txt', 'd/in.txt')",
         );
-        assert_eq!(told.finish.ending, Ending::Ok, "{told:?}");
+        assert_eq!(events.finish.ending, Ending::Ok, "{events:?}");
         assert!(work.join("d/in.txt").is_file());
         for code in [
             "open('../out.txt', 'w')",
@@ -52,21 +52,22 @@ fn files_outside_and_the_network_are_out_of_reach() {
             "import subprocess; subprocess.run(['sh', '-c', 'echo x > ../out.txt'], check=True)",
             "import os; os.system('echo x > ../out.txt') and 1/0",
         ] {
-            let told = bench.run(code);
-            assert_eq!(told.finish.ending, Ending::Error, "{code}: {told:?}");
+            let events = harness.run(code);
+            assert_eq!(events.finish.ending, Ending::Error, "{code}: {events:?}");
         }
         assert!(!work.join("../out.txt").exists());
         // What interpreters do besides.
-        let told = bench.run(
+        let events = harness.run(
             "import asyncio, threading, subprocess\nasync def f(): return 7\n\
              thread = threading.Thread(target=print, args=('thread',)); thread.start(); thread.join()\n\
              child = subprocess.run(['echo', 'child'], capture_output=True, text=True)\n\
              print(await f(), child.stdout)",
         );
-        assert_eq!(told.text(), "thread\n7 child\n\n", "{told:?}");
-        let told = bench.run("1/0");
+        assert_eq!(events.text(), "thread\n7 child\n\n", "{events:?}");
+        let events = harness.run("1/0");
         assert!(
-            told.error
+            events
+                .error
                 .is_some_and(|error| error.contains("ZeroDivisionError"))
         );
     }
@@ -74,13 +75,13 @@ fn files_outside_and_the_network_are_out_of_reach() {
 
 #[test]
 fn one_that_only_reads_writes_nowhere() {
-    for (mut bench, work) in confined(false) {
-        bench.ready();
-        let told = bench.run("open('in.txt', 'w')");
-        assert_eq!(told.finish.ending, Ending::Error, "{told:?}");
+    for (mut harness, work) in confined(false) {
+        harness.ready();
+        let events = harness.run("open('in.txt', 'w')");
+        assert_eq!(events.finish.ending, Ending::Error, "{events:?}");
         assert!(!work.join("in.txt").exists());
-        let told = bench.run("x = 1\nprint(x + 1, len(open('/proc/self/status').read()) > 0)");
-        assert_eq!(told.text(), "2 True\n");
+        let events = harness.run("x = 1\nprint(x + 1, len(open('/proc/self/status').read()) > 0)");
+        assert_eq!(events.text(), "2 True\n");
     }
 }
 
@@ -90,10 +91,10 @@ fn what_cannot_be_confined_says_why() {
     plan.variables
         .insert("IPYCODEX_NO_LANDLOCK".into(), "1".into());
     plan.confined = Some(Confinement { writes: Vec::new() });
-    let mut bench = Bench::with(plan, folder);
+    let mut harness = Harness::with(plan, folder);
     assert_eq!(
-        bench.ready().unprotected.as_deref(),
+        harness.ready().unprotected.as_deref(),
         Some("IPYCODEX_NO_LANDLOCK is set")
     );
-    assert_eq!(bench.run("print(1)").text(), "1\n");
+    assert_eq!(harness.run("print(1)").text(), "1\n");
 }

@@ -5,19 +5,19 @@ use ipycodex::agent::{
     QuestionAnswer, Sandbox, Subject,
 };
 
-use super::bench::{Bench, Told, folder, request};
 use super::faults::faulty;
+use super::harness::{Harness, TurnEvents, folder, request};
 
 /// Plays `fault` in a turn that asks; the n-th question gets the n-th answer, those beyond get none.
-fn ask(fault: &str, answers: &[QuestionAnswer]) -> Told {
+fn ask(fault: &str, answers: &[QuestionAnswer]) -> TurnEvents {
     let folder = folder();
-    let mut bench = Bench::new(faulty(fault, folder.path()));
+    let mut harness = Harness::new(faulty(fault, folder.path()));
     let mut asked = request("first?", folder.path());
     asked.settings.approvals = Approvals::Ask;
-    let turn = bench.agent.start(asked);
+    let turn = harness.agent.start(asked);
     let mut answers = answers.iter().cloned();
     let mut last = None;
-    let told = bench.finish(turn, |agent, turn, event| {
+    let events = harness.finish(turn, |agent, turn, event| {
         if let AgentEvent::Asked { question, .. } = event {
             last = Some(question.id.clone());
             if let Some(answer) = answers.next() {
@@ -28,13 +28,13 @@ fn ask(fault: &str, answers: &[QuestionAnswer]) -> Told {
     });
     if let Some(question) = last {
         let answer = QuestionAnswer::usual(Decision::AllowAlways);
-        bench
+        harness
             .agent
             .reply(turn, AgentReply::Answered { question, answer });
     }
-    let next = bench.run(request("second?", folder.path()));
+    let next = harness.run(request("second?", folder.path()));
     assert_eq!(next.text(), "fine", "{fault}: {next:?}");
-    told
+    events
 }
 
 fn decided(decision: Decision) -> QuestionAnswer {
@@ -43,12 +43,13 @@ fn decided(decision: Decision) -> QuestionAnswer {
 
 #[test]
 fn what_does_not_say_what_it_wants_is_refused_and_said() {
-    let told = ask("malformed approvals", &[]);
-    assert_eq!(told.text(), "fine", "{told:?}");
-    assert!(told.questions.is_empty(), "{:?}", told.questions);
-    assert_eq!(told.progress.len(), 14, "{:?}", told.progress);
+    let events = ask("malformed approvals", &[]);
+    assert_eq!(events.text(), "fine", "{events:?}");
+    assert!(events.questions.is_empty(), "{:?}", events.questions);
+    assert_eq!(events.progress.len(), 14, "{:?}", events.progress);
     assert!(
-        told.progress
+        events
+            .progress
             .iter()
             .all(|it| it.starts_with("a request of the agent (`"))
     );
@@ -56,20 +57,23 @@ fn what_does_not_say_what_it_wants_is_refused_and_said() {
 
 #[test]
 fn a_second_question_under_an_id_in_use_is_not_asked() {
-    let told = ask("approvals under one id", &[decided(Decision::AllowOnce)]);
-    assert_eq!((told.text().as_str(), told.questions.len()), ("accept", 1));
+    let events = ask("approvals under one id", &[decided(Decision::AllowOnce)]);
+    assert_eq!(
+        (events.text().as_str(), events.questions.len()),
+        ("accept", 1)
+    );
     assert!(
-        matches!(&told.questions[0].subject, Subject::Command { command, .. } if command == "first")
+        matches!(&events.questions[0].subject, Subject::Command { command, .. } if command == "first")
     );
 }
 
 #[test]
 fn questions_with_unknown_fields_are_asked() {
     let answer = QuestionAnswer::Filled(vec![("b".into(), vec!["x".into()])]);
-    let told = ask("a question with unknown fields", &[answer]);
-    assert_eq!(told.text(), r#"{"answers": {"b": {"answers": ["x"]}}}"#);
-    let Subject::Form { fields, .. } = &told.questions[0].subject else {
-        panic!("{told:?}");
+    let events = ask("a question with unknown fields", &[answer]);
+    assert_eq!(events.text(), r#"{"answers": {"b": {"answers": ["x"]}}}"#);
+    let Subject::Form { fields, .. } = &events.questions[0].subject else {
+        panic!("{events:?}");
     };
     assert_eq!(
         (fields[0].question.as_str(), fields[0].free, fields[1].free),
@@ -79,15 +83,15 @@ fn questions_with_unknown_fields_are_asked() {
 
 #[test]
 fn commands_are_asked_about_whole() {
-    let told = ask("a command of 1 MB", &[decided(Decision::RejectOnce)]);
-    assert_eq!(told.text(), "decline");
+    let events = ask("a command of 1 MB", &[decided(Decision::RejectOnce)]);
+    assert_eq!(events.text(), "decline");
     assert!(
-        matches!(&told.questions[0].subject, Subject::Command { command, .. } if *command == "x".repeat(1_000_000))
+        matches!(&events.questions[0].subject, Subject::Command { command, .. } if *command == "x".repeat(1_000_000))
     );
-    let told = ask("bad text in a command", &[decided(Decision::RejectOnce)]);
-    assert_eq!(told.text(), "decline");
-    let Subject::Command { command, .. } = &told.questions[0].subject else {
-        panic!("{told:?}");
+    let events = ask("bad text in a command", &[decided(Decision::RejectOnce)]);
+    assert_eq!(events.text(), "decline");
+    let Subject::Command { command, .. } = &events.questions[0].subject else {
+        panic!("{events:?}");
     };
     assert_eq!(command, "rm \0\u{fffd}\u{202e}\u{fffd}\u{1b}[2J\n");
 }
@@ -95,13 +99,13 @@ fn commands_are_asked_about_whole() {
 #[test]
 fn questions_that_are_over_are_said_to_be_and_answered_by_nobody() {
     let folder = folder();
-    let mut bench = Bench::new(faulty("a question is withdrawn", folder.path()));
+    let mut harness = Harness::new(faulty("a question is withdrawn", folder.path()));
     let mut asked = request("first?", folder.path());
     asked.settings.approvals = Approvals::Ask;
-    let turn = bench.agent.start(asked);
+    let turn = harness.agent.start(asked);
     let mut open = Vec::new();
     let mut said = false;
-    let told = bench.finish(turn, |agent, turn, event| {
+    let events = harness.finish(turn, |agent, turn, event| {
         match event {
             AgentEvent::Asked { question, .. } => open.push(question.id.clone()),
             // It comes after the withdrawal: only then they are answered, and one answer is late.
@@ -115,27 +119,30 @@ fn questions_that_are_over_are_said_to_be_and_answered_by_nobody() {
             }
         }
     });
-    assert_eq!(told.text(), "fine");
-    assert_eq!(told.questions.len(), 3);
+    assert_eq!(events.text(), "fine");
+    assert_eq!(events.questions.len(), 3);
     assert!(
-        matches!(&told.questions[1].subject, Subject::Command { command, .. } if command == "c1")
+        matches!(&events.questions[1].subject, Subject::Command { command, .. } if command == "c1")
     );
-    assert_eq!(told.withdrawn, [told.questions[1].id.as_str()]);
-    let told = ask("the turn ends with a question open", &[]);
-    assert_eq!((told.text().as_str(), told.questions.len()), ("fine", 1));
-    let told = ask("an exit with a question open", &[]);
-    assert_eq!(told.failure().kind, FailureKind::Died);
+    assert_eq!(events.withdrawn, [events.questions[1].id.as_str()]);
+    let events = ask("the turn ends with a question open", &[]);
+    assert_eq!(
+        (events.text().as_str(), events.questions.len()),
+        ("fine", 1)
+    );
+    let events = ask("an exit with a question open", &[]);
+    assert_eq!(events.failure().kind, FailureKind::Died);
 }
 
 #[test]
 fn an_answer_that_does_not_fit_is_asked_again() {
     let age = |age: &str| QuestionAnswer::Filled(vec![("age".into(), vec![age.into()])]);
-    let told = ask(
+    let events = ask(
         "an elicitation that names no turn",
         &[age("old"), age("36")],
     );
-    assert_eq!(told.text(), r#"{"age": 36}"#, "{told:?}");
-    let messages: Vec<_> = told
+    assert_eq!(events.text(), r#"{"age": 36}"#, "{events:?}");
+    let messages: Vec<_> = events
         .questions
         .iter()
         .map(|question| match &question.subject {
@@ -144,7 +151,7 @@ fn an_answer_that_does_not_fit_is_asked_again() {
         })
         .collect();
     assert_eq!(messages, ["m", "age: a whole number\n\nm"]);
-    assert_ne!(told.questions[0].id, told.questions[1].id);
+    assert_ne!(events.questions[0].id, events.questions[1].id);
 }
 
 #[test]
@@ -162,24 +169,24 @@ fn approvals_that_come_though_they_are_off_grant_no_more_than_the_sandbox() {
         ),
     ] {
         let folder = folder();
-        let mut bench = Bench::new(faulty("approvals under one id", folder.path()));
+        let mut harness = Harness::new(faulty("approvals under one id", folder.path()));
         let mut asked = request("first?", folder.path());
         asked.settings.sandbox = sandbox;
-        let told = bench.run(asked);
-        assert_eq!(told.text(), decision, "{told:?}");
-        assert!(told.questions.is_empty());
+        let events = harness.run(asked);
+        assert_eq!(events.text(), decision, "{events:?}");
+        assert!(events.questions.is_empty());
         assert!(
-            told.progress.contains(&line.to_owned()),
+            events.progress.contains(&line.to_owned()),
             "{:?}",
-            told.progress
+            events.progress
         );
     }
 }
 
 fn look_up(fault: &str, lookup: Lookup) -> Result<Facts, String> {
     let folder = folder();
-    let mut bench = Bench::new(faulty(fault, folder.path()));
-    let facts = bench.look_up(lookup);
+    let mut harness = Harness::new(faulty(fault, folder.path()));
+    let facts = harness.look_up(lookup);
     facts.map_err(|failure| format!("{:?}: {}", failure.kind, failure.message))
 }
 
@@ -270,10 +277,10 @@ fn a_look_up_that_fails_says_why() {
 #[test]
 fn a_look_up_that_gets_no_answer_leaves_the_turn_be() {
     let folder = folder();
-    let mut bench = Bench::new(faulty("silent model/list", folder.path()));
-    assert!(bench.look_up(Lookup::Models).is_err());
+    let mut harness = Harness::new(faulty("silent model/list", folder.path()));
+    assert!(harness.look_up(Lookup::Models).is_err());
     // The same process: a second one would behave.
-    let told = bench.run(request("first?", folder.path()));
-    assert_eq!(told.text(), "fine");
-    assert!(bench.look_up(Lookup::Models).is_err());
+    let events = harness.run(request("first?", folder.path()));
+    assert_eq!(events.text(), "fine");
+    assert!(harness.look_up(Lookup::Models).is_err());
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::asker::{Asker, call};
+use super::questioning_agent::{Asker, call};
 use super::shell::CTRL_C;
 use crate::support::await_true;
 use crate::support::home::Home;
@@ -30,7 +30,7 @@ fn asker(turns: Value) -> Asker {
 
 /// Processes that run for this home.
 fn processes(asker: &Asker) -> usize {
-    super::steps::interpreters(&asker.shell.home).len()
+    super::checkpoints::interpreters(&asker.shell.home).len()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::judge::{ask_python, notebook, runs};
+use super::reference::{ask_python, notebook, runs};
 use crate::support::home::{Home, Ran};
 
 const NOTEBOOK: &str = r#"{

@@ -6,8 +6,8 @@ use ipycodex::agent::acp::Program;
 use ipycodex::agent::connect::{AgentKind, AgentPlan};
 use ipycodex::agent::{Sandbox, TurnRequest};
 
-use crate::codex::bench::{self, Bench, Told};
 use crate::codex::faults::python;
+use crate::codex::harness::{self, Harness, TurnEvents};
 
 pub(crate) fn fake(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -30,12 +30,12 @@ pub(super) fn plan(arguments: &[&str], folder: &Path) -> AgentPlan {
         variables: vec![("ACP_LOG".into(), folder.join("log").display().to_string())],
         ..Program::default()
     });
-    bench::plan(kind, folder, folder)
+    harness::plan(kind, folder, folder)
 }
 
 /// A prompt in a fresh conversation that may do all.
 pub(super) fn request(text: &str, folder: &Path) -> TurnRequest {
-    let mut request = bench::request(text, folder);
+    let mut request = harness::request(text, folder);
     request.tools.clear();
     request.instructions.clear();
     request
@@ -49,10 +49,10 @@ pub(super) fn careful(text: &str, folder: &Path) -> TurnRequest {
 }
 
 /// What came of one prompt.
-pub(super) fn told(text: &str) -> Told {
-    let folder = bench::folder();
-    let mut bench = Bench::new(scripted("", folder.path()));
-    bench.run(request(text, folder.path()))
+pub(super) fn run_prompt(text: &str) -> TurnEvents {
+    let folder = harness::folder();
+    let mut harness = Harness::new(scripted("", folder.path()));
+    harness.run(request(text, folder.path()))
 }
 
 /// What the agent was sent, a message each.

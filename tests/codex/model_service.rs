@@ -3,8 +3,8 @@
 use ipycodex::agent::connect::AgentKind;
 use ipycodex::agent::{AgentEvent, FailureKind};
 
-use super::bench::{Bench, folder, plan, request};
-use super::real::real;
+use super::app_server::real;
+use super::harness::{Harness, folder, plan, request};
 use crate::support::peers;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation};
@@ -25,10 +25,10 @@ fn a_retried_stream_starts_its_text_again() {
         ) else {
             return;
         };
-        let told = real.bench().run(real.request("first?"));
-        assert_eq!(told.text(), "whole", "{told:?}");
-        assert_eq!(told.restarted, [0]);
-        assert!(!told.progress.is_empty(), "a retry is said");
+        let events = real.harness().run(real.request("first?"));
+        assert_eq!(events.text(), "whole", "{events:?}");
+        assert_eq!(events.restarted, [0]);
+        assert!(!events.progress.is_empty(), "a retry is said");
     }
 }
 
@@ -98,9 +98,9 @@ fn failures_of_the_service_are_one_line_with_a_remedy() {
         let Some(real) = real("gpt-5.5", endpoint) else {
             return;
         };
-        let mut bench = real.bench();
-        let told = bench.run(real.request("first?"));
-        let failure = told.failure();
+        let mut harness = real.harness();
+        let events = harness.run(real.request("first?"));
+        let failure = events.failure();
         assert_eq!(failure.kind, kind, "{fallback:?}: {failure:?}");
         assert!(
             failure.message.contains(expected),
@@ -108,7 +108,7 @@ fn failures_of_the_service_are_one_line_with_a_remedy() {
         );
         assert!(!failure.message.contains('\n') && !failure.message.contains("{\""));
         assert!(failure.hints.join("\n").contains(hint), "{failure:?}");
-        assert_eq!(bench.run(real.request("second?")).text(), "fine");
+        assert_eq!(harness.run(real.request("second?")).text(), "fine");
     }
 }
 
@@ -121,19 +121,19 @@ fn nobody_logged_in_is_said_at_once() {
     let kind = AgentKind::Codex {
         command: vec![program.display().to_string()],
     };
-    let mut bench = Bench::new(plan(kind, folder.path(), folder.path()));
-    bench.agent.warm_up();
+    let mut harness = Harness::new(plan(kind, folder.path(), folder.path()));
+    harness.agent.warm_up();
     for _ in 0..2 {
-        let told = bench.run(request("hello?", folder.path()));
-        assert_eq!(told.failure().kind, FailureKind::LoggedOut);
+        let events = harness.run(request("hello?", folder.path()));
+        assert_eq!(events.failure().kind, FailureKind::LoggedOut);
         assert_eq!(
-            told.failure().hints,
+            events.failure().hints,
             [
                 "log in with `codex login`",
                 "or try without Codex: `--agent demo`, in the shell `%ipycodex agent demo`"
             ]
         );
-        assert_eq!(told.sent, 0);
+        assert_eq!(events.sent, 0);
     }
 }
 
@@ -153,9 +153,9 @@ fn big_answers_and_many_deltas_arrive_whole() {
     ) else {
         return;
     };
-    let mut bench = real.bench();
-    assert_eq!(bench.run(real.request("big?")).text(), big);
-    assert_eq!(bench.run(real.request("many?")).text(), many.concat());
+    let mut harness = real.harness();
+    assert_eq!(harness.run(real.request("big?")).text(), big);
+    assert_eq!(harness.run(real.request("many?")).text(), many.concat());
 }
 
 #[test]
@@ -163,14 +163,14 @@ fn a_prompt_too_long_for_codex_is_said() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("fine")])) else {
         return;
     };
-    let mut bench = real.bench();
-    let told = bench.run(real.request(&"x".repeat(1_100_000)));
-    assert_eq!(told.failure().kind, FailureKind::Refused);
+    let mut harness = real.harness();
+    let events = harness.run(real.request(&"x".repeat(1_100_000)));
+    assert_eq!(events.failure().kind, FailureKind::Refused);
     assert!(
-        told.failure().message.contains("1100000 characters"),
-        "{told:?}"
+        events.failure().message.contains("1100000 characters"),
+        "{events:?}"
     );
-    assert_eq!(bench.run(real.request("short")).text(), "fine");
+    assert_eq!(harness.run(real.request("short")).text(), "fine");
 }
 
 #[test]
@@ -183,13 +183,13 @@ fn a_network_that_is_down_is_said_and_can_be_left() {
     let text = std::fs::read_to_string(&config).unwrap();
     let text = text.replace(&format!(":{}/", real.endpoint.port()), ":1/");
     std::fs::write(&config, text).unwrap();
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("first?"));
-    let told = bench.finish(turn, |agent, turn, event| {
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("first?"));
+    let events = harness.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::Progress { .. }) {
             agent.cancel(turn);
         }
     });
-    assert!(told.interrupted(), "{told:?}");
-    assert!(told.progress[0].contains("Reconnecting"), "{told:?}");
+    assert!(events.interrupted(), "{events:?}");
+    assert!(events.progress[0].contains("Reconnecting"), "{events:?}");
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use super::served::Served;
+use super::gateway_server::Served;
 
 /// The way between us and a gateway.
 #[derive(Default)]

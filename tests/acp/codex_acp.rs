@@ -52,8 +52,8 @@ fn it_answers_looks_at_the_variables_and_goes_on_with_the_conversation() {
     assert_eq!(answers[0].1, "good *morning*");
     assert_eq!(answers[1].1.matches("<details").count(), 1, "{answers:?}");
     let mut requests = endpoint.requests().into_iter().rev();
-    let told = requests.find(|it| it["input"].to_string().contains("function_call_output"));
-    let last = told.expect("it was told the result")["input"].to_string();
+    let events = requests.find(|it| it["input"].to_string().contains("function_call_output"));
+    let last = events.expect("it was told the result")["input"].to_string();
     for part in ["good *morning*", "<code>x = 41</code>", "42"] {
         assert!(last.contains(part), "{part}: {last}");
     }

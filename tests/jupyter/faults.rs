@@ -6,7 +6,7 @@ use std::time::Duration;
 use ipycodex::runtime::connect::JupyterTarget;
 use ipycodex::runtime::{Death, Ending, RuntimeEvent, StartFailure};
 
-use super::bench::{Bench, kernels, plan};
+use super::harness::{Harness, kernels, plan};
 
 /// What is said of a kernel that is this file.
 fn failure_of(argv: &str, patience: Duration) -> (StartFailure, Ending) {
@@ -17,16 +17,16 @@ fn failure_of(argv: &str, patience: Duration) -> (StartFailure, Ending) {
     std::fs::write(spec.join("kernel.json"), text).unwrap();
     let (mut plan, folder) = plan(JupyterTarget::Installed("bad".into()), prefix.path());
     plan.patience = patience;
-    failure(Bench::with(plan, folder))
+    failure(Harness::with(plan, folder))
 }
 
-fn failure(mut bench: Bench) -> (StartFailure, Ending) {
-    let id = bench.submit("1", ipycodex::runtime::Stdin::Refuse);
-    let failure = bench.until(|event| match event {
+fn failure(mut harness: Harness) -> (StartFailure, Ending) {
+    let id = harness.submit("1", ipycodex::runtime::Stdin::Refuse);
+    let failure = harness.until(|event| match event {
         RuntimeEvent::StartFailed(failure) => Some(failure.clone()),
         _ => None,
     });
-    let (_, ending) = bench.told(id);
+    let (_, ending) = harness.told(id);
     (failure, ending)
 }
 
@@ -71,7 +71,7 @@ fn a_name_that_nobody_has_is_told_with_those_there_are() {
         return;
     };
     let (plan, folder) = plan(JupyterTarget::Installed("nope".into()), &prefix);
-    let (failure, _) = failure(Bench::with(plan, folder));
+    let (failure, _) = failure(Harness::with(plan, folder));
     assert!(
         failure
             .message
@@ -91,7 +91,7 @@ fn a_file_of_a_dead_kernel_is_named() {
     let kept = tempfile::tempdir().unwrap();
     let file = ipycodex::jupyter::write(&info, kept.path()).unwrap();
     let (told, folder) = plan(JupyterTarget::Running(file.clone()), Path::new("/"));
-    let (failure_of_dead, ending) = failure(Bench::with(told, folder));
+    let (failure_of_dead, ending) = failure(Harness::with(told, folder));
     let said = &failure_of_dead.message;
     assert!(
         said.starts_with("no kernel listens at ") && said.contains("Connection refused"),
@@ -107,7 +107,7 @@ fn a_file_of_a_dead_kernel_is_named() {
     );
     std::fs::write(&file, "[]").unwrap();
     let (told, folder) = plan(JupyterTarget::Running(file), Path::new("/"));
-    let (failure, _) = failure(Bench::with(told, folder));
+    let (failure, _) = failure(Harness::with(told, folder));
     assert!(
         failure.message.contains("is not a connection file"),
         "{failure:?}"
@@ -116,31 +116,31 @@ fn a_file_of_a_dead_kernel_is_named() {
 
 #[test]
 fn a_death_is_told_and_another_kernel_runs_the_next_cell() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    bench.ready();
-    let (_, ending) = bench.run("import os; os._exit(3)");
+    harness.ready();
+    let (_, ending) = harness.run("import os; os._exit(3)");
     assert_eq!(ending, Ending::Died(Death::Exited(3)));
-    assert_eq!(bench.run("1 + 1"), ("<Out[7] 2>".to_owned(), Ending::Ok));
-    let (_, ending) = bench.run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)");
+    assert_eq!(harness.run("1 + 1"), ("<Out[7] 2>".to_owned(), Ending::Ok));
+    let (_, ending) = harness.run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)");
     assert_eq!(ending, Ending::Died(Death::Signalled(9)));
     // The second one within a minute: not again before it is asked for.
-    let restarting = bench.until(|event| match event {
+    let restarting = harness.until(|event| match event {
         RuntimeEvent::Died { restarting, .. } => Some(*restarting),
         _ => None,
     });
     assert!(!restarting);
-    assert_eq!(bench.run("1 + 1"), ("<Out[7] 2>".to_owned(), Ending::Ok));
+    assert_eq!(harness.run("1 + 1"), ("<Out[7] 2>".to_owned(), Ending::Ok));
 }
 
 #[test]
 fn a_flood_is_shown_or_said_and_the_kernel_stays() {
-    let Some(mut bench) = Bench::start("python3") else {
+    let Some(mut harness) = Harness::start("python3") else {
         return;
     };
-    bench.ready();
-    let (shown, ending) = bench.run("for n in range(60): print('x' * 1_000_000)");
+    harness.ready();
+    let (shown, ending) = harness.run("for n in range(60): print('x' * 1_000_000)");
     assert_eq!(ending, Ending::Ok);
     let all = shown.matches("xxxxxxxxxx").count() * 10;
     assert!(all >= 32_000_000, "{all}");
@@ -148,5 +148,5 @@ fn a_flood_is_shown_or_said_and_the_kernel_stays() {
         all >= 60_000_000 || shown.contains("bytes of output came faster"),
         "{all}"
     );
-    assert_eq!(bench.run("2"), ("<Out[7] 2>".to_owned(), Ending::Ok));
+    assert_eq!(harness.run("2"), ("<Out[7] 2>".to_owned(), Ending::Ok));
 }

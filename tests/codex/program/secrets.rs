@@ -1,7 +1,7 @@
 //! Secrets of the environment: neither the agent's commands nor the record see them.
 
 use super::program;
-use crate::codex::real::running;
+use crate::codex::app_server::running;
 
 const CANARY: &str = "canary-7f3a9c";
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use ipycodex::agent::{Activity, AgentEvent, Change, InputPart};
 use serde_json::json;
 
-use super::bench::{Bench, exchange};
-use super::real::{real, running};
+use super::app_server::{real, running};
+use super::harness::{Harness, exchange};
 use crate::support::await_true;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation, tool_outputs};
@@ -26,19 +26,19 @@ fn tools_are_called_one_at_a_time_and_answered() {
     ) else {
         return;
     };
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("weather?"));
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("weather?"));
     let mut open = 0;
-    let told = bench.finish(turn, |_, _, event| {
+    let events = harness.finish(turn, |_, _, event| {
         // `finish` answers each call before it reads on: a second one may come only after that.
         if matches!(event, AgentEvent::ToolCalled { .. }) {
             open += 1;
         }
     });
     assert_eq!(open, 2);
-    assert_eq!(told.text(), "sunny");
+    assert_eq!(events.text(), "sunny");
     // The app-server asks for both at once, in no order.
-    let called: BTreeSet<_> = told
+    let called: BTreeSet<_> = events
         .calls
         .iter()
         .map(|it| it.arguments.to_string())
@@ -50,7 +50,7 @@ fn tools_are_called_one_at_a_time_and_answered() {
         assert!(output.to_string().contains(city), "{output}");
     }
     assert_eq!(outputs.len(), 2);
-    assert_eq!(told.usage.expect("counts").input, 200, "two model calls");
+    assert_eq!(events.usage.expect("counts").input, 200, "two model calls");
 }
 
 #[test]
@@ -63,9 +63,9 @@ fn tools_are_called_from_code_mode() {
     ) else {
         return;
     };
-    let told = real.bench().run(real.request("weather?"));
-    assert_eq!(told.text(), "both", "{told:?}");
-    assert_eq!(told.calls.len(), 2);
+    let events = real.harness().run(real.request("weather?"));
+    assert_eq!(events.text(), "both", "{events:?}");
+    assert_eq!(events.calls.len(), 2);
     let output = format!("{:?}", tool_outputs(&real.endpoint.requests()[1]));
     assert!(
         output.contains("Oslo") && output.contains("Rome"),
@@ -89,12 +89,12 @@ fn commands_are_shown_whole_and_keep_no_secrets() {
     ] {
         plan.variables.insert(name.into(), "canary-7f3a".into());
     }
-    let told = Bench::new(plan).run(real.request("run"));
-    assert_eq!(told.text(), "ran", "{told:?}");
-    let [command] = &told.commands[..] else {
-        panic!("one command: {:?}", told.commands);
+    let events = Harness::new(plan).run(real.request("run"));
+    assert_eq!(events.text(), "ran", "{events:?}");
+    let [command] = &events.commands[..] else {
+        panic!("one command: {:?}", events.commands);
     };
-    assert_eq!(told.started, std::slice::from_ref(&command.command));
+    assert_eq!(events.started, std::slice::from_ref(&command.command));
     assert_eq!(command.exit_code, Some(3));
     assert_eq!(command.status, "failed");
     assert!(command.output.contains("to-err"));
@@ -130,13 +130,13 @@ fn an_edit_is_told() {
     ) else {
         return;
     };
-    let told = real.bench().run(real.request("edit"));
-    let [file] = &told.files[..] else {
-        panic!("one file: {told:?}");
+    let events = real.harness().run(real.request("edit"));
+    let [file] = &events.files[..] else {
+        panic!("one file: {events:?}");
     };
     assert!(file.path.ends_with("new.txt"));
     assert_eq!(file.change, Change::Added("hello\n".into()));
-    let work: Vec<String> = told.work.iter().map(Activity::told).collect();
+    let work: Vec<String> = events.work.iter().map(Activity::told).collect();
     assert_eq!(
         work.last().map(String::as_str),
         Some("searched: rust"),
@@ -155,18 +155,18 @@ fn a_stream_is_interrupted_and_the_next_turn_works() {
     ) else {
         return;
     };
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("first?"));
-    let told = bench.finish(turn, |agent, turn, event| {
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("first?"));
+    let events = harness.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::Text { .. }) {
             agent.cancel(turn);
         }
     });
-    assert!(told.interrupted(), "{told:?}");
-    assert_eq!(told.text(), "par");
+    assert!(events.interrupted(), "{events:?}");
+    assert_eq!(events.text(), "par");
     let mut second = real.request("second?");
     second.history = vec![exchange("first?", "par")];
-    assert_eq!(bench.run(second).text(), "fine");
+    assert_eq!(harness.run(second).text(), "fine");
     assert_eq!(
         conversation(&real.endpoint.requests()[1]),
         ["user: first?", "assistant: par", "user: second?"]
@@ -179,10 +179,10 @@ fn an_interrupted_command_is_ended() {
     let Some(real) = real("gpt-5.5", running("echo $$ > pid; exec sleep 1000")) else {
         return;
     };
-    let mut bench = real.bench();
+    let mut harness = real.harness();
     let file = real.work().join("pid");
-    let turn = bench.agent.start(real.request("run"));
-    let told = bench.finish(turn, |agent, turn, event| {
+    let turn = harness.agent.start(real.request("run"));
+    let events = harness.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::CommandStarted { .. }) {
             await_true("std", || {
                 std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n'))
@@ -190,11 +190,11 @@ fn an_interrupted_command_is_ended() {
             agent.cancel(turn);
         }
     });
-    assert!(told.interrupted(), "{told:?}");
+    assert!(events.interrupted(), "{events:?}");
     let pid = std::fs::read_to_string(&file).unwrap();
     let process = PathBuf::from("/proc").join(pid.trim());
     await_true("the process is gone", || !process.join("cmdline").exists());
-    assert_eq!(bench.run(real.request("second?")).text(), "ran");
+    assert_eq!(harness.run(real.request("second?")).text(), "ran");
 }
 
 #[test]
@@ -202,19 +202,19 @@ fn a_cancel_at_once_is_obeyed() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("a"); 3])) else {
         return;
     };
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("first?"));
-    bench.agent.cancel(turn);
-    assert!(bench.finish(turn, |_, _, _| {}).interrupted());
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("first?"));
+    harness.agent.cancel(turn);
+    assert!(harness.finish(turn, |_, _, _| {}).interrupted());
     // Between `turn/start` and its answer.
-    let turn = bench.agent.start(real.request("second?"));
-    let told = bench.finish(turn, |agent, turn, event| {
+    let turn = harness.agent.start(real.request("second?"));
+    let events = harness.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::Sent { .. }) {
             agent.cancel(turn);
         }
     });
-    assert!(told.end.is_some_and(|end| end.is_ok()));
-    assert_eq!(bench.run(real.request("third?")).text(), "a");
+    assert!(events.end.is_some_and(|end| end.is_ok()));
+    assert_eq!(harness.run(real.request("third?")).text(), "a");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn an_image_reaches_the_model() {
     let mut asked = real.request("what is it? ");
     asked.input.push(InputPart::Text("this:".into()));
     asked.input.push(InputPart::Image(pixel.into()));
-    assert_eq!(real.bench().run(asked).text(), "seen");
+    assert_eq!(real.harness().run(asked).text(), "seen");
     let request = real.endpoint.requests()[0].to_string();
     assert!(request.contains("what is it? this:"));
     assert!(request.contains("data:image/png;base64,"));

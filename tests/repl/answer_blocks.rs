@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::asker::Asker;
+use super::questioning_agent::Asker;
 use super::shell::{CTRL_C, cursor_line};
 
 const ANSWER: &str =

@@ -25,7 +25,7 @@ pub(super) enum Form {
 /// A press of Ctrl-C that took no effect within this was lost; the time that a busy machine takes to deliver one.
 const LOST: Duration = Duration::from_secs(5);
 
-pub(super) struct Bench {
+pub(super) struct Harness {
     pub(super) runtime: Option<Box<dyn Runtime>>,
     pub(super) events: RuntimeEvents,
     pub(super) waiter: tokio::runtime::Runtime,
@@ -34,14 +34,14 @@ pub(super) struct Bench {
 
 /// Everything told of one cell.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct CellEvents {
     /// Output and displays in order: `out`, `err`, `tty`, `foreign` or `show`, and the text.
     pub(super) steps: Vec<(&'static str, String)>,
     pub(super) error: Option<String>,
     pub(super) finish: Finish,
 }
 
-impl Told {
+impl CellEvents {
     pub(super) fn text(&self) -> String {
         let shown = self.steps.iter().filter(|(kind, _)| *kind != "show");
         shown.map(|(_, text)| text.replace("\r\n", "\n")).collect()
@@ -74,10 +74,10 @@ pub(super) fn plan(form: Form) -> (PythonPlan, tempfile::TempDir) {
     (plan, folder)
 }
 
-impl Bench {
+impl Harness {
     pub(super) fn start(form: Form) -> Self {
         let (plan, folder) = plan(form);
-        Bench::with(plan, folder)
+        Harness::with(plan, folder)
     }
 
     pub(super) fn with(plan: PythonPlan, folder: tempfile::TempDir) -> Self {
@@ -86,7 +86,7 @@ impl Bench {
             .enable_time()
             .build()
             .unwrap();
-        Bench {
+        Harness {
             runtime: Some(runtime),
             events,
             waiter,
@@ -129,7 +129,7 @@ impl Bench {
         }))
     }
 
-    pub(super) fn run(&mut self, code: &str) -> Told {
+    pub(super) fn run(&mut self, code: &str) -> CellEvents {
         let stdin = match self.runtime().terminal() {
             Some(_) => Stdin::Terminal,
             None => Stdin::Refuse,
@@ -140,11 +140,11 @@ impl Bench {
 
     /// Presses Ctrl-C when the cell has said `word`, and again while it goes on: Python sleeps through one that falls
     /// just before a system call.
-    pub(super) fn interrupt_at(&mut self, id: RequestId, word: &str) -> Told {
+    pub(super) fn interrupt_at(&mut self, id: RequestId, word: &str) -> CellEvents {
         let interrupter = self.interrupter();
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let (mut stopped, mut pressing) = (Some(stopped), None);
-        let told = self.collect(id, |_, text| {
+        let events = self.collect(id, |_, text| {
             let Some(stopped) = stopped.take_if(|_| text.contains(word)) else {
                 return;
             };
@@ -160,11 +160,15 @@ impl Bench {
         });
         drop(stop);
         pressing.expect("the cell said the word").join().unwrap();
-        told
+        events
     }
 
     /// Everything until the end of `id`; `act` sees the text so far whenever there is more.
-    pub(super) fn collect(&mut self, id: RequestId, mut act: impl FnMut(&mut Self, &str)) -> Told {
+    pub(super) fn collect(
+        &mut self,
+        id: RequestId,
+        mut act: impl FnMut(&mut Self, &str),
+    ) -> CellEvents {
         let mut steps = Vec::new();
         let (mut error, mut text) = (None, String::new());
         loop {
@@ -204,7 +208,7 @@ impl Bench {
                     error = Some(format!("{}: {}", raised.name, raised.value));
                 }
                 RuntimeEvent::Finished { id: of, finish } if of == id => {
-                    return Told {
+                    return CellEvents {
                         steps,
                         error,
                         finish,

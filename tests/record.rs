@@ -1,15 +1,15 @@
 //! The record on real files: written when it happens, resumed, damaged, locked, shared, opened by IPython.
 
 mod answers;
-mod earlier;
+mod earlier_cells;
 mod faults;
+mod foreign_files;
 mod ipython;
 mod kills;
 mod locks;
+mod resume;
 mod schemas;
-mod strangers;
-mod taken_back;
-mod taken_up;
+mod undo;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

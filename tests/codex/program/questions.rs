@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::toolbox::{cells, outputs, unasked};
+use super::built_in_tools::{cells, outputs, unasked};
 use super::{MODELS, asked, call, instructions, leave, program};
 use crate::support::responses::{Endpoint, Reply, tool_outputs};
 

@@ -3,8 +3,8 @@
 use ipycodex::agent::{AgentEvent, AgentReply, FailureKind, InputPart, WebSearchUse};
 use serde_json::json;
 
-use super::bench::exchange;
-use super::real::{real, running, tool_names};
+use super::app_server::{real, running, tool_names};
+use super::harness::exchange;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation};
 
@@ -22,19 +22,19 @@ fn a_cancel_while_a_tool_runs_voids_its_result() {
     ) else {
         return;
     };
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("first?"));
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("first?"));
     // The app-server asks for both at once; which comes first is its own affair.
     let mut open = Vec::new();
     while open.len() < 2 {
-        if let AgentEvent::ToolCalled { call, .. } = bench.next() {
+        if let AgentEvent::ToolCalled { call, .. } = harness.next() {
             open.push(call.id);
         }
     }
-    bench.agent.cancel(turn);
+    harness.agent.cancel(turn);
     // The session's Python was interrupted and answers all the same, once too often even.
     for _ in 0..2 {
-        bench.agent.reply(
+        harness.agent.reply(
             turn,
             AgentReply::ToolResult {
                 call: open[0].clone(),
@@ -43,10 +43,10 @@ fn a_cancel_while_a_tool_runs_voids_its_result() {
             },
         );
     }
-    let told = bench.finish(turn, |_, _, _| {});
-    assert!(told.interrupted(), "{told:?}");
-    assert!(told.calls.is_empty(), "no call after a cancel");
-    assert_eq!(bench.run(real.request("second?")).text(), "fine");
+    let events = harness.finish(turn, |_, _, _| {});
+    assert!(events.interrupted(), "{events:?}");
+    assert!(events.calls.is_empty(), "no call after a cancel");
+    assert_eq!(harness.run(real.request("second?")).text(), "fine");
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn a_cancel_of_a_turn_that_is_over_does_nothing() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("a"); 2])) else {
         return;
     };
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("first?"));
-    bench.finish(turn, |_, _, _| {});
-    bench.agent.cancel(turn);
-    assert_eq!(bench.run(real.request("second?")).text(), "a");
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("first?"));
+    harness.finish(turn, |_, _, _| {});
+    harness.agent.cancel(turn);
+    assert_eq!(harness.run(real.request("second?")).text(), "a");
 }
 
 #[test]
@@ -72,18 +72,18 @@ fn a_thread_with_a_failed_prompt_in_it_is_not_gone_on_with() {
     ) else {
         return;
     };
-    let mut bench = real.bench();
-    let thread = bench.run(real.request("first?")).thread();
+    let mut harness = real.harness();
+    let thread = harness.run(real.request("first?")).thread();
     let go_on = |text: &str| {
         let mut request = real.request(text);
         request.thread = Some(thread.clone());
         request.history = vec![exchange("first?", "fine")];
         request
     };
-    let failed = bench.run(go_on("second?"));
+    let failed = harness.run(go_on("second?"));
     assert_eq!(failed.failure().kind, FailureKind::Upstream);
-    let told = bench.run(go_on("third?"));
-    assert_ne!(told.thread(), thread);
+    let events = harness.run(go_on("third?"));
+    assert_ne!(events.thread(), thread);
     assert_eq!(
         conversation(&real.endpoint.requests()[2]),
         ["user: first?", "assistant: fine", "user: third?"]
@@ -95,13 +95,13 @@ fn searching_is_a_property_of_the_thread() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("a"); 3])) else {
         return;
     };
-    let mut bench = real.bench();
-    let thread = bench.run(real.request("first?")).thread();
+    let mut harness = real.harness();
+    let thread = harness.run(real.request("first?")).thread();
     let mut second = real.request("second?");
     second.settings.search = WebSearchUse::High;
     second.thread = Some(thread.clone());
     second.history = vec![exchange("first?", "a")];
-    assert_ne!(bench.run(second).thread(), thread);
+    assert_ne!(harness.run(second).thread(), thread);
     let requests = real.endpoint.requests();
     assert_eq!(
         conversation(&requests[1]),
@@ -126,11 +126,11 @@ fn an_app_server_killed_in_a_turn_is_said_and_started_again() {
     let Some(real) = real("gpt-5.5", running("kill -9 $PPID")) else {
         return;
     };
-    let mut bench = real.bench();
-    let told = bench.run(real.request("first?"));
-    assert_eq!(told.failure().kind, FailureKind::Died, "{told:?}");
-    assert!(told.failure().message.contains("signal: 9"), "{told:?}");
-    assert_eq!(bench.run(real.request("second?")).text(), "ran");
+    let mut harness = real.harness();
+    let events = harness.run(real.request("first?"));
+    assert_eq!(events.failure().kind, FailureKind::Died, "{events:?}");
+    assert!(events.failure().message.contains("signal: 9"), "{events:?}");
+    assert_eq!(harness.run(real.request("second?")).text(), "ran");
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn dropping_the_agent_in_mid_answer_ends_its_process() {
     ) else {
         return;
     };
-    let mut bench = real.bench();
-    let turn = bench.agent.start(real.request("first?"));
-    while !matches!(bench.next(), AgentEvent::Text { turn: of, .. } if of == turn) {}
-    drop(bench);
+    let mut harness = real.harness();
+    let turn = harness.agent.start(real.request("first?"));
+    while !matches!(harness.next(), AgentEvent::Text { turn: of, .. } if of == turn) {}
+    drop(harness);
     // Whoever still ran with this home would show it.
     let home = real.home().display().to_string();
     let alive = std::fs::read_dir("/proc")
@@ -167,13 +167,13 @@ fn an_answer_can_be_made_to_fit_a_schema() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("{}"); 2])) else {
         return;
     };
-    let mut bench = real.bench();
+    let mut harness = real.harness();
     let mut asked = real.request("first?");
     asked.schema = Some(json!({"type": "object", "properties": {}, "additionalProperties": false}));
-    let thread = bench.run(asked).thread();
+    let thread = harness.run(asked).thread();
     let mut second = real.request("second?");
     second.thread = Some(thread);
-    bench.run(second);
+    harness.run(second);
     let requests = real.endpoint.requests();
     assert_eq!(requests[0]["text"]["format"]["type"], "json_schema");
     assert!(requests[1]["text"]["format"].is_null(), "that turn only");

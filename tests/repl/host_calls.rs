@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::asker::{Asker, call, command};
+use super::questioning_agent::{Asker, call, command};
 use super::shell::{CTRL_C, Shell};
 use crate::support::await_true;
 use crate::support::home::Home;

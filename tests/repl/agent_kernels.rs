@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
 
-use super::asker::{Asker, call};
+use super::questioning_agent::{Asker, call};
 use super::shell::Shell;
 use crate::support::home::Home;
 use crate::support::pty::Pty;

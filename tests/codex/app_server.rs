@@ -6,7 +6,7 @@ use ipycodex::agent::TurnRequest;
 use ipycodex::agent::connect::{AgentKind, AgentPlan};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, folder, plan, request};
+use super::harness::{Harness, folder, plan, request};
 use crate::support::peers;
 use crate::support::responses::{Endpoint, Reply, shell_tool};
 
@@ -44,8 +44,8 @@ impl Real {
         plan(kind, &self.home(), &self.work())
     }
 
-    pub(super) fn bench(&self) -> Bench {
-        Bench::new(self.plan())
+    pub(super) fn harness(&self) -> Harness {
+        Harness::new(self.plan())
     }
 
     pub(super) fn request(&self, text: &str) -> TurnRequest {

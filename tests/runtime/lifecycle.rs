@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::asides::{benches, is_running};
-use super::bench::{BOTH, Bench, Form, plan};
+use super::evaluations::{benches, is_running};
+use super::harness::{BOTH, Form, Harness, plan};
 use crate::support::{await_true, write_executable};
 
 #[test]
@@ -27,54 +27,58 @@ fn deaths_are_told_with_the_last_words() {
     ];
     for form in BOTH {
         for (code, death) in &endings {
-            let mut bench = Bench::start(form);
-            bench.run("kept = 1");
-            let told = bench.run(code);
-            assert_eq!(told.finish.ending, Ending::Died(death.clone()), "{form:?}");
+            let mut harness = Harness::start(form);
+            harness.run("kept = 1");
+            let events = harness.run(code);
+            assert_eq!(
+                events.finish.ending,
+                Ending::Died(death.clone()),
+                "{form:?}"
+            );
             // A crash adds its stack on the other stream, which has no order against this one.
-            assert!(told.text().contains("bye\n"), "{told:?}");
-            assert_eq!(bench.died(), (death.clone(), true));
-            assert!(bench.ready().restarted);
-            let told = bench.run("'kept' in globals()");
-            assert_eq!(told.shown(), ["False"], "{form:?}");
+            assert!(events.text().contains("bye\n"), "{events:?}");
+            assert_eq!(harness.died(), (death.clone(), true));
+            assert!(harness.ready().restarted);
+            let events = harness.run("'kept' in globals()");
+            assert_eq!(events.shown(), ["False"], "{form:?}");
         }
     }
 }
 
 #[test]
 fn two_deaths_stop_the_restarts_until_a_cell_comes() {
-    let mut bench = Bench::start(Form::Pipes);
-    bench.run("import os; os._exit(1)");
-    assert_eq!(bench.died(), (Death::Exited(1), true));
-    bench.run("import os; os._exit(2)");
-    assert_eq!(bench.died(), (Death::Exited(2), false));
-    let id = bench
+    let mut harness = Harness::start(Form::Pipes);
+    harness.run("import os; os._exit(1)");
+    assert_eq!(harness.died(), (Death::Exited(1), true));
+    harness.run("import os; os._exit(2)");
+    assert_eq!(harness.died(), (Death::Exited(2), false));
+    let id = harness
         .runtime()
         .submit(RuntimeRequest::DescribeTools { names: vec![] });
-    let failed = bench.until(|event| match event {
+    let failed = harness.until(|event| match event {
         RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
     assert!(matches!(failed, RuntimeAnswer::Failed(_)), "{failed:?}");
-    assert_eq!(bench.run("3").shown(), ["3"]);
+    assert_eq!(harness.run("3").shown(), ["3"]);
 }
 
 #[test]
 fn a_killed_interpreter_is_replaced() {
-    let mut bench = Bench::start(Form::Pipes);
-    let interrupter = bench.interrupter();
-    let id = bench.submit(
+    let mut harness = Harness::start(Form::Pipes);
+    let interrupter = harness.interrupter();
+    let id = harness.submit(
         "import itertools\nprint('go', flush=True)\nsum(itertools.repeat(1))",
         Stdin::Refuse,
     );
-    let told = bench.collect(id, |_, text| {
+    let events = harness.collect(id, |_, text| {
         if text.contains("go") {
             interrupter.kill();
         }
     });
-    assert_eq!(told.finish.ending, Ending::Died(Death::Killed));
-    assert_eq!(bench.died(), (Death::Killed, true));
-    assert_eq!(bench.run("1").shown(), ["1"]);
+    assert_eq!(events.finish.ending, Ending::Died(Death::Killed));
+    assert_eq!(harness.died(), (Death::Killed, true));
+    assert_eq!(harness.run("1").shown(), ["1"]);
 }
 
 /// Starts with an interpreter that is none and gives the message.
@@ -85,17 +89,17 @@ fn start_failure(script: Option<&str>) -> String {
         write_executable(&path, script);
     }
     plan.interpreter = Some(path);
-    let mut bench = Bench::with(plan, folder);
-    let message = bench.until(|event| match event {
+    let mut harness = Harness::with(plan, folder);
+    let message = harness.until(|event| match event {
         RuntimeEvent::StartFailed(failure) => {
             assert!(failure.hint.contains("--python"));
             Some(failure.message.clone())
         }
         _ => None,
     });
-    let told = bench.run("1");
+    let events = harness.run("1");
     assert!(matches!(
-        told.finish.ending,
+        events.finish.ending,
         Ending::Died(Death::NotStarted(_))
     ));
     message
@@ -143,8 +147,8 @@ fn an_old_python_is_taken_where_nothing_is_to_be_checked() {
     plan.interpreter = Some(path);
     plan.variables
         .insert("IPYCODEX_PYTHON_SKIP_CHECK".into(), "1".into());
-    let mut bench = Bench::with(plan, folder);
-    let version = bench.until(|event| match event {
+    let mut harness = Harness::with(plan, folder);
+    let version = harness.until(|event| match event {
         RuntimeEvent::Ready(info) => Some(info.version.clone()),
         _ => None,
     });
@@ -155,8 +159,8 @@ fn an_old_python_is_taken_where_nothing_is_to_be_checked() {
 fn no_python_at_all_is_told_with_a_hint() {
     let (mut plan, folder) = plan(Form::Pipes);
     plan.variables = [(OsString::from("PATH"), folder.path().as_os_str().to_owned())].into();
-    let mut bench = Bench::with(plan, folder);
-    let failure = bench.until(|event| match event {
+    let mut harness = Harness::with(plan, folder);
+    let failure = harness.until(|event| match event {
         RuntimeEvent::StartFailed(failure) => Some(failure.clone()),
         _ => None,
     });
@@ -168,47 +172,46 @@ fn no_python_at_all_is_told_with_a_hint() {
 
 #[test]
 fn a_shutdown_runs_exit_functions_and_a_drop_is_prompt() {
-    let mut bench = Bench::start(Form::Pipes);
-    bench.run("import atexit\natexit.register(lambda: open('left', 'w').close())");
-    let id = bench
+    let mut harness = Harness::start(Form::Pipes);
+    harness.run("import atexit\natexit.register(lambda: open('left', 'w').close())");
+    let id = harness
         .runtime()
         .submit(RuntimeRequest::Shutdown { stays: false });
-    let answer = bench.until(|event| match event {
+    let answer = harness.until(|event| match event {
         RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
     assert!(matches!(answer, RuntimeAnswer::Done));
-    assert!(bench.folder.path().join("left").exists());
+    assert!(harness.folder.path().join("left").exists());
     assert_eq!(
-        bench.run("1").shown(),
+        harness.run("1").shown(),
         ["1"],
         "a cell after a shutdown starts anew"
     );
-    let pid = bench.run("import os; os.getpid()").shown()[0].to_owned();
-    bench.runtime = None;
+    let pid = harness.run("import os; os.getpid()").shown()[0].to_owned();
+    harness.runtime = None;
     assert!(!PathBuf::from(format!("/proc/{pid}")).exists());
 }
 
 #[test]
 fn a_drop_ends_a_cell_that_ignores_everything() {
-    let mut bench = Bench::start(Form::Terminal);
-    let told =
-        bench.run("import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.getpid()");
-    let pid = told.shown()[0].to_owned();
-    let id = bench.submit("print('go')\nwhile True: print('flood')", Stdin::Terminal);
-    bench.until(|event| {
+    let mut harness = Harness::start(Form::Terminal);
+    let events = harness
+        .run("import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.getpid()");
+    let pid = events.shown()[0].to_owned();
+    let id = harness.submit("print('go')\nwhile True: print('flood')", Stdin::Terminal);
+    harness.until(|event| {
         matches!(event, RuntimeEvent::Started { id: of } if *of == id).then_some(())
     });
     // Nobody takes events any more, and the cell never stops printing.
-    bench.runtime = None;
+    harness.runtime = None;
     assert!(!PathBuf::from(format!("/proc/{pid}")).exists());
 }
 
 #[test]
 fn a_lack_of_descriptors_is_told() {
     let this = std::env::current_exe().unwrap();
-    let script =
-        "ulimit -n 12; exec \"$0\" --exact runtime::life::under_a_low_limit --ignored --nocapture";
+    let script = "ulimit -n 12; exec \"$0\" --exact runtime::lifecycle::under_a_low_limit --ignored --nocapture";
     let outcome = Command::new("sh")
         .arg("-c")
         .arg(script)
@@ -227,8 +230,8 @@ fn a_lack_of_descriptors_is_told() {
 #[ignore = "run by a_lack_of_descriptors_is_told, in a process of its own"]
 fn under_a_low_limit() {
     let (plan, folder) = plan(Form::Pipes);
-    let mut bench = Bench::with(plan, folder);
-    let failure = bench.until(|event| match event {
+    let mut harness = Harness::with(plan, folder);
+    let failure = harness.until(|event| match event {
         RuntimeEvent::StartFailed(failure) => Some(failure.clone()),
         _ => None,
     });
@@ -241,12 +244,12 @@ fn an_interpreter_killed_before_it_is_ready_ends_what_waits() {
     let script = folder.path().join("slow");
     write_executable(&script, "#!/bin/sh\necho $$ >started\nsleep 1000\n");
     plan.interpreter = Some(script);
-    let mut bench = Bench::with(plan, folder);
-    let id = bench.submit("1", Stdin::Refuse);
-    let (interrupter, started) = (bench.interrupter(), bench.folder.path().join("started"));
+    let mut harness = Harness::with(plan, folder);
+    let id = harness.submit("1", Stdin::Refuse);
+    let (interrupter, started) = (harness.interrupter(), harness.folder.path().join("started"));
     await_true("the interpreter has started", || started.exists());
     interrupter.kill();
-    let ending = bench.collect(id, |_, _| {}).finish.ending;
+    let ending = harness.collect(id, |_, _| {}).finish.ending;
     // The second when the kill came before the interpreter was known to be there.
     let expected = [Ending::Died(Death::Killed), Ending::Interrupted];
     assert!(expected.contains(&ending), "{ending:?}");
@@ -254,13 +257,13 @@ fn an_interpreter_killed_before_it_is_ready_ends_what_waits() {
 
 #[test]
 fn a_killed_interpreter_leaves_nothing_of_its_look() {
-    for (which, mut bench) in benches() {
-        let pid = bench.run("import os; os.getpid()").shown()[0].to_owned();
+    for (which, mut harness) in benches() {
+        let pid = harness.run("import os; os.getpid()").shown()[0].to_owned();
         let sleeper = format!("{}3", std::process::id());
         let code = format!(
             "import subprocess\nsubprocess.run('trap \"\" TERM HUP INT; sleep {sleeper}; :', shell=True)"
         );
-        bench.runtime().submit(RuntimeRequest::Snapshot {
+        harness.runtime().submit(RuntimeRequest::Snapshot {
             code,
             unprotected: false,
         });
@@ -276,10 +279,10 @@ fn without_an_interpreter_one_can_still_leave() {
     for (code, leaves) in [("exit", true), (" quit() ", true), ("exit(3)", false)] {
         let (mut plan, folder) = plan(Form::Pipes);
         plan.interpreter = Some(folder.path().join("nowhere"));
-        let mut bench = Bench::with(plan, folder);
-        let id = bench.submit(code, Stdin::Refuse);
+        let mut harness = Harness::with(plan, folder);
+        let id = harness.submit(code, Stdin::Refuse);
         let mut left = false;
-        bench.until(|event| match event {
+        harness.until(|event| match event {
             RuntimeEvent::ExitRequested {
                 id: of, code: 0, ..
             } if *of == id => {

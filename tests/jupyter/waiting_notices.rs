@@ -4,12 +4,12 @@ use ipycodex::runtime::connect::JupyterTarget;
 use ipycodex::runtime::{Ending, RuntimeEvent, Stdin};
 use serde_json::json;
 
-use super::bench::{Bench, kernels, plan};
+use super::harness::{Harness, kernels, plan};
 use crate::support::peers;
 
 /// What is told next.
-fn status(bench: &mut Bench) -> String {
-    bench.until(|event| match event {
+fn status(harness: &mut Harness) -> String {
+    harness.until(|event| match event {
         RuntimeEvent::Status { text, .. } => Some(text.clone()),
         _ => None,
     })
@@ -32,17 +32,17 @@ fn a_kernel_that_comes_up_slowly_is_said_to_start() {
     });
     std::fs::write(spec.join("kernel.json"), text.to_string()).unwrap();
     let (plan, folder) = plan(JupyterTarget::Installed("slow".into()), prefix.path());
-    let mut bench = Bench::with(plan, folder);
-    let id = bench.submit("echo here", Stdin::Refuse);
-    assert_eq!(status(&mut bench), "the kernel is starting");
+    let mut harness = Harness::with(plan, folder);
+    let id = harness.submit("echo here", Stdin::Refuse);
+    assert_eq!(status(&mut harness), "the kernel is starting");
     std::fs::write(&go, "").unwrap();
-    assert_eq!(status(&mut bench), "");
-    assert_eq!(bench.told(id), ("here\n".to_owned(), Ending::Ok));
+    assert_eq!(status(&mut harness), "");
+    assert_eq!(harness.told(id), ("here\n".to_owned(), Ending::Ok));
 }
 
 #[test]
 fn a_kernel_that_does_something_else_is_said_to() {
-    let Some(mut ours) = Bench::start("python3") else {
+    let Some(mut ours) = Harness::start("python3") else {
         return;
     };
     ours.ready();
@@ -53,7 +53,7 @@ fn a_kernel_that_does_something_else_is_said_to() {
     let work = ours.submit(works, Stdin::Refuse);
     ours.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
     let (plan, folder) = plan(JupyterTarget::Running(file), &kernels().unwrap());
-    let mut guest = Bench::with(plan, folder);
+    let mut guest = Harness::with(plan, folder);
     guest.ready();
     let id = guest.submit("1 + 1", Stdin::Refuse);
     let said = status(&mut guest);

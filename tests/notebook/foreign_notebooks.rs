@@ -9,7 +9,7 @@ use ipycodex::notebook::Document;
 use ipycodex::notebook::document::{Action, CellKind, Part, act, apply, show};
 use serde_json::{Value, json};
 
-use super::judge::ask_python;
+use super::reference::ask_python;
 use crate::support::home::Home;
 use crate::support::peers;
 
