@@ -1,13 +1,13 @@
-//! What an agent tells, as a piece of the answer that front-ends show.
+//! Maps an agent's event to the event of the answer that front-ends show. Pure.
 //!
-//! Pure. What is no piece of it (a question, the end of the turn) comes to nothing here.
+//! Questions, tool calls and the end of the turn are no part of the answer and map to nothing.
 
 use std::time::Duration;
 
 use super::events::AnswerEvent;
 use crate::agent::{AgentEvent, Aside, titled};
 
-/// What of an event is shown; `None`: nothing.
+/// The event shown for it; `None` when it is no part of the answer.
 pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
     Some(match event {
         AgentEvent::Text { message, delta, .. } => AnswerEvent::Text { message, delta },
@@ -57,7 +57,7 @@ pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
     })
 }
 
-/// What is said of an agent whose start takes its time.
+/// The line shown while an agent is slow to start.
 fn starting(agent: &str, limit: Option<Duration>) -> String {
     let most = limit.map(|limit| {
         let seconds = limit.as_secs();

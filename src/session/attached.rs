@@ -1,8 +1,8 @@
-//! The files a prompt names with `@`, and `@clipboard`: read, as parts of what is sent.
+//! The files that a prompt names with `@`, and `@clipboard`, read as parts of the request.
 //!
-//! In: names as typed. Out: texts and pictures for the agent, and what the user is told of them. Invariants: a prompt
-//! is sent whether or not its files can be had, unless it has nothing but pictures; a word that only looks like a
-//! file's name (`@property`) is nobody's error. Reads files, so it runs beside the loop.
+//! In: names as typed. Out: texts and pictures for the agent, and notices. Invariants: a missing file does not stop the
+//! prompt, unless the prompt is nothing but pictures; a word that only looks like a file name (`@property`) is no
+//! error. Blocks on files, so callers run it outside the loop.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ const LARGEST_PICTURE: u64 = 64 << 20;
 /// The name that stands for what the user has copied.
 const CLIPBOARD: &str = "clipboard";
 
-/// What may stand behind a name and be none of it.
+/// Punctuation behind a name that is not part of it.
 const END: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', '\''];
 
 /// Files sent with one prompt.
@@ -35,7 +35,6 @@ const MOST: usize = 16;
 pub(super) struct Attached {
     /// In the order they are named.
     pub(super) parts: Vec<InputPart>,
-    /// What the user is told.
     pub(super) notices: Vec<Notice>,
     /// Of that, why pictures are not sent.
     pub(super) lost: Vec<String>,
@@ -112,7 +111,7 @@ fn find(name: &NamedFile, cwd: &Path, places: &NotebookPlaces) -> Option<(PathBu
     })
 }
 
-/// What is said of a name that is no file's; nothing where something else is meant.
+/// The notice for a name without a file; `None` where it may be no file name.
 fn missing(name: &NamedFile) -> Option<Notice> {
     let path = name.path.as_str();
     let line = format!("there is no file `{path}`: nothing is attached for it");
@@ -121,7 +120,7 @@ fn missing(name: &NamedFile) -> Option<Notice> {
     if name.quoted || (path.contains('/') && !path.contains('(')) {
         Some(Notice::warning(line))
     } else {
-        // It may as well be a decorator.
+        // May be a decorator.
         suffixed.then(|| Notice::note(line))
     }
 }
@@ -158,7 +157,7 @@ fn too_large(size: u64, most: u64) -> String {
     format!("it has {size} MiB, and at most {most} are read")
 }
 
-/// What is sent of these bytes, and what is said of that.
+/// The parts sent for these bytes, and a note about them.
 fn parts(bytes: Vec<u8>, shown: &str) -> Result<(Vec<InputPart>, Option<String>), String> {
     if let Some(mime) = picture_type(&bytes) {
         let (url, made) = for_model(&bytes).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
-//! A running cell: what it has shown so far, what of it goes to the record, and what the agent is told of its own.
+//! A running cell: collects its output, writes its row of the record, and returns its result.
 //!
-//! A cell of the user may ask to leave the shell and to fill the editor; code the agent brought may not.
+//! Only a cell of the user may leave the shell or fill the editor; the agent's code may not.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::output::transcript::TranscriptText;
 use crate::output::{CellOutput, MODEL_CHARACTERS};
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
 use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, ToldEvent};
+use crate::session::output_collector::OutputCollector;
 use crate::session::outputs::Outputs;
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
-use crate::session::shown::CellCollector;
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
@@ -30,12 +30,12 @@ pub(super) struct CellRun {
     pub id: RequestId,
     /// Whose runtime runs it.
     pub role: Role,
-    whose: Whose,
-    shown: CellCollector,
+    origin: Whose,
+    shown: OutputCollector,
     raised: Option<String>,
     leaving: bool,
     begun: bool,
-    voice: Voice,
+    verbosity: Verbosity,
     /// Its text, where it goes into a notebook that is open.
     kept: Option<String>,
     /// The metadata of the notebook's cell that it is.
@@ -44,15 +44,14 @@ pub(super) struct CellRun {
     outputs: Outputs,
 }
 
-/// How much of the cell is told.
+/// How much of its output a cell shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
-    /// All.
-    Loud,
-    /// Nothing as long as it goes well.
-    Hushed,
-    /// Nothing any more, not even that it was interrupted.
-    Skipped,
+enum Verbosity {
+    Full,
+    /// Nothing unless the cell fails.
+    OnError,
+    /// Nothing, not even its interruption.
+    Off,
 }
 
 /// Who brought the code.
@@ -66,18 +65,18 @@ pub(super) enum Whose {
     Agent(u32),
     /// The user, by a replay: under this In number, recorded or not.
     Replay { line: u32, recorded: bool },
-    /// What users have done before their first input: not numbered, not recorded.
+    /// Start-up files: not numbered, not recorded.
     SetUp,
     /// A skill, or the agent in a kernel of its own: not numbered, not recorded, no cell to a front-end.
     Aside,
 }
 
-/// What a cell that has ended leaves behind.
+/// The result of a cell that has ended.
 #[derive(Debug, Clone)]
 pub(super) struct Remains {
     /// How it ended.
     pub ending: Ending,
-    /// What it showed, as plain text.
+    /// Its output as plain text.
     pub shown: TranscriptText,
     /// The same in order, with its values; of a cell of the agent, and of one that goes into a notebook.
     pub outputs: Vec<CellOutput>,
@@ -85,37 +84,36 @@ pub(super) struct Remains {
     pub kept: Option<(u32, String)>,
     /// Its pictures, as `data:` URLs, in order.
     pub images: Vec<String>,
-    /// What it raised: `Name: value`.
+    /// The exception: `Name: value`.
     pub raised: Option<String>,
     /// How long it took.
     pub took: Duration,
-    /// It asked to leave the shell.
+    /// The cell asked to leave the shell.
     pub leaving: bool,
     /// The interpreter's directory afterwards, when it said.
     pub cwd: Option<String>,
 }
 
-/// What came of an event.
 pub(super) enum CellStep {
     /// The cell goes on.
     On,
     /// The cell ended.
     Ended(Box<Remains>),
-    /// It ended with its interpreter: how is about to be said.
+    /// The cell ended with its interpreter; the report of how follows.
     Died(Box<Remains>),
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, whose: Whose, out: RunSender, outputs: Outputs) -> Self {
+    pub(super) fn new(id: RequestId, origin: Whose, out: RunSender, outputs: Outputs) -> Self {
         CellRun {
             id,
             role: Role::User,
-            whose,
-            shown: CellCollector::new(KEPT),
+            origin,
+            shown: OutputCollector::new(KEPT),
             raised: None,
             leaving: false,
             begun: false,
-            voice: Voice::Loud,
+            verbosity: Verbosity::Full,
             kept: None,
             metadata: Map::new(),
             out,
@@ -129,38 +127,37 @@ impl CellRun {
         self
     }
 
-    /// It goes into the notebook that is open.
+    /// Keeps the source for the open notebook.
     pub(super) fn keep(&mut self, source: String) {
         self.kept = Some(source);
     }
 
-    /// It is a notebook's cell with this metadata.
+    /// Sets the metadata of the notebook cell that it comes from.
     pub(super) fn loaded_with(&mut self, metadata: Map<String, Value>) {
         self.metadata = metadata;
     }
 
-    /// What it shows is told only if it fails.
-    pub(super) fn hush(&mut self) {
-        self.voice = Voice::Hushed;
+    /// Shows output only if the cell fails.
+    pub(super) fn show_only_on_error(&mut self) {
+        self.verbosity = Verbosity::OnError;
     }
 
-    /// The user wants nothing more of it.
     pub(super) fn skip(&mut self) {
-        self.voice = Voice::Skipped;
+        self.verbosity = Verbosity::Off;
     }
 
-    fn tell(&self, event: impl Into<SessionEvent>) {
-        if self.voice == Voice::Loud {
+    fn show(&self, event: impl Into<SessionEvent>) {
+        if self.verbosity == Verbosity::Full {
             self.out.send(event);
         }
     }
 
-    /// It did not go well: what it had shown so far is told, as text.
-    fn speak_up(&mut self) {
-        if self.voice != Voice::Hushed {
+    /// The cell failed: shows the output withheld so far, as text.
+    fn show_withheld(&mut self) {
+        if self.verbosity != Verbosity::OnError {
             return;
         }
-        self.voice = Voice::Loud;
+        self.verbosity = Verbosity::Full;
         let mut text = self.shown.text();
         if !text.is_empty() {
             text.push('\n');
@@ -175,7 +172,7 @@ impl CellRun {
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
-            RuntimeEvent::Started { .. } if self.whose != Whose::Aside => {
+            RuntimeEvent::Started { .. } if self.origin != Whose::Aside => {
                 self.begun = true;
                 self.out.send(CellEvent::Started);
             }
@@ -186,7 +183,7 @@ impl CellRun {
                 ..
             } => {
                 self.shown.push(stream, &bytes);
-                self.tell(CellEvent::Output {
+                self.show(CellEvent::Output {
                     stream,
                     bytes,
                     foreign,
@@ -194,21 +191,21 @@ impl CellRun {
             }
             RuntimeEvent::Display { display, .. } => {
                 self.shown.display(&display);
-                self.tell(CellEvent::Display(display));
+                self.show(CellEvent::Display(display));
             }
-            RuntimeEvent::Comm { message, .. } => self.tell(CellEvent::Comm(message)),
-            RuntimeEvent::Status { text, .. } => self.tell(CellEvent::Status(text)),
+            RuntimeEvent::Comm { message, .. } => self.show(CellEvent::Comm(message)),
+            RuntimeEvent::Status { text, .. } => self.show(CellEvent::Status(text)),
             RuntimeEvent::Error { error, .. } => {
-                self.speak_up();
+                self.show_withheld();
                 self.shown.error(&error);
                 self.raised = Some(error.summary());
-                self.tell(CellEvent::Raised(error));
+                self.show(CellEvent::Raised(error));
             }
             RuntimeEvent::Clear { wait, .. } => {
-                self.shown = CellCollector::new(KEPT);
-                self.tell(CellEvent::Clear { wait });
+                self.shown = OutputCollector::new(KEPT);
+                self.show(CellEvent::Clear { wait });
             }
-            RuntimeEvent::Page { bundle, .. } => self.tell(ToldEvent::Page(bundle)),
+            RuntimeEvent::Page { bundle, .. } => self.show(ToldEvent::Page(bundle)),
             RuntimeEvent::InputRequested {
                 call,
                 prompt,
@@ -242,29 +239,28 @@ impl CellRun {
         CellStep::On
     }
 
-    /// A failure to start is said by it.
-    pub(super) fn says_why_not(&self) -> bool {
-        self.whose != Whose::SetUp
+    pub(super) fn reports_start_failure(&self) -> bool {
+        self.origin != Whose::SetUp
     }
 
     /// Its In number, if it has one.
     pub(super) fn line(&self) -> Option<u32> {
-        match self.whose {
+        match self.origin {
             Whose::User(line) | Whose::Agent(line) | Whose::Replay { line, .. } => Some(line),
             Whose::Private | Whose::Aside | Whose::SetUp => None,
         }
     }
 
     fn is_users(&self) -> bool {
-        matches!(self.whose, Whose::User(_) | Whose::Private)
+        matches!(self.origin, Whose::User(_) | Whose::Private)
     }
 
     fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
         if finish.ending != Ending::Ok {
-            self.speak_up();
+            self.show_withheld();
         }
         let state = match &finish.ending {
-            // What a shell says is wrong.
+            // A shell reports failures by its exit status.
             Ending::Ok if finish.exit.is_some_and(|exit| exit != 0) => CellEnd::Failed,
             Ending::Ok => CellEnd::Complete,
             Ending::Error => CellEnd::Failed,
@@ -283,7 +279,7 @@ impl CellRun {
             }
         };
         let (shown, bundles, mut layout) =
-            std::mem::replace(&mut self.shown, CellCollector::new(0)).finish();
+            std::mem::replace(&mut self.shown, OutputCollector::new(0)).finish();
         layout.loaded_with(std::mem::take(&mut self.metadata));
         #[allow(
             clippy::cast_possible_truncation,
@@ -291,17 +287,17 @@ impl CellRun {
             reason = "saturates; a duration in ms"
         )]
         let took = finish.milliseconds.max(0.0) as u64;
-        let kept = match self.whose {
+        let kept = match self.origin {
             Whose::User(line) => self.kept.take().map(|source| (line, source)),
             _ => None,
         };
-        let outputs = match self.whose {
+        let outputs = match self.origin {
             Whose::Agent(_) => layout.outputs(&shown.text, bundles.clone()),
             _ if kept.is_some() => layout.outputs(&shown.text, bundles.clone()),
             _ => Vec::new(),
         };
         let images = bundles.iter().filter_map(MimeBundle::image);
-        let remains = Box::new(Remains {
+        let result = Box::new(Remains {
             ending: finish.ending.clone(),
             images: images
                 .map(|(mime, base64)| format!("data:{mime};base64,{base64}"))
@@ -319,12 +315,12 @@ impl CellRun {
         | Whose::Replay {
             line,
             recorded: true,
-        } = self.whose
+        } = self.origin
         {
             if let Some(exit) = finish.exit {
                 history.exited(line, exit);
             }
-            let shown = &remains.shown;
+            let shown = &result.shown;
             let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
                 // With room for the line that says so: a second cut would state the sizes of the first one's rest.
                 let text = self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200);
@@ -334,23 +330,23 @@ impl CellRun {
             };
             history.showed(line, &text, bundles, &layout, state, took);
         }
-        if self.whose == Whose::SetUp && !self.begun && finish.ending == Ending::Interrupted {
+        if self.origin == Whose::SetUp && !self.begun && finish.ending == Ending::Interrupted {
             let notice = Notice::note("interrupted: start-up files were not run");
             self.out.send(notice);
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(failure)) => {
-                if !matches!(self.whose, Whose::Agent(_) | Whose::Aside | Whose::SetUp) {
+                if !matches!(self.origin, Whose::Agent(_) | Whose::Aside | Whose::SetUp) {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
                     self.out.send(notice);
                 }
-                CellStep::Ended(remains)
+                CellStep::Ended(result)
             }
-            Ending::Died(_) | Ending::Lost(_) => CellStep::Died(remains),
-            _ => CellStep::Ended(remains),
+            Ending::Died(_) | Ending::Lost(_) => CellStep::Died(result),
+            _ => CellStep::Ended(result),
         };
-        if self.whose != Whose::Aside {
+        if self.origin != Whose::Aside {
             self.out.send(CellEvent::Ended {
                 ending: finish.ending,
                 typeahead: finish.typeahead,

@@ -1,14 +1,14 @@
-//! What the user has copied, a picture or a text, as the programs of the desktop tell it.
+//! Reads the clipboard of the desktop, a picture or a text, through `wl-paste` (Wayland) or `xclip` (X11).
 //!
-//! In: nothing. Out: bytes. `wl-paste` (Wayland) and `xclip` (X11) are asked, pictures first: terminals do not give
-//! pictures, and few give text. Absent on purpose: copying, which goes through the terminal (`screen`).
+//! Pictures are asked for first: terminals cannot deliver pictures, and few deliver text. Absent on purpose: copying,
+//! which goes through the terminal (`screen`).
 
 use std::process::Command;
 use std::time::Duration;
 
 use crate::process::short_answer;
 
-/// Who is asked, in this order.
+/// In the order they are tried.
 const PROGRAMS: [&[&str]; 4] = [
     &["wl-paste", "--type", "image/png"],
     &["xclip", "-selection", "clipboard", "-t", "image/png", "-o"],
@@ -19,7 +19,7 @@ const PROGRAMS: [&[&str]; 4] = [
 /// How long one of them may take: whoever holds what was copied may be a program that hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is in the clipboard; blocks.
+/// The content of the clipboard; blocks.
 pub(super) fn read() -> Result<Vec<u8>, String> {
     let (mut there, mut silent) = (false, None);
     for words in PROGRAMS {

@@ -1,4 +1,4 @@
-//! What only an editor can do, and what is said where there is none.
+//! Requests to the editor, and the messages shown where there is no editor.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,7 +18,7 @@ pub enum EditorWish {
     TogglePrompts,
     /// This text is to be put into the clipboard.
     Copy {
-        /// What it is, for whoever says that it was done.
+        /// Its name in the message that follows.
         what: String,
         /// As it is to be pasted.
         text: String,
@@ -40,31 +40,29 @@ pub struct Pick {
     pub cwd: PathBuf,
 }
 
-/// The wishes of a session, in order; whoever holds them grants them.
+/// The requests of a session, in order.
 #[derive(Debug)]
 pub struct EditorWishes(Receiver<EditorWish>);
 
 impl EditorWishes {
-    /// The next wish, if there is one.
     pub fn take(&self) -> Option<EditorWish> {
         self.0.try_recv().ok()
     }
 }
 
-/// Where wishes go while somebody holds them.
 #[derive(Default)]
-pub(super) struct Wishing(Mutex<Option<Sender<EditorWish>>>);
+pub(super) struct EditorRequestSender(Mutex<Option<Sender<EditorWish>>>);
 
-impl Wishing {
-    /// From now on wishes come to who gets this.
-    pub(super) fn hold(&self) -> EditorWishes {
+impl EditorRequestSender {
+    /// Later requests go to the receiver returned.
+    pub(super) fn subscribe(&self) -> EditorWishes {
         let (sender, receiver) = channel();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         EditorWishes(receiver)
     }
 
-    /// Hands a wish over; where nobody can grant it, `out` is told what can be done in its place.
-    pub(super) fn wish(&self, wish: EditorWish, out: &RunSender) {
+    /// Sends a request; without an editor, `out` gets the message about the alternative.
+    pub(super) fn request(&self, wish: EditorWish, out: &RunSender) {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let unheard = match &*held {
             Some(editor) => editor.send(wish).err().map(|unsent| unsent.0),
@@ -95,16 +93,13 @@ impl Wishing {
     }
 }
 
-/// What is said where there is no editor for commands.
 pub const NO_SHELL: &str = "there is no shell mode here: a line that starts with `!` is a command";
 
-/// What is said where no program can have the terminal.
 pub fn log_in_elsewhere(program: &LoginProgram) -> String {
     let line = program.line();
     format!("there is no terminal here: run `{line}` in one; the next prompt uses the new login")
 }
 
-/// What is said where nobody can pick.
 pub const PICK_USAGE: &str = "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)";
 
 #[cfg(test)]
@@ -113,11 +108,11 @@ mod tests {
     use crate::session::run::{Next, stream};
 
     #[test]
-    fn a_wish_goes_to_the_editor_or_is_answered_in_words() {
-        let wishing = Wishing::default();
+    fn a_request_goes_to_the_editor_or_is_answered_with_a_message() {
+        let sender = EditorRequestSender::default();
         let (out, run) = stream();
-        let held = wishing.hold();
-        wishing.wish(EditorWish::TogglePrompts, &out);
+        let held = sender.subscribe();
+        sender.request(EditorWish::TogglePrompts, &out);
         assert_eq!(held.take(), Some(EditorWish::TogglePrompts));
         assert_eq!(held.take(), None);
         drop(held);
@@ -125,13 +120,13 @@ mod tests {
             current: 1,
             cwd: "/".into(),
         };
-        for wish in [
+        for request in [
             EditorWish::TogglePrompts,
             EditorWish::ToggleShell,
             EditorWish::PickSession(pick),
             EditorWish::ShowThemes("monokai".into()),
         ] {
-            wishing.wish(wish, &out);
+            sender.request(request, &out);
             let Next::Event(event) = run.next_blocking(None) else {
                 panic!("nothing is said");
             };

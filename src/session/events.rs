@@ -1,8 +1,8 @@
-//! What a session tells a front-end.
+//! The events a session sends to a front-end.
 //!
-//! Text in events is foreign unless it says otherwise: the front-end makes it safe when it writes it. What only an
-//! editor can do is no event but an [`EditorWish`](super::EditorWish). Events come in groups, and a front-end names
-//! each group, or each event of a group it looks into: a new one is a compile error where somebody forgot it.
+//! Text in events is foreign unless stated otherwise: the front-end makes it safe when it writes it. What only an
+//! editor can do is an [`EditorWish`](super::EditorWish), not an event. Events come in groups, and a front-end matches
+//! each group, or each event of a group it looks into: a new one is a compile error where it was forgotten.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{CommMessage, Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
-use crate::session::replayed::Replayed;
+use crate::session::replay_summary::Replayed;
 use crate::text::Page;
 
 pub(super) use crate::session::notice::{Notice, notice};
@@ -30,7 +30,7 @@ pub enum SessionEvent {
     Question(QuestionEvent),
     /// Something is over.
     End(EndEvent),
-    /// What a command has to show.
+    /// Text of a command.
     Told(ToldEvent),
     /// One thing the user should know.
     Notice(Notice),
@@ -38,28 +38,26 @@ pub enum SessionEvent {
     After(AfterEvent),
     /// The interpreter is gone.
     RuntimeDied {
-        /// How.
         death: Death,
         /// A new one is being started.
         restarting: bool,
     },
 }
 
-/// What begins; its own events follow.
+/// The beginning of an input or a step; its own events follow.
 #[derive(Debug, Clone)]
 pub enum BeginEvent {
     /// The input took this number and is about to be worked on.
     Input {
         /// `n` of `In [n]`.
         line: u32,
-        /// What it is.
         kind: RunKind,
     },
     /// A cell the agent runs: what follows up to its end is the cell's, as with one of the user.
     AgentCell {
         /// The number it took.
         line: u32,
-        /// What it is for, in the agent's words; may be empty.
+        /// Its purpose, in the agent's words; may be empty.
         title: String,
         /// Its code.
         source: String,
@@ -68,12 +66,11 @@ pub enum BeginEvent {
     Asked {
         /// The number it took.
         line: u32,
-        /// What is asked.
         prompt: String,
     },
     /// A step of a replay: what follows up to its cell's end is the cell's. An exchange has nothing to follow.
     Step {
-        /// Which, from 1 on.
+        /// From 1.
         step: usize,
         /// Of how many.
         of: usize,
@@ -83,12 +80,11 @@ pub enum BeginEvent {
         kind: RunKind,
         /// As it would be typed.
         source: String,
-        /// What the cell shows is told only if it fails.
+        /// Output is shown only if the cell fails.
         quiet: bool,
     },
 }
 
-/// What happens in a cell.
 #[derive(Debug, Clone)]
 pub enum CellEvent {
     /// The interpreter began with it: from now on it may read.
@@ -113,7 +109,6 @@ pub enum CellEvent {
     Late {
         /// Its In number.
         line: u32,
-        /// What they show.
         event: Box<CellEvent>,
     },
     /// The output so far is to be cleared (`wait`: when new output arrives).
@@ -121,7 +116,7 @@ pub enum CellEvent {
         /// Not before new output.
         wait: bool,
     },
-    /// It asks for a line; answer with [`SessionHandle::reply_input`](super::SessionHandle::reply_input).
+    /// Asks for a line; answer with [`SessionHandle::reply_input`](super::SessionHandle::reply_input).
     InputRequested {
         /// To be named in the reply.
         call: u64,
@@ -130,18 +125,14 @@ pub enum CellEvent {
         /// Do not echo.
         password: bool,
     },
-    /// It raised.
     Raised(CellError),
-    /// It ended.
     Ended {
-        /// How.
         ending: Ending,
-        /// What was typed and not read.
+        /// Typed and not read.
         typeahead: Vec<u8>,
     },
 }
 
-/// What becomes of a question.
 #[derive(Debug, Clone)]
 pub enum QuestionEvent {
     /// The user is asked; answer with [`SessionHandle::answer`](super::SessionHandle::answer).
@@ -155,18 +146,16 @@ pub enum QuestionEvent {
 pub enum EndEvent {
     /// The turn; nothing more of the answer comes.
     Turn {
-        /// How.
         outcome: TurnOutcome,
-        /// Tokens, when the agent told.
+        /// Tokens, when the agent reports them.
         usage: Option<Usage>,
         /// From submit to end.
         took: Duration,
     },
     /// The turn that a cell asked for: the cell goes on.
     Asked {
-        /// How.
         outcome: TurnOutcome,
-        /// Tokens, when the agent told.
+        /// Tokens, when the agent reports them.
         usage: Option<Usage>,
         /// From the call to its end.
         took: Duration,
@@ -184,7 +173,6 @@ pub enum EndEvent {
     NotRun,
 }
 
-/// What is shown as a whole.
 #[derive(Debug, Clone)]
 pub enum ToldEvent {
     /// Lines a command printed; our own text around foreign values. Two blanks part columns.
@@ -199,7 +187,7 @@ pub enum ToldEvent {
     Earlier(Box<Earlier>),
 }
 
-/// What a front-end does when the run is over.
+/// For the front-end, once the run is over.
 #[derive(Debug, Clone)]
 pub enum AfterEvent {
     /// This text goes back into the editor.
@@ -228,7 +216,7 @@ groups! {
     Notice(Notice), After(AfterEvent)
 }
 
-/// What an input turned out to be.
+/// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
     /// Code, notes included.
@@ -245,24 +233,11 @@ pub enum RunKind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerEvent {
     /// Markdown. A new `message` number starts a new paragraph.
-    Text {
-        /// Which message.
-        message: u64,
-        /// The piece.
-        delta: String,
-    },
-    /// What came of the message is void; it starts again.
-    Restarted {
-        /// Which message.
-        message: u64,
-    },
+    Text { message: u64, delta: String },
+    /// The message so far is void; it starts again.
+    Restarted { message: u64 },
     /// Reasoning, in markdown.
-    Thought {
-        /// Which part.
-        part: u64,
-        /// The piece.
-        delta: String,
-    },
+    Thought { part: u64, delta: String },
     /// The agent is still starting, in words; `None`: it has started.
     AgentStarts(Option<String>),
     /// A command began.
@@ -273,15 +248,8 @@ pub enum AnswerEvent {
         command: String,
     },
     /// Its output so far grew.
-    CommandOutput {
-        /// Which.
-        id: String,
-        /// The piece.
-        delta: String,
-    },
-    /// It ended.
+    CommandOutput { id: String, delta: String },
     CommandRan {
-        /// Which.
         id: String,
         /// As run, behind what the agent calls it.
         command: String,
@@ -292,9 +260,9 @@ pub enum AnswerEvent {
     },
     /// A command that had begun, or the call that had, was not allowed.
     Denied {
-        /// Which command; empty for the call.
+        /// The command; empty for the call.
         id: String,
-        /// What is not to run, unless the user has just been told so.
+        /// Its text, unless the user has just seen it.
         what: Option<String>,
     },
     /// A tool is being called: `f(x=1)`.

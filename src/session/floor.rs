@@ -1,10 +1,10 @@
-//! The floor: what is being worked on, and what waits for its turn.
+//! The scheduler: the job that is active, a cell that is suspended beneath it, and the queue.
 //!
-//! In: what happened to the work in hand ([`FloorEvent`]). Out: what is to be done about it ([`FloorAction`]). Carries
-//! the streams of events to front-ends and never writes to them. Invariants: one thing has the floor; a replay is on it
-//! with the cell of its step, an interpreter's awaited death with the cell that died; a cell that asked for something
-//! waits beneath it; what asked for something gets the
-//! answer only while it still has the floor, by its [`Ticket`].
+//! In: what happened to the active job ([`FloorEvent`]). Out: effects for the loop ([`SchedulerEffect`]). The scheduler
+//! carries the event streams of front-ends and never writes to them. Invariants: one job is active; the active job is a
+//! replay's current cell, or a cell whose interpreter died and waits for the report of how; a cell that asked for a
+//! prompt or a tool is suspended while that is active; an answer reaches a job only while it is active, by its
+//! [`Ticket`].
 
 use std::collections::VecDeque;
 
@@ -13,27 +13,27 @@ use serde_json::Value;
 use crate::runtime::{Ending, RequestId};
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Remains};
+use crate::session::external_calls::ExternalCall;
 use crate::session::loading::Loading;
-use crate::session::outside::OutsideCall;
 use crate::session::prompt::Prompt;
 use crate::session::replay::{Replay, ReplayRun};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
 use crate::session::ticket::Ticket;
 
-/// What waits for its turn.
-pub(super) enum Work {
+/// A job in the queue.
+pub(super) enum QueuedJob {
     Input(Submission),
     Replay(Replay),
     Load(Loading),
     SetUp,
-    BringBack,
-    Call(OutsideCall),
+    RestoreVariables,
+    Call(ExternalCall),
 }
 
-/// What has the floor.
+/// The kind of the active job.
 pub(super) enum Holder {
-    Cell(Box<UserCell>),
+    Cell(Box<CellJob>),
     Prompt(Box<Prompt>),
     /// A cell that runs once it is in the record.
     Recording {
@@ -45,83 +45,77 @@ pub(super) enum Holder {
         id: u64,
         /// Who called it.
         caller: String,
-        /// Somebody answers its questions.
+        /// A user or the caller can answer questions.
         asks: bool,
-        /// The user has stopped it: only its code is waited for.
+        /// Stopped by the user; its code has not ended yet.
         stopped: bool,
-        /// Whoever called it no longer wants it.
+        /// Cancelled by the caller.
         left: bool,
-        /// Who called it, where another shows it; and what was called, with what.
+        /// The caller's stream when a front-end shows the call, the tool and its arguments.
         told: Option<(RunSender, String, Value)>,
     },
     /// A command that waits for something.
     Command {
-        /// What is waited for changes the session: nobody stops waiting.
+        /// The command changes the session; an interrupt does not stop it.
         firm: bool,
     },
 }
 
-/// A stay on the floor.
-struct Stay {
+struct Job {
     ticket: Ticket,
     holder: Holder,
     out: RunSender,
 }
 
-/// A cell the user wants run, and the replay or file whose step it is.
-pub(super) struct UserCell {
+/// A cell of the user, and the replay that it is a step of.
+pub(super) struct CellJob {
     pub(super) run: CellRun,
     replay: Option<Box<ReplayRun>>,
-    /// Its interpreter died: it has the floor until it is said how.
+    /// The interpreter died; the cell stays active until its end is reported.
     died: bool,
-    /// When it fails, what waits is not run.
+    /// A failure clears the queue.
     stops: bool,
 }
 
-/// What happened to the work in hand.
+/// What happened to the active job.
 pub(super) enum FloorEvent<'a> {
-    /// The cell ended.
     CellEnded(&'a Remains),
-    /// The cell ended with its interpreter; how is about to be said.
+    /// The cell ended with its interpreter; `DeathTold` follows.
     CellDied(&'a Remains),
-    /// It has been said how the interpreter ended.
+    /// The end of the interpreter was reported.
     DeathTold,
-    /// The user stops what runs.
+    /// By the user.
     Interrupted,
-    /// The user wants nothing more of this step, but the rest of the replay.
+    /// The user skips this step of a replay.
     Skipped,
 }
 
-/// What is to be done.
+/// What the loop does for the scheduler.
 #[derive(Debug)]
-pub(super) enum FloorAction {
-    /// Interrupt the interpreter.
+pub(super) enum SchedulerEffect {
     Interrupt,
-    /// Stop the prompt.
     StopPrompt,
-    /// Stop the tool that was called.
     StopCall,
-    /// Say that nobody waits for the command any more; the floor is free.
+    /// The user stopped waiting for a command; no job is active.
     StoppedWaiting(RunSender),
-    /// Say that these are not run.
+    /// These jobs were cleared from the queue.
     NotRun(Vec<RunSender>),
-    /// The floor is free: what the cell was a step of goes on, then what waits.
+    /// No job is active: the replay goes on, then the queue.
     Free(Option<Box<ReplayRun>>),
 }
 
-/// Who works, who waits.
 #[derive(Default)]
-pub(super) struct Floor {
-    held: Option<Stay>,
-    /// The cell that waits for what has the floor: it asked for it.
-    beneath: Option<Stay>,
-    waiting: VecDeque<(Work, RunSender)>,
-    tickets: u64,
+pub(super) struct Scheduler {
+    running: Option<Job>,
+    /// The cell that asked for the running job.
+    suspended: Option<Job>,
+    queue: VecDeque<(QueuedJob, RunSender)>,
+    last_ticket: u64,
 }
 
-impl UserCell {
+impl CellJob {
     pub(super) fn new(run: CellRun, replay: Option<Box<ReplayRun>>) -> Self {
-        UserCell {
+        CellJob {
             run,
             replay,
             died: false,
@@ -129,35 +123,32 @@ impl UserCell {
         }
     }
 
-    /// When it fails, what waits is not run.
+    /// With `stops`, a failure clears the queue.
     pub(super) fn stopping(mut self, stops: bool) -> Self {
         self.stops = stops;
         self
     }
 }
 
-impl Floor {
-    /// Puts work at the end of what waits.
-    pub(super) fn line_up(&mut self, work: Work, out: RunSender) {
-        self.waiting.push_back((work, out));
+impl Scheduler {
+    pub(super) fn enqueue(&mut self, work: QueuedJob, out: RunSender) {
+        self.queue.push_back((work, out));
     }
 
-    /// Forgets what waits.
     pub(super) fn clear(&mut self) {
-        self.waiting.clear();
+        self.queue.clear();
     }
 
-    /// Takes a call out of what waits: where its events go.
+    /// Removes a call from the queue; returns the stream of its events.
     pub(super) fn drop_call(&mut self, id: u64) -> Option<RunSender> {
-        let waits =
-            |(work, _): &(Work, RunSender)| matches!(work, Work::Call(call) if call.id == id);
-        let at = self.waiting.iter().position(waits)?;
-        self.waiting.remove(at).map(|(_, out)| out)
+        let waits = |(work, _): &(QueuedJob, RunSender)| matches!(work, QueuedJob::Call(call) if call.id == id);
+        let at = self.queue.iter().position(waits)?;
+        self.queue.remove(at).map(|(_, out)| out)
     }
 
-    /// Whoever called it no longer wants it; false when it does not have the floor.
-    pub(super) fn leave_call(&mut self, call: u64) -> bool {
-        match self.held.as_mut().map(|stay| &mut stay.holder) {
+    /// Marks the active call as cancelled by its caller; false when another job is active.
+    pub(super) fn abandon_call(&mut self, call: u64) -> bool {
+        match self.running.as_mut().map(|job| &mut job.holder) {
             Some(Holder::Call { id, left, .. }) if *id == call => {
                 *left = true;
                 true
@@ -166,19 +157,19 @@ impl Floor {
         }
     }
 
-    /// The next piece of work, when the floor is free.
-    pub(super) fn next(&mut self) -> Option<(Work, RunSender)> {
-        match self.held {
+    /// The next job of the queue; `None` while a job is active.
+    pub(super) fn next(&mut self) -> Option<(QueuedJob, RunSender)> {
+        match self.running {
             Some(_) => None,
-            None => self.waiting.pop_front(),
+            None => self.queue.pop_front(),
         }
     }
 
-    /// Gives the floor, which is free.
-    pub(super) fn give(&mut self, holder: Holder, out: RunSender) -> Ticket {
-        self.tickets += 1;
-        let ticket = Ticket(self.tickets);
-        self.held = Some(Stay {
+    /// Makes a job active; none may be.
+    pub(super) fn start(&mut self, holder: Holder, out: RunSender) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.running = Some(Job {
             ticket,
             holder,
             out,
@@ -186,74 +177,71 @@ impl Floor {
         ticket
     }
 
-    /// Takes the floor from whoever has it.
-    pub(super) fn take_back(&mut self) {
-        self.held = None;
+    /// Ends the active job.
+    pub(super) fn release(&mut self) {
+        self.running = None;
     }
 
-    /// The cell that has the floor waits beneath what it asks for, which takes the floor next.
-    pub(super) fn wait_beneath(&mut self) {
-        self.beneath = self.held.take();
+    /// Suspends the active cell; the job that it asks for is started next.
+    pub(super) fn suspend(&mut self) {
+        self.suspended = self.running.take();
     }
 
-    /// The cell that waited beneath has the floor again; false when none did.
-    pub(super) fn come_up(&mut self) -> bool {
-        self.held = self.beneath.take();
-        self.held.is_some()
+    /// Makes the suspended cell active again; false when there is none.
+    pub(super) fn resume(&mut self) -> bool {
+        self.running = self.suspended.take();
+        self.running.is_some()
     }
 
-    /// A cell has asked for what has the floor.
+    /// A cell is suspended: it asked for the active job.
     pub(super) fn is_asked_from_beneath(&self) -> bool {
-        self.beneath.is_some()
+        self.suspended.is_some()
     }
 
-    /// The cell that waits beneath is this request of the runtime of this role.
-    pub(super) fn is_beneath(&self, role: Role, id: RequestId) -> bool {
-        let holder = self.beneath.as_ref().map(|stay| &stay.holder);
+    /// The suspended cell is this request of the runtime of this role.
+    pub(super) fn is_suspended(&self, role: Role, id: RequestId) -> bool {
+        let holder = self.suspended.as_ref().map(|job| &job.holder);
         matches!(holder, Some(Holder::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id))
     }
 
-    /// Takes the floor from whoever waits with this ticket: where its events go, and whether it is to be interrupted.
-    pub(super) fn end_wait(&mut self, ticket: Ticket) -> Option<(RunSender, bool)> {
-        let waits = |stay: &mut Stay| {
+    /// Ends the wait of the job with this ticket; returns its stream, and whether the cell that follows is interrupted.
+    pub(super) fn finish_wait(&mut self, ticket: Ticket) -> Option<(RunSender, bool)> {
+        let waits = |job: &mut Job| {
             let waits = matches!(
-                stay.holder,
+                job.holder,
                 Holder::Command { .. } | Holder::Recording { .. }
             );
-            waits && stay.ticket == ticket
+            waits && job.ticket == ticket
         };
-        let stay = self.held.take_if(waits)?;
-        let interrupted = matches!(stay.holder, Holder::Recording { interrupted: true });
-        Some((stay.out, interrupted))
+        let job = self.running.take_if(waits)?;
+        let interrupted = matches!(job.holder, Holder::Recording { interrupted: true });
+        Some((job.out, interrupted))
     }
 
-    /// What has the floor.
     pub(super) fn holder(&self) -> Option<&Holder> {
-        self.held.as_ref().map(|stay| &stay.holder)
+        self.running.as_ref().map(|job| &job.holder)
     }
 
-    /// Where events of what has the floor go.
+    /// The stream of the active job.
     pub(super) fn out(&self) -> Option<&RunSender> {
-        self.held.as_ref().map(|stay| &stay.out)
+        self.running.as_ref().map(|job| &job.out)
     }
 
-    /// The stay of whatever has the floor.
     pub(super) fn ticket(&self) -> Option<Ticket> {
-        self.held.as_ref().map(|stay| stay.ticket)
+        self.running.as_ref().map(|job| job.ticket)
     }
 
-    /// Whoever was given this ticket still has the floor.
-    pub(super) fn has(&self, ticket: Ticket) -> bool {
+    /// The job with this ticket is still active.
+    pub(super) fn is_current(&self, ticket: Ticket) -> bool {
         self.ticket() == Some(ticket)
     }
 
-    /// The cell that is this request of the runtime of this role; it may wait beneath what it asked for.
+    /// The cell, active or suspended, that is this request of the runtime of this role.
     pub(super) fn cell(&mut self, role: Role, id: RequestId) -> Option<&mut CellRun> {
-        let stays = [self.held.as_mut(), self.beneath.as_mut()];
-        stays
-            .into_iter()
+        let jobs = [self.running.as_mut(), self.suspended.as_mut()];
+        jobs.into_iter()
             .flatten()
-            .find_map(|stay| match &mut stay.holder {
+            .find_map(|job| match &mut job.holder {
                 Holder::Cell(cell) if (cell.run.role, cell.run.id) == (role, id) => {
                     Some(&mut cell.run)
                 }
@@ -261,7 +249,7 @@ impl Floor {
             })
     }
 
-    /// Whose runtime runs the cell that has the floor.
+    /// The runtime of the active cell.
     pub(super) fn role(&self) -> Option<Role> {
         match self.holder() {
             Some(Holder::Cell(cell)) => Some(cell.run.role),
@@ -269,15 +257,15 @@ impl Floor {
         }
     }
 
-    /// The prompt that has the floor.
+    /// The active prompt.
     pub(super) fn prompt(&mut self) -> Option<&mut Prompt> {
-        match self.held.as_mut().map(|stay| &mut stay.holder) {
+        match self.running.as_mut().map(|job| &mut job.holder) {
             Some(Holder::Prompt(prompt)) => Some(prompt),
             _ => None,
         }
     }
 
-    /// Whether somebody answers questions about what has the floor; `usual` where that was not said.
+    /// Whether somebody answers questions of the active job; `usual` where the job does not say.
     pub(super) fn asks(&self, usual: bool) -> bool {
         match self.holder() {
             Some(Holder::Prompt(prompt)) => prompt.asks().unwrap_or(usual),
@@ -286,7 +274,7 @@ impl Floor {
         }
     }
 
-    /// Who called the tool that has the floor, outside of any turn.
+    /// The caller of the active call.
     pub(super) fn caller(&self) -> Option<&str> {
         match self.holder() {
             Some(Holder::Call { caller, .. }) => Some(caller),
@@ -294,10 +282,10 @@ impl Floor {
         }
     }
 
-    /// The cell is over; when it `stops`, so is what waits behind it.
-    fn free(&mut self, stops: bool) -> Vec<FloorAction> {
-        let replay = match self.held.take() {
-            Some(Stay {
+    /// Ends the active cell; with `stops` the queue is cleared.
+    fn free(&mut self, stops: bool) -> Vec<SchedulerEffect> {
+        let replay = match self.running.take() {
+            Some(Job {
                 holder: Holder::Cell(cell),
                 ..
             }) => cell.replay,
@@ -305,30 +293,32 @@ impl Floor {
         };
         let mut actions = Vec::new();
         if stops {
-            let waiting = std::mem::take(&mut self.waiting).into_iter();
-            actions.push(FloorAction::NotRun(waiting.map(|(_, out)| out).collect()));
+            let waiting = std::mem::take(&mut self.queue).into_iter();
+            actions.push(SchedulerEffect::NotRun(
+                waiting.map(|(_, out)| out).collect(),
+            ));
         }
-        actions.push(FloorAction::Free(replay));
+        actions.push(SchedulerEffect::Free(replay));
         actions
     }
 
-    /// Takes an event; says what is to be done.
-    pub(super) fn on(&mut self, event: FloorEvent<'_>) -> Vec<FloorAction> {
-        let Some(Stay { holder, out, .. }) = &mut self.held else {
+    /// Handles an event; returns the effects in order.
+    pub(super) fn on(&mut self, event: FloorEvent<'_>) -> Vec<SchedulerEffect> {
+        let Some(Job { holder, out, .. }) = &mut self.running else {
             return Vec::new();
         };
         match (event, holder) {
-            (FloorEvent::CellEnded(remains), Holder::Cell(cell)) => {
+            (FloorEvent::CellEnded(result), Holder::Cell(cell)) => {
                 if let Some(replay) = &mut cell.replay {
-                    replay.on_cell(remains);
+                    replay.on_cell(result);
                 }
-                let stops = cell.stops && remains.ending != Ending::Ok;
+                let stops = cell.stops && result.ending != Ending::Ok;
                 self.free(stops)
             }
-            (FloorEvent::CellDied(remains), Holder::Cell(cell)) => {
+            (FloorEvent::CellDied(result), Holder::Cell(cell)) => {
                 cell.died = true;
                 if let Some(replay) = &mut cell.replay {
-                    replay.on_cell(remains);
+                    replay.on_cell(result);
                 }
                 Vec::new()
             }
@@ -340,12 +330,12 @@ impl Floor {
                 if let Some(replay) = &mut cell.replay {
                     replay.stop();
                 }
-                vec![FloorAction::Interrupt]
+                vec![SchedulerEffect::Interrupt]
             }
-            (FloorEvent::Interrupted, Holder::Prompt(_)) => vec![FloorAction::StopPrompt],
+            (FloorEvent::Interrupted, Holder::Prompt(_)) => vec![SchedulerEffect::StopPrompt],
             (FloorEvent::Interrupted, Holder::Call { stopped, .. }) => {
                 *stopped = true;
-                vec![FloorAction::StopCall]
+                vec![SchedulerEffect::StopCall]
             }
             (FloorEvent::Interrupted, Holder::Recording { interrupted }) => {
                 *interrupted = true;
@@ -353,8 +343,8 @@ impl Floor {
             }
             (FloorEvent::Interrupted, Holder::Command { firm: false }) => {
                 let out = out.clone();
-                self.held = None;
-                vec![FloorAction::StoppedWaiting(out)]
+                self.running = None;
+                vec![SchedulerEffect::StoppedWaiting(out)]
             }
             (FloorEvent::Skipped, Holder::Cell(cell)) => {
                 let Some(replay) = &mut cell.replay else {
@@ -362,7 +352,7 @@ impl Floor {
                 };
                 replay.skip();
                 cell.run.skip();
-                vec![FloorAction::Interrupt]
+                vec![SchedulerEffect::Interrupt]
             }
             _ => Vec::new(),
         }

@@ -1,7 +1,6 @@
-//! What front-ends hold: a handle that talks to the loop, and the words it uses for that.
+//! The handle that front-ends hold, and the commands it sends to the loop.
 //!
-//! Each call of the handle is one [`Command`]; what has an answer waits for it on a channel of its own. Nothing here
-//! knows how a command is carried out.
+//! Each call is one [`Command`]; a call with an answer waits on a channel of its own.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
@@ -11,15 +10,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
-use super::editor::{EditorWishes, Wishing};
+use super::editor::{EditorRequestSender, EditorWishes};
+use super::effect::Effect;
 use super::events::Notice;
-use super::outside::{Caller, Calling, OutsideCall, OutsideWish, Toolset, Visits};
-use super::runtimes::{Killer, Role};
-use super::suggest::{Draft, Suggesting, SuggestionWish, TakeSuggestion};
+use super::external_calls::{Caller, ExternalCall, ExternalRequest, PendingCall, Toolset, Visits};
+use super::runtimes::{KillHandle, Role};
+use super::suggest::{Draft, Suggesting, SuggestionRequest, TakeSuggestion};
 use super::ticket::{CallId, Ticket};
 use super::{
-    Closed, LastExchange, Loading, Replay, Reply, Run, Skills, Submission, Surroundings, commands,
-    kernels, outside, run, toolbox,
+    Closed, LastExchange, Loading, Replay, Reply, Run, Skills, Submission, Surroundings,
+    external_calls, kernels, run, toolbox,
 };
 use crate::agent::{Consulted, FileChange, ToolCall};
 use crate::config::Choices;
@@ -39,33 +39,32 @@ pub struct SessionHandle {
     shared: Arc<Shared>,
 }
 
-/// What handles may see without asking the loop.
+/// State that handles read without the loop.
 pub(super) struct Shared {
     pub(super) next_line: Arc<AtomicU32>,
-    pub(super) killer: Killer,
-    pub(super) editor: Wishing,
-    pub(super) host: outside::Host,
+    pub(super) killer: KillHandle,
+    pub(super) editor: EditorRequestSender,
+    pub(super) host: external_calls::CallHost,
     /// Counts what may have changed the tools.
     pub(super) changes: watch::Sender<u64>,
     calls: AtomicU64,
-    /// What the user's cells are written in.
+    /// The language of the user's cells.
     pub(super) language: Mutex<String>,
 }
 
 impl Shared {
-    /// The user's cells are written in this.
-    pub(super) fn speaks(&self, language: String) {
+    pub(super) fn set_language(&self, language: String) {
         *self.language.lock().unwrap_or_else(PoisonError::into_inner) = language;
     }
 }
 
-/// What a handle asks of the loop, and what tasks of the loop report back.
+/// Requests of a handle, and reports of the loop's own tasks.
 pub(super) enum Command {
     Submit(Submission, run::RunSender),
     Replay(Replay, run::RunSender),
     Load(Loading, run::RunSender),
     SetUp(run::RunSender),
-    Outside(OutsideWish),
+    External(ExternalRequest),
     Interrupt,
     Restart,
     Kill(Role),
@@ -88,29 +87,27 @@ pub(super) enum Command {
     SkillsFound(Box<Skills>),
     SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
     /// Where a call wants a kernel was looked at.
-    PlaceLookedAt(CallId, kernels::Opening, kernels::Looked),
+    DirectoryChecked(CallId, kernels::Opening, kernels::CheckedDirectory),
     /// Kernels ended so that this one can be started.
-    RoomMade(u32, kernels::KernelWish),
-    /// What was to be done with a notebook is done.
+    KernelsEvicted(u32, kernels::KernelRequest),
     NotebookDone(
         CallId,
         Box<(toolbox::NotebookNews, toolbox::Seen, Option<FileChange>)>,
     ),
-    /// What a command waited for is there.
-    Learned(Ticket, Vec<commands::Deed>),
-    /// What nothing waited for is there.
-    Do(Vec<commands::Deed>, run::RunSender),
+    EffectsReady(Ticket, Vec<Effect>),
+    /// The same, outside of the queue.
+    RunEffects(Vec<Effect>, run::RunSender),
     Earlier(oneshot::Sender<Option<Earlier>>),
     OtherAgent(Box<Earlier>, oneshot::Sender<Option<Notice>>),
-    LookForGone,
-    BringBack(run::RunSender),
+    FindMissingNames,
+    RestoreVariables(run::RunSender),
     Sessions {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
     },
-    Suggest(Box<SuggestionWish>),
-    SuggestFrom(Box<Dialog>, Box<SuggestionWish>),
-    /// What code of the agent asked has been answered.
+    Suggest(Box<SuggestionRequest>),
+    SuggestFrom(Box<Dialog>, Box<SuggestionRequest>),
+    /// The agent has answered its own code.
     Consulted(u64, Consulted),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     /// `tells`: what takes long is said meanwhile.
@@ -125,9 +122,9 @@ impl SessionHandle {
     pub(super) fn new(commands: UnboundedSender<Command>, language: String) -> (Self, Arc<Shared>) {
         let shared = Arc::new(Shared {
             next_line: Arc::new(AtomicU32::new(1)),
-            killer: Killer::default(),
-            editor: Wishing::default(),
-            host: outside::Host::default(),
+            killer: KillHandle::default(),
+            editor: EditorRequestSender::default(),
+            host: external_calls::CallHost::default(),
             changes: watch::Sender::new(0),
             calls: AtomicU64::new(0),
             language: Mutex::new(language),
@@ -139,78 +136,82 @@ impl SessionHandle {
         (handle, shared)
     }
 
+    /// Sends a command whose events come from the run returned; the run ends when the loop has.
+    fn run(&self, command: impl FnOnce(run::RunSender) -> Command) -> Run {
+        let (sender, run) = run::stream();
+        let _ = self.commands.send(command(sender));
+        run
+    }
+
+    /// Sends a command and blocks for its answer; `None` when the session has ended.
+    fn request<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Option<T> {
+        let (answer, answered) = oneshot::channel();
+        let _ = self.commands.send(command(answer));
+        answered.blocking_recv().ok()
+    }
+
     /// Hands in an input; its events come from the run returned.
     pub fn submit(&self, submission: Submission) -> Run {
-        let (sender, run) = run::stream();
-        // A loop that ended drops the sender, which ends the run.
-        let _ = self.commands.send(Command::Submit(submission, sender));
-        run
+        self.run(|out| Command::Submit(submission, out))
     }
 
     /// Hands in a replay; it runs when its turn comes, like an input. Its events come from the run returned.
     pub fn replay(&self, replay: Replay) -> Run {
-        let (sender, run) = run::stream();
-        // As in `submit`.
-        let _ = self.commands.send(Command::Replay(replay, sender));
-        run
+        self.run(|out| Command::Replay(replay, out))
     }
 
     /// Hands in a file to run; it is read and run when its turn comes, like an input.
     pub fn load(&self, loading: Loading) -> Run {
-        let (sender, run) = run::stream();
-        let _ = self.commands.send(Command::Load(loading, sender));
-        run
+        self.run(|out| Command::Load(loading, out))
     }
 
     /// Does what users have done before their first input; it is done when its turn comes, like an input.
     pub fn set_up(&self) -> Run {
-        let (sender, run) = run::stream();
-        let _ = self.commands.send(Command::SetUp(sender));
-        run
+        self.run(Command::SetUp)
     }
 
     /// Offers the variables that were kept when the session ended, where there are any, then tells which names are
     /// missing, as [`SessionHandle::look_for_gone`] does.
     pub fn bring_back(&self) -> Run {
-        let (sender, run) = run::stream();
-        let _ = self.commands.send(Command::BringBack(sender));
-        run
+        self.run(Command::RestoreVariables)
     }
 
     /// What only an editor can do comes to whoever called this last; without anybody the session says what else can be
     /// done.
     pub fn editor_wishes(&self) -> EditorWishes {
-        self.shared.editor.hold()
+        self.shared.editor.subscribe()
     }
 
     /// Calls a tool of the session, or a function of the user, from outside of any turn; it is called when its turn
     /// comes, like an input. Where nobody answers what it asks, the answer is the one that changes nothing.
-    pub fn call(&self, call: ToolCall, caller: Caller) -> Calling {
+    pub fn call(&self, call: ToolCall, caller: Caller) -> PendingCall {
         let (sender, run) = run::stream();
         let id = self.shared.calls.fetch_add(1, Ordering::Relaxed);
-        let call = OutsideCall { id, call, caller };
+        let call = ExternalCall { id, call, caller };
         let _ = self
             .commands
-            .send(Command::Outside(OutsideWish::Call(call, sender)));
-        Calling { id, run }
+            .send(Command::External(ExternalRequest::Call(call, sender)));
+        PendingCall { id, run }
     }
 
     /// Stops a call, whether it runs or waits for its turn; its run still ends.
     pub fn stop_call(&self, id: u64) {
-        let _ = self.commands.send(Command::Outside(OutsideWish::Stop(id)));
+        let _ = self
+            .commands
+            .send(Command::External(ExternalRequest::Stop(id)));
     }
 
     /// Calls from outside come to whoever called this last, to be shown; without anybody their callers are told all.
     pub fn visits(&self) -> Visits {
-        self.shared.host.hold()
+        self.shared.host.subscribe()
     }
 
-    /// What can be called from outside; the receiver fails when the session is over.
+    /// The tools that can be called from outside; the receiver fails when the session is over.
     pub fn tools(&self) -> oneshot::Receiver<Toolset> {
         let (answer, answered) = oneshot::channel();
         let _ = self
             .commands
-            .send(Command::Outside(OutsideWish::Tools(answer)));
+            .send(Command::External(ExternalRequest::Tools(answer)));
         answered
     }
 
@@ -219,7 +220,7 @@ impl SessionHandle {
         self.shared.changes.subscribe()
     }
 
-    /// What cells are written in, as far as it is known: `Python`, `R`.
+    /// The language of the cells, as far as it is known: `Python`, `R`.
     pub fn language(&self) -> String {
         let language = self.shared.language.lock();
         language.unwrap_or_else(PoisonError::into_inner).clone()
@@ -245,48 +246,32 @@ impl SessionHandle {
     /// # Errors
     /// The session to take up is not in the record.
     pub fn started(&self) -> Result<SessionStart, Report> {
-        let (answer, answered) = oneshot::channel();
-        let gone = || Report::failure("the session has ended");
-        self.commands
-            .send(Command::AwaitStart(answer))
-            .map_err(|_| gone())?;
-        answered.blocking_recv().map_err(|_| gone())?
+        let gone = || Err(Report::failure("the session has ended"));
+        self.request(Command::AwaitStart).unwrap_or_else(gone)
     }
 
     /// The end of the session as it was before this process; `None` when nothing is known of it.
     pub fn earlier(&self) -> Option<Earlier> {
-        let (answer, answered) = oneshot::channel();
-        self.commands.send(Command::Earlier(answer)).ok()?;
-        answered.blocking_recv().ok().flatten()
+        self.request(Command::Earlier).flatten()
     }
 
-    /// What is said when another agent answered in the session that was taken up; `None`: nothing.
+    /// The notice when another agent answered in the resumed session.
     pub fn other_agent(&self, earlier: &Earlier) -> Option<Notice> {
-        let (answer, answered) = oneshot::channel();
         let earlier = Box::new(earlier.clone());
-        self.commands
-            .send(Command::OtherAgent(earlier, answer))
-            .ok()?;
-        answered.blocking_recv().ok().flatten()
+        self.request(|answer| Command::OtherAgent(earlier, answer))
+            .flatten()
     }
 
     /// Finds out which names of an earlier session the interpreter lacks; it is said in the background, with how they
     /// come back.
     pub fn look_for_gone(&self) {
-        let _ = self.commands.send(Command::LookForGone);
+        let _ = self.commands.send(Command::FindMissingNames);
     }
 
     /// The sessions of this directory (else of its git root), or of all; newest first.
     pub fn sessions(&self, all: bool) -> Vec<SessionRow> {
-        let (answer, answered) = oneshot::channel();
-        if self
-            .commands
-            .send(Command::Sessions { all, answer })
-            .is_err()
-        {
-            return Vec::new();
-        }
-        answered.blocking_recv().unwrap_or_default()
+        self.request(|answer| Command::Sessions { all, answer })
+            .unwrap_or_default()
     }
 
     /// Interrupts what runs, cell or turn.
@@ -336,31 +321,22 @@ impl SessionHandle {
 
     /// The newest exchange of the conversation.
     pub fn last_exchange(&self) -> Option<LastExchange> {
-        let (answer, answered) = oneshot::channel();
-        self.commands.send(Command::LastExchange(answer)).ok()?;
-        answered.blocking_recv().ok().flatten()
+        self.request(Command::LastExchange).flatten()
     }
 
     /// Starts the interpreter if it does not run yet; returns the terminal its cells own, if they own one.
     pub fn warm_runtime(&self) -> Option<Arc<dyn CellTerminal>> {
-        let (answer, answered) = oneshot::channel();
-        self.commands.send(Command::WarmRuntime(answer)).ok()?;
-        answered.blocking_recv().ok().flatten()
+        self.request(Command::WarmRuntime).flatten()
     }
 
     /// The terminal that commands of the persistent shell own; the shell itself starts with the first of them.
     pub fn shell_terminal(&self) -> Option<Arc<dyn CellTerminal>> {
-        let (answer, answered) = oneshot::channel();
-        self.commands.send(Command::WarmShell(answer)).ok()?;
-        answered.blocking_recv().ok().flatten()
+        self.request(Command::WarmShell).flatten()
     }
 
     /// Command lines of what runs or is stopped in the shell; ends with it.
     pub fn shell_jobs(&self) -> Vec<String> {
-        let (answer, answered) = oneshot::channel();
-        // A session that has ended drops the question.
-        let _ = self.commands.send(Command::ShellJobs(answer));
-        answered.blocking_recv().unwrap_or_default()
+        self.request(Command::ShellJobs).unwrap_or_default()
     }
 
     /// Starts the agent's process if it does not run yet; does not wait for it.
@@ -370,9 +346,7 @@ impl SessionHandle {
 
     /// The choices in force.
     pub fn choices(&self) -> Option<Choices> {
-        let (answer, answered) = oneshot::channel();
-        self.commands.send(Command::Choices(answer)).ok()?;
-        answered.blocking_recv().ok()
+        self.request(Command::Choices)
     }
 
     /// Tells the terminal's background: the theme for code follows it unless the user has chosen one.
@@ -382,18 +356,12 @@ impl SessionHandle {
 
     /// The interpreter's directory and the skills.
     pub fn surroundings(&self) -> Surroundings {
-        let (answer, answered) = oneshot::channel();
-        // A session that has ended drops the question.
-        let _ = self.commands.send(Command::Surroundings(answer));
-        answered.blocking_recv().unwrap_or_default()
+        self.request(Command::Surroundings).unwrap_or_default()
     }
 
     /// Name and description of the models there are; waits for the agent, and starts it when it does not run.
     pub fn models(&self) -> Vec<(String, String)> {
-        let (answer, answered) = oneshot::channel();
-        // As above.
-        let _ = self.commands.send(Command::Models(answer));
-        answered.blocking_recv().unwrap_or_default()
+        self.request(Command::Models).unwrap_or_default()
     }
 
     /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.
@@ -405,9 +373,9 @@ impl SessionHandle {
 
     /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
     pub fn suggest(&self, draft: Draft, take: TakeSuggestion) -> Suggesting {
-        let (wish, suggesting) = SuggestionWish::new(draft, take);
+        let (request, suggesting) = SuggestionRequest::new(draft, take);
         // A loop that ended tells nobody anything any more.
-        let _ = self.commands.send(Command::Suggest(Box::new(wish)));
+        let _ = self.commands.send(Command::Suggest(Box::new(request)));
         suggesting
     }
 

@@ -1,9 +1,9 @@
-//! A file into the session: notebooks, scripts and the old snapshot become steps of a replay.
+//! Files into the session: notebooks, scripts and the old snapshot become steps of a replay.
 //!
-//! In: which file, and whether it is the startup notebook. Out: a replay, or a report with the place of what is wrong.
-//! Invariants: nothing is run before the whole file has been understood; prompts are never sent, and what would be one
-//! (or a command) among the code is left out and said, and so are broken cells. The startup notebook may be missing or
-//! empty: then there is nothing to do and nothing to say, and `startup.json` of earlier versions has its turn.
+//! In: the file, and whether it is the startup notebook. Out: a replay, or a report with the place of the error.
+//! Invariants: nothing runs before the whole file has been parsed; prompts are never sent; prompts, commands and broken
+//! cells among the code are left out with a notice. The startup notebook may be missing or empty without a word; then
+//! `startup.json` of earlier versions is tried.
 //!
 //! Absent on purpose: how steps are run (`replay`).
 
@@ -18,9 +18,9 @@ use crate::notebook::{
 };
 use crate::report::Report;
 use crate::runtime::Place;
-use crate::session::commands::{Deed, tell};
+use crate::session::effect::{Effect, emit};
 use crate::session::events::{Notice, notice};
-use crate::session::replay::{Purpose, Replay, ReplayStep, last_code};
+use crate::session::replay::{Replay, ReplayPurpose, ReplayStep, last_code};
 use crate::session::run::RunSender;
 use crate::session::saving::read_text;
 use crate::text::counted;
@@ -38,26 +38,25 @@ pub struct Loading {
     pub path: PathBuf,
     /// As the user knows it.
     pub shown: String,
-    /// It is the startup notebook: it may be missing, and nothing is said when all goes well.
+    /// The startup notebook: may be missing, and is silent when all goes well.
     pub startup: bool,
 }
 
-/// What is in a file.
-struct Loaded {
+struct LoadedFile {
     steps: Vec<ReplayStep>,
     /// `2 code cells and 1 prompt`.
     counted: String,
     /// Prompts and commands among the code.
     left_out: usize,
-    /// What cells were left out for.
+    /// Why cells were left out.
     broken: Vec<String>,
     /// A cell that takes long to read, from 1, and how many lines it has.
     large: Option<(usize, usize)>,
 }
 
-/// What a text holds, before it is looked at as steps.
+/// The parsed text, before it becomes steps.
 #[derive(Default)]
-struct Parsed {
+struct ParsedFile {
     session: SavedSession,
     /// The lines of a script's cells, by their In numbers.
     lines: Vec<u32>,
@@ -83,7 +82,7 @@ pub(super) async fn load(
     history: History,
     language: String,
     out: RunSender,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let file = loading.clone();
     let mut reading = tokio::task::spawn_blocking(move || read(&file, &language));
     let read = match tokio::time::timeout(PATIENT, &mut reading).await {
@@ -98,17 +97,17 @@ pub(super) async fn load(
     };
     let failed = |error| Err(Report::failure("the file could not be read").because(error));
     match read.unwrap_or_else(failed) {
-        Ok(Some(loaded)) => steps_of(loaded, &loading, last_code(&history.dialog().await)),
+        Ok(Some(loaded)) => replay_effects(loaded, &loading, last_code(&history.dialog().await)),
         Ok(None) => Vec::new(),
-        Err(report) => tell(notice(&report)),
+        Err(report) => emit(notice(&report)),
     }
 }
 
-fn steps_of(loaded: Loaded, loading: &Loading, last_code: u32) -> Vec<Deed> {
+fn replay_effects(loaded: LoadedFile, loading: &Loading, last_code: u32) -> Vec<Effect> {
     let shown = &loading.shown;
-    let mut deeds = Vec::new();
+    let mut effects = Vec::new();
     for fault in &loaded.broken {
-        deeds.extend(tell(Notice::note(format!(
+        effects.extend(emit(Notice::note(format!(
             "{shown}: {fault}; it was left out"
         ))));
     }
@@ -119,12 +118,12 @@ fn steps_of(loaded: Loaded, loading: &Loading, last_code: u32) -> Vec<Deed> {
             "hold"
         };
         let cells = counted(loaded.left_out, "cell");
-        deeds.extend(tell(Notice::note(format!(
+        effects.extend(emit(Notice::note(format!(
             "{shown}: left out {cells} that {hold} prompts or commands"
         ))));
     }
     if let Some((number, lines)) = loaded.large {
-        deeds.extend(tell(Notice::note(format!(
+        effects.extend(emit(Notice::note(format!(
             "{shown}: code cell {number} has {}; the interpreter takes a while to read it",
             counted(lines, "line")
         ))));
@@ -138,24 +137,24 @@ fn steps_of(loaded: Loaded, loading: &Loading, last_code: u32) -> Vec<Deed> {
         steps: loaded.steps,
         quiet: false,
     };
-    let purpose = Purpose::File { said };
-    deeds.push(Deed::Replay {
+    let purpose = ReplayPurpose::File { said };
+    effects.push(Effect::Replay {
         replay,
         last_code,
         purpose,
     });
-    deeds
+    effects
 }
 
 /// `None`: there is nothing to do.
-fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
+fn read(loading: &Loading, language: &str) -> Result<Option<LoadedFile>, Report> {
     let Loading {
         path,
         shown,
         startup,
     } = loading;
     let found = read_text(path)?;
-    let Parsed {
+    let ParsedFile {
         session,
         lines,
         broken,
@@ -205,7 +204,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
     if *startup && steps.is_empty() && broken.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Loaded {
+    Ok(Some(LoadedFile {
         steps,
         counted: SavedSession::of(kept).told(),
         left_out,
@@ -214,7 +213,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
     }))
 }
 
-/// What is said of a file that is not there.
+/// The message for a missing file.
 pub fn missing(path: &Path, shown: &str) -> String {
     match suffix(path).as_str() {
         "py" => format!("Script not found: {shown}"),
@@ -227,7 +226,7 @@ fn suffix(path: &Path) -> String {
     suffix.unwrap_or_default().to_ascii_lowercase()
 }
 
-fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<Parsed, Report> {
+fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<ParsedFile, Report> {
     let wrong = |error| Report::failure(format!("`{shown}` {error}"));
     match suffix(path).as_str() {
         "py" => {
@@ -240,24 +239,24 @@ fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<Parsed,
                     ..SavedCell::default()
                 })
             });
-            Ok(Parsed {
+            Ok(ParsedFile {
                 session: SavedSession::of(entries.collect()),
                 lines,
-                ..Parsed::default()
+                ..ParsedFile::default()
             })
         }
-        "json" => Ok(Parsed {
+        "json" => Ok(ParsedFile {
             session: read_events(text).map_err(wrong)?,
-            ..Parsed::default()
+            ..ParsedFile::default()
         }),
         _ => {
             let notebook = Document::parse(text.to_owned()).map_err(wrong)?;
             match foreign(&notebook, shown, language) {
                 Some(report) => Err(report),
-                None => Ok(Parsed {
+                None => Ok(ParsedFile {
                     session: read_session(&notebook),
                     broken: broken_cells(&notebook),
-                    ..Parsed::default()
+                    ..ParsedFile::default()
                 }),
             }
         }

@@ -1,58 +1,61 @@
-//! The session: owns the turn, the numbering and the queue; joins runtime, agent and record.
+//! The session: joins runtime, agent and record; numbers inputs, queues them and runs one job at a time.
 //!
-//! One loop on one thread (`task.rs`) takes commands and the events of both peers; nothing in it waits for a reply.
-//! Front-ends hold a [`SessionHandle`] and read one [`Run`] per input. An interrupt goes beside the queue: to the
-//! runtime directly, to the agent as the next thing the loop does.
+//! One loop on one thread (`task.rs`) takes commands and the events of both peers and never waits for a reply.
+//! Front-ends hold a [`SessionHandle`] and read one [`Run`] per input. An interrupt bypasses the queue: the runtime
+//! gets it directly, the agent with the next event of the loop.
+//!
+//! The machines (`floor`, `asking`, `kernels`, `host_calls`, `prompt`, `toolbox`, `numbering`) hold the state and know
+//! no channel; the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`, `agent_turns`, `runtime_events`,
+//! `startup`, `shutdown`, `shell`) carry out their effects.
 //!
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
+mod agent_profile;
+mod agent_turns;
 mod answered;
 mod asking;
 mod attached;
 mod cell;
 mod clipboard;
 mod commands;
+mod deps;
+mod dispatch;
 mod editor;
-mod ending;
+mod effect;
 mod events;
 mod exact_log;
-mod exchange;
+mod external_calls;
 mod floor;
-mod from_agent;
-mod from_cells;
-mod given;
 mod handle;
-mod intake;
+mod host_calls;
 mod kernels;
 mod loading;
 mod notice;
 mod numbering;
-mod offers;
 mod opened;
+mod output_collector;
 mod outputs;
-mod outside;
 mod pictures;
 mod prompt;
 mod question;
 mod replay;
-mod replayed;
+mod replay_summary;
 mod resume;
-mod routing;
 mod run;
+mod runtime_events;
 mod runtimes;
 mod saving;
-mod set_up;
 mod shell;
-mod shown;
+mod shutdown;
 mod slots;
-mod start;
+mod startup;
 mod submission;
 mod suggest;
-mod taken_back;
 mod task;
 mod ticket;
 mod tool_return;
 mod toolbox;
+mod undo;
 mod variables;
 mod workbook;
 
@@ -63,30 +66,30 @@ pub use crate::history::{Earlier, EarlierEntry};
 pub use answered::answer_event;
 pub use attached::attached_files;
 pub use commands::listing;
+pub use deps::AtHome;
 pub use editor::{EditorWish, EditorWishes, NO_SHELL, PICK_USAGE, Pick, log_in_elsewhere};
 pub use events::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, QuestionEvent, RunKind, SessionEvent,
     ToldEvent, TurnOutcome,
 };
-pub use given::AtHome;
+pub use external_calls::{Caller, PendingCall, Toolset, Visit, Visits};
 pub use handle::SessionHandle;
-pub use kernels::KernelWish;
+pub use kernels::KernelRequest;
 pub use loading::{Loading, missing};
 pub use notice::Notice;
 pub use notice::notice as report_notice;
 pub use opened::{MissingNotebook, OpenedNotebook, unusable};
-pub use outside::{Caller, Calling, Toolset, Visit, Visits};
 pub use question::{About, ProposedCell, Question, QuestionChoice, Reply, SteppedCell};
 pub use replay::{Replay, ReplayStep};
-pub use replayed::{ReplayStop, Replayed};
+pub use replay_summary::{ReplayStop, Replayed};
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
 pub use slots::{
     ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
 };
-pub use start::start;
 pub use submission::{Closed, LastExchange, Submission, Surroundings};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
+pub use task::start;
 pub use toolbox::{FindSkills, Skills};
 
 use std::path::PathBuf;
@@ -118,7 +121,7 @@ pub struct Parts {
     pub own_server: Option<McpServer>,
     /// The record, opened.
     pub history: History,
-    /// What the record has to say.
+    /// Reports of the record's thread.
     pub reports: UnboundedReceiver<Report>,
     /// The system prompt.
     pub instructions: String,
@@ -134,9 +137,8 @@ pub struct Parts {
     pub config_file: PathBuf,
     /// Who decided the choices to begin with, and which files there are.
     pub provenance: Provenance,
-    /// What the editor's keys do, for whoever asks.
     pub keys: Arc<Keymap>,
-    /// True when an earlier session is taken up: its numbering has to be known before the first input.
+    /// True when a session is resumed: its numbering has to be known before the first input.
     pub resumed: bool,
     /// The interpreter starts before it is needed.
     pub runtime_at_once: bool,
@@ -144,7 +146,6 @@ pub struct Parts {
     pub turn: Box<dyn FnOnce() + Send>,
     /// There is a user who can be asked.
     pub asks: bool,
-    /// What is done before the first input.
     pub at_home: AtHome,
     /// Finds the skills.
     pub skills: FindSkills,

@@ -7,7 +7,7 @@ use crate::report::Report;
 pub struct Notice {
     /// One line.
     pub message: String,
-    /// What can be done, a line each.
+    /// Remedies, a line each.
     pub hints: Vec<String>,
     /// Something went wrong, as against something worth knowing.
     pub warning: bool,

@@ -1,9 +1,8 @@
-//! The numbering: the In number the next input takes, where the session began, and which of its cells ran in an
-//! interpreter that is gone.
+//! The In numbers: the next one, where the session began, and which cells ran in an interpreter that is gone.
 //!
-//! Pure, but for the one number that handles may read at any time. Invariants: a number is given once; none is given
-//! before it is known where an earlier session goes on; the steps of a file that are still to take numbers are counted
-//! in what handles see, so that the next input's number is known while the file runs.
+//! Pure, but for the next number, which handles read at any time. Invariants: a number is given once; none is given
+//! before it is known where a resumed session goes on; the remaining steps of a file count in what handles see, so the
+//! next input's number is known while the file runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,22 +15,21 @@ pub(super) struct Numbering {
     next: u32,
     /// Steps of a file that are still to take numbers.
     ahead: u32,
-    start: Start,
+    start: StartState,
     /// Something of this session is in the record.
     recorded: bool,
     /// Cells with a lower number ran in an interpreter that is gone.
     gone_before: u32,
-    /// What handles see.
     shown: Arc<AtomicU32>,
 }
 
 /// Where the session begins.
-enum Start {
-    /// The record has not told yet; when an earlier session is taken up, inputs wait for it.
+enum StartState {
+    /// Not read yet; inputs of a resumed session wait for it.
     Awaited {
         taken_up: bool,
     },
-    Told(Result<SessionStart, Report>),
+    Known(Result<SessionStart, Report>),
 }
 
 impl Numbering {
@@ -40,7 +38,7 @@ impl Numbering {
         let numbering = Numbering {
             next: 1,
             ahead: 0,
-            start: Start::Awaited { taken_up },
+            start: StartState::Awaited { taken_up },
             recorded: false,
             gone_before: 0,
             shown,
@@ -56,27 +54,26 @@ impl Numbering {
 
     /// Inputs can be numbered.
     pub(super) fn is_open(&self) -> bool {
-        !matches!(self.start, Start::Awaited { taken_up: true })
+        !matches!(self.start, StartState::Awaited { taken_up: true })
     }
 
-    /// The record told where the session begins.
     pub(super) fn on_start(&mut self, start: Result<SessionStart, Report>) {
         if let Ok(start) = &start
             && start.resumed
         {
             self.next = start.next_line;
-            self.all_gone();
+            self.mark_interpreter_lost();
         }
-        self.start = Start::Told(start);
+        self.start = StartState::Known(start);
         self.show();
     }
 
     /// The conversation goes on in another session of the record.
     pub(super) fn on_change(&mut self, start: SessionStart) {
         self.next = start.next_line;
-        self.all_gone();
+        self.mark_interpreter_lost();
         self.recorded = true;
-        self.start = Start::Told(Ok(start));
+        self.start = StartState::Known(Ok(start));
         self.show();
     }
 
@@ -112,12 +109,12 @@ impl Numbering {
     }
 
     /// The interpreter that ran the cells so far is gone.
-    pub(super) fn all_gone(&mut self) {
+    pub(super) fn mark_interpreter_lost(&mut self) {
         self.gone_before = self.next;
     }
 
     /// All cells of the record have been run again.
-    pub(super) fn all_back(&mut self) {
+    pub(super) fn clear_interpreter_lost(&mut self) {
         self.gone_before = 0;
     }
 
@@ -126,11 +123,11 @@ impl Numbering {
         self.gone_before
     }
 
-    /// What the record told; `None` until it has.
+    /// `None` until the record was read.
     pub(super) fn start(&self) -> Option<&Result<SessionStart, Report>> {
         match &self.start {
-            Start::Awaited { .. } => None,
-            Start::Told(start) => Some(start),
+            StartState::Awaited { .. } => None,
+            StartState::Known(start) => Some(start),
         }
     }
 
@@ -142,7 +139,7 @@ impl Numbering {
         }
     }
 
-    /// The session's number, when something of it can be taken up again.
+    /// The session's number, when there is something to resume.
     pub(super) fn resumable(&self) -> Option<i64> {
         let start = self.start()?.as_ref().ok()?;
         (start.recorded && self.recorded).then_some(start.number)
@@ -188,7 +185,7 @@ mod tests {
         numbering.on_start(Ok(start(3, 9, true)));
         assert!(numbering.is_open());
         assert_eq!((shown(), numbering.gone_before()), (9, 9));
-        numbering.all_back();
+        numbering.clear_interpreter_lost();
         assert_eq!(numbering.gone_before(), 0);
         numbering.on_change(start(4, 2, true));
         assert_eq!((numbering.take(), numbering.gone_before()), (2, 2));

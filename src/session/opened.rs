@@ -1,4 +1,4 @@
-//! A notebook file that is open: read, understood, and written back where it has not been changed meanwhile.
+//! A notebook file: read, parsed, and written back unless another program has changed it meanwhile.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use crate::text::cut_characters;
 /// A notebook, and its file as it was found.
 #[derive(Debug, Clone)]
 pub struct OpenedNotebook {
-    /// What is in it.
     pub document: Document,
     /// Where it is.
     pub file: FoundFile,
@@ -19,12 +18,10 @@ pub struct OpenedNotebook {
     pub name: String,
 }
 
-/// What is done when there is no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingNotebook {
     /// That is an error.
     Refused,
-    /// It is a notebook without cells.
     Empty,
 }
 
@@ -32,7 +29,7 @@ impl OpenedNotebook {
     /// Opens the file at `path`, which the user knows as `name`. An empty file is as good as none.
     ///
     /// # Errors
-    /// It is not there, cannot be read, or is no notebook.
+    /// The file is missing, cannot be read, or is no notebook.
     pub fn open(path: &Path, name: &str, missing: MissingNotebook) -> Result<Self, Report> {
         let (text, file) = FoundFile::read(path, LARGEST)?;
         let kept = |text: &String| missing == MissingNotebook::Refused || !text.trim().is_empty();
@@ -121,7 +118,7 @@ fn line(number: usize, cell: Cell<'_>) -> String {
     format!("{number} {kind}{count} ({lines}{outputs}): {first}\n")
 }
 
-/// What is said of a file that is no notebook, or not one for this.
+/// The report for a file that is no notebook, or not one for this.
 pub fn unusable(error: &NotebookError, name: &str) -> Report {
     let report = Report::failure(error.said(name));
     match error {

@@ -1,12 +1,12 @@
-//! What was too long for the model: cut where it is sent, kept whole, read piece by piece with `read_output`.
+//! Outputs too long for the model: cut where they are sent, kept whole, read piece by piece with `read_output`.
 //!
-//! In: a text and what it is. Out: that text, or its head and tail around a line that names the id under which the
-//! whole of it can be read; and the pieces the agent asks for. Ids: `cell-N` for what cell N showed, else the kind,
-//! the prompt's number and a count (`tool-7-1`). Of a text longer than [`MOST_BYTES`] head and tail are kept; sizes and
-//! places are those of the whole text, also of one that lost its middle before it came here.
+//! In: a text and its kind. Out: the text, or its head and tail around a line with the id under which the whole can be
+//! read; and the pieces the agent asks for. Ids: `cell-N` for the output of cell N, else the kind, the prompt's number
+//! and a count (`tool-7-1`). Of a text longer than [`MOST_BYTES`] head and tail are kept; sizes and offsets are those
+//! of the whole text, also of one that lost its middle before it came here.
 //!
-//! Invariant: an id that stands in a cut text stays readable in this session and after a resume, while there is room;
-//! one that went away is said to be gone. Absent on purpose: output of the agent's own commands, which it has.
+//! Invariant: an id in a cut text stays readable in this session and after a resume while there is room; the id of a
+//! dropped text is reported as such. Absent on purpose: output of the agent's own commands, which the agent has.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,13 +31,13 @@ use crate::session::tool_return::ToolReturn;
 
 /// The name of the tool.
 pub(super) const READ_OUTPUT: &str = "read_output";
-/// What reads outputs that were not shortened.
+/// How code reads outputs that were not shortened.
 const IN_CODE: &str = " (in code, `ipycodex.output(\"cell-12\")` gives what any cell showed)";
 
 /// The name of the file with the user's variables.
 const VARIABLES: &str = "variables.pickles";
 
-/// What may stand before an id: its address.
+/// An optional prefix of ids.
 const ADDRESS: &str = "artifact://";
 
 /// Room for the line between head and tail, so that a cut text is within the limit and is not cut again.
@@ -51,7 +51,7 @@ const LINE: usize = 500;
 /// Ids that are listed.
 const LISTED: usize = 40;
 
-/// What a text is: the first part of its id.
+/// The kind of a text: the first part of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputKind {
     /// The result of a tool.
@@ -62,7 +62,7 @@ pub(super) enum OutputKind {
     Shell,
     /// A file that a prompt named.
     File,
-    /// What a cell in a kernel of the agent's own showed.
+    /// The output of a cell in a kernel of the agent's own.
     Own,
 }
 
@@ -206,7 +206,6 @@ impl Outputs {
         self.artifacts.keep(id, shorten_bytes(text, MOST_BYTES));
     }
 
-    /// The tool, as the agent is told of it.
     pub(super) fn spec() -> ToolSpec {
         ToolSpec {
             name: READ_OUTPUT.to_owned(),
@@ -244,7 +243,7 @@ impl Outputs {
 
     /// Answers a call of the tool. Reads a file of at most [`MOST_BYTES`].
     pub(super) fn read(&self, arguments: &Value) -> ToolReturn {
-        let read = Wanted::from(arguments).and_then(|wanted| self.piece(&wanted));
+        let read = ReadArguments::from(arguments).and_then(|wanted| self.piece(&wanted));
         let (text, success) = match read {
             Ok(text) => (text, true),
             Err(why) => (format!("Error: {why}"), false),
@@ -257,7 +256,7 @@ impl Outputs {
         }
     }
 
-    fn piece(&self, wanted: &Wanted<'_>) -> Result<String, String> {
+    fn piece(&self, wanted: &ReadArguments<'_>) -> Result<String, String> {
         let known = self.artifacts.has(wanted.id);
         let text = match self.artifacts.read(wanted.id) {
             Some(text) => text,
@@ -284,7 +283,7 @@ impl Outputs {
         }
     }
 
-    /// What cells find in their environment of the session that runs them.
+    /// Environment variables with which cells find their session.
     pub(super) fn told_to_cells(&self, start: &SessionStart) -> Variables {
         let recorded = start.recorded && start.number > 0;
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -334,14 +333,14 @@ impl Outputs {
 }
 
 /// The arguments of a call.
-struct Wanted<'a> {
+struct ReadArguments<'a> {
     id: &'a str,
     offset: i64,
     limit: usize,
     query: Option<&'a str>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ReadArguments<'a> {
     fn from(arguments: &'a Value) -> Result<Self, String> {
         let id = arguments["id"]
             .as_str()
@@ -355,7 +354,7 @@ impl<'a> Wanted<'a> {
             Value::String(query) => Some(query.as_str()).filter(|query| !query.is_empty()),
             _ => return Err("`query` has to be a string".to_owned()),
         };
-        Ok(Wanted {
+        Ok(ReadArguments {
             id,
             offset: number(&arguments["offset"], "offset")?.unwrap_or(0),
             limit: usize::try_from(limit).map_or(LARGEST_PIECE, |limit| limit.min(LARGEST_PIECE)),

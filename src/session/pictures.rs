@@ -1,7 +1,7 @@
-//! The pictures that go to the agent with a text: as many as it takes, the others counted.
+//! The pictures sent to the agent with a text: as many as fit, the others counted.
 //!
-//! In: pictures, in the order they matter. Out: `data:` URLs within the limits, and one line that says what is missing.
-//! Absent on purpose: decoding and scaling; whoever makes pictures makes them of a fit size.
+//! In: pictures, most important first. Out: `data:` URLs within the limits, and a line about those left out. Absent on
+//! purpose: decoding and scaling.
 
 use crate::agent::InputPart;
 

@@ -1,7 +1,7 @@
-//! What the user is asked while a prompt is worked off, and what can be answered.
+//! Questions to the user and their possible replies.
 //!
 //! Pure values. Text in them is foreign (a model's, a skill's, an MCP server's): front-ends show it escaped, whole and
-//! without markup. Every question is answered once or said to be over.
+//! without markup. Every question is answered once or reported as over.
 
 use crate::agent::{Choosable, Decision, QuestionAnswer, Subject};
 use crate::runtime::KeptVariables;
@@ -13,7 +13,6 @@ pub struct Question {
     pub id: u64,
     /// Who asks, where that is not the agent: the name an MCP client gives itself.
     pub caller: Option<String>,
-    /// What it is about.
     pub about: About,
     /// The options of an agent that asks; [`QuestionChoice::Named`] is one of them.
     pub options: Vec<Choosable>,
@@ -21,7 +20,6 @@ pub struct Question {
     pub reasons: bool,
 }
 
-/// What a question is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
     /// The agent asks.
@@ -78,7 +76,7 @@ pub enum About {
 pub struct ProposedCell {
     /// Its source.
     pub code: String,
-    /// What it is for, in the agent's words; may be empty.
+    /// Its purpose, in the agent's words; may be empty.
     pub title: String,
     /// The interpreter is started anew before it: all variables go.
     pub reset: bool,

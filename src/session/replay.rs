@@ -1,12 +1,12 @@
-//! Replaying: cells run again and exchanges recorded again, step by step, without anybody typing them.
+//! Replay: cells run again and exchanges recorded again, step by step.
 //!
-//! In: a [`Replay`]; out: a run with a [`ReplayStep`](BeginEvent::Step) before each step, the cell's own events
-//! and one [`EndEvent::Replay`]. Invariants: one step at a time and nothing between two; the first
-//! cell that does not end well stops it, except when the user skipped it; a cell that runs under its old number is
-//! not recorded again. Nobody answers `input()` here, and a cell that asks to leave the shell or to fill the editor is
-//! not heeded: it did so when it was typed.
+//! In: a [`Replay`]; out: a run with a [`ReplayStep`](BeginEvent::Step) before each step, the cell's own events and one
+//! [`EndEvent::Replay`]. Invariants: one step at a time and nothing between two; the first cell that fails stops the
+//! replay, except when the user skipped it; a cell that runs under its old number is not recorded again. Nobody answers
+//! `input()` here, and requests of a cell to leave the shell or to fill the editor are ignored: they were served when
+//! the cell was typed.
 //!
-//! Absent on purpose: where steps come from (a notebook, a record) and what they look like.
+//! Absent on purpose: where steps come from (a notebook, a record) and how they are shown.
 
 use std::collections::VecDeque;
 
@@ -22,18 +22,17 @@ use crate::session::cell::{CellRun, Remains, Whose};
 use crate::session::events::{BeginEvent, EndEvent, RunKind, ToldEvent};
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
-use crate::session::replayed::{ReplayStop, Replayed};
+use crate::session::replay_summary::{ReplayStop, Replayed};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeSlot;
 
-/// What is to be replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {
-    /// What it comes from, for messages: `startup.ipynb`, `session 43`.
+    /// Its source, for messages: `startup.ipynb`, `session 43`.
     pub name: String,
     /// In this order.
     pub steps: Vec<ReplayStep>,
-    /// What cells show is told only of the one that fails.
+    /// Only the output of a cell that fails is shown.
     pub quiet: bool,
 }
 
@@ -49,7 +48,7 @@ pub enum ReplayStep {
         again: Option<u32>,
         /// Where it stands in a script.
         place: Option<Place>,
-        /// What its cell has in its metadata, in a notebook.
+        /// Metadata of its notebook cell.
         metadata: Map<String, Value>,
     },
     /// An exchange becomes part of the conversation: it takes the next number, nothing is sent.
@@ -60,7 +59,7 @@ pub enum ReplayStep {
         response: String,
         /// The last code line before it; `None`: the last one of this session.
         after: Option<u32>,
-        /// What its cell has in its metadata, in a notebook.
+        /// Metadata of its notebook cell.
         metadata: Map<String, Value>,
     },
 }
@@ -77,15 +76,13 @@ pub(super) struct ReplayRun {
     skipping: bool,
     /// The user stops all of it.
     stopping: bool,
-    /// What the end of it means.
-    purpose: Purpose,
+    purpose: ReplayPurpose,
     so_far: Replayed,
     out: RunSender,
 }
 
-/// What a replay is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum ReplayPurpose {
     /// Cells run again.
     Again {
         /// With it every cell of the record has run in this interpreter.
@@ -96,7 +93,12 @@ pub(super) enum Purpose {
 }
 
 impl ReplayRun {
-    pub(super) fn new(replay: Replay, last_code: u32, purpose: Purpose, out: RunSender) -> Self {
+    pub(super) fn new(
+        replay: Replay,
+        last_code: u32,
+        purpose: ReplayPurpose,
+        out: RunSender,
+    ) -> Self {
         ReplayRun {
             so_far: Replayed {
                 name: replay.name,
@@ -126,10 +128,10 @@ impl ReplayRun {
     }
 
     /// The cell of the step ended: what it means for the rest.
-    pub(super) fn on_cell(&mut self, remains: &Remains) {
+    pub(super) fn on_cell(&mut self, result: &Remains) {
         let line = self.line;
         let skipped = std::mem::take(&mut self.skipping);
-        self.so_far.stopped = match &remains.ending {
+        self.so_far.stopped = match &result.ending {
             Ending::Died(_) => Some(ReplayStop::Died { line }),
             _ if self.stopping => Some(ReplayStop::Interrupted { line }),
             Ending::Ok => {
@@ -147,7 +149,7 @@ impl ReplayRun {
             }),
             Ending::Error => Some(ReplayStop::Failed {
                 line,
-                error: remains.raised.clone().unwrap_or_default(),
+                error: result.raised.clone().unwrap_or_default(),
             }),
         };
     }
@@ -168,7 +170,7 @@ impl ReplayRun {
         let (so_far, out) = (self.so_far, self.out);
         let whole = so_far.stopped.is_none();
         match self.purpose {
-            Purpose::File { said } if whole && so_far.skipped == 0 => {
+            ReplayPurpose::File { said } if whole && so_far.skipped == 0 => {
                 if !said.is_empty() {
                     out.send(ToldEvent::Text(said));
                 }
@@ -176,7 +178,7 @@ impl ReplayRun {
             }
             purpose => {
                 out.send(EndEvent::Replay(so_far));
-                whole && purpose == Purpose::Again { all: true }
+                whole && purpose == ReplayPurpose::Again { all: true }
             }
         }
     }
@@ -193,17 +195,16 @@ impl ReplayRun {
     }
 }
 
-/// What the steps of a replay need.
-pub(super) struct Ground<'a> {
+/// The parts of the session that steps use.
+pub(super) struct ReplayContext<'a> {
     pub numbering: &'a mut Numbering,
     pub history: &'a History,
     pub runtime: &'a mut RuntimeSlot,
     pub outputs: &'a Outputs,
-    /// What cells show is looked at on a dark terminal.
     pub dark: Dark,
 }
 
-impl Ground<'_> {
+impl ReplayContext<'_> {
     /// Gives a number to a step that is recorded like one that was typed.
     fn number(&mut self, source: &str) -> u32 {
         let line = self.numbering.take_ahead();
@@ -216,7 +217,7 @@ impl ReplayRun {
     /// Does the steps up to the next cell, which comes back running; `None`: that was the end of it.
     pub(super) fn go_on(
         mut self: Box<Self>,
-        ground: &mut Ground<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> Option<(CellRun, Box<Self>)> {
         while let Some(step) = self.next() {
             match step {
@@ -226,7 +227,7 @@ impl ReplayRun {
                     place,
                     metadata,
                 } => {
-                    let mut run = self.cell(source, again, place, ground);
+                    let mut run = self.cell(source, again, place, context);
                     run.loaded_with(metadata);
                     return Some((run, self));
                 }
@@ -235,12 +236,12 @@ impl ReplayRun {
                     response,
                     after,
                     metadata,
-                } => self.exchange(&prompt, &response, after, metadata, ground),
+                } => self.exchange(&prompt, &response, after, metadata, context),
             }
         }
-        ground.numbering.expect(0);
+        context.numbering.expect(0);
         if self.end() {
-            ground.numbering.all_back();
+            context.numbering.clear_interpreter_lost();
         }
         None
     }
@@ -250,26 +251,26 @@ impl ReplayRun {
         source: String,
         again: Option<u32>,
         place: Option<Place>,
-        ground: &mut Ground<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> CellRun {
-        let line = again.unwrap_or_else(|| ground.number(&source));
+        let line = again.unwrap_or_else(|| context.number(&source));
         self.line = line;
         if again.is_none() {
             self.last_code = line;
         }
         self.tell(line, RunKind::Cell, &source);
-        let id = ground.runtime.execute(Execute {
+        let id = context.runtime.execute(Execute {
             place,
-            dark: ground.dark,
+            dark: context.dark,
             ..Execute::numbered(source, line)
         });
-        let whose = Whose::Replay {
+        let origin = Whose::Replay {
             line,
             recorded: again.is_none(),
         };
-        let mut run = CellRun::new(id, whose, self.out.clone(), ground.outputs.clone());
+        let mut run = CellRun::new(id, origin, self.out.clone(), context.outputs.clone());
         if self.quiet {
-            run.hush();
+            run.show_only_on_error();
         }
         run
     }
@@ -280,28 +281,28 @@ impl ReplayRun {
         response: &str,
         after: Option<u32>,
         metadata: Map<String, Value>,
-        ground: &mut Ground<'_>,
+        context: &mut ReplayContext<'_>,
     ) {
         let source = prompt_source(prompt);
-        let line = ground.number(&source);
+        let line = context.number(&source);
         if !metadata.is_empty() {
             let mut layout = Layout::default();
             layout.loaded_with(metadata);
-            ground
+            context
                 .history
                 .showed(line, "", Vec::new(), &layout, CellEnd::Complete, 0);
         }
         self.tell(line, RunKind::Prompt, &source);
         let after = after.unwrap_or(self.last_code);
-        let key = ground
+        let key = context
             .history
             .begin_prompt(PromptStart::new(line, after, prompt));
-        // Where nothing is told of its end, it was stopped before its first word.
+        // An exchange without an answer was stopped before its first word.
         let outcome = match response.is_empty() {
             true => RecordedOutcome::Interrupted,
             false => RecordedOutcome::Complete,
         };
-        ground.history.finish_prompt(key, outcome, response, None);
+        context.history.finish_prompt(key, outcome, response, None);
         self.so_far.ran += 1;
     }
 

@@ -1,10 +1,8 @@
-//! Sessions taken up: which names the interpreter lacks is told, their cells can be run again, and a running session
-//! can change to another one.
+//! Resumed sessions: names the interpreter lacks, cells to run again, and the change to another session.
 //!
-//! In: the record's cells, and the numbers up to which they ran in an interpreter that is gone. Out: a notice, a
-//! listing or a replay. Invariants: nothing is run unless it is asked for; cells that did not end well, or that the
-//! interpreter stepped back over, are left out, and that is said; who changes the session keeps interpreter and
-//! choices, but nothing that was allowed for the session left.
+//! In: the record's cells, and the number before which they ran in an interpreter that is gone. Out: a notice, a
+//! listing or a replay. Invariants: nothing runs unless asked for; cells that failed or were stepped back over are left
+//! out with a notice; a change of session keeps interpreter and choices, but no permission of the session that is left.
 
 use std::ops::RangeInclusive;
 
@@ -18,15 +16,15 @@ use crate::output::mime::MimeBundle;
 use crate::report::Report;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::LastExchange;
-use crate::session::commands::{Deed, tell};
+use crate::session::effect::{Effect, emit};
 use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::outputs::Outputs;
-use crate::session::replay::{self, Purpose, Replay, ReplayStep};
+use crate::session::replay::{self, Replay, ReplayPurpose, ReplayStep};
 use crate::session::slots::MissingAgent;
 use crate::text::escape::visible;
 use crate::text::{cut, first_line};
 
-/// Entries of the earlier conversation that are told; more do not fit on a screen.
+/// Entries of the earlier conversation that are shown; more do not fit on a screen.
 const EARLIER: u32 = 60;
 
 /// Columns of the names that are gone, in one line.
@@ -40,14 +38,14 @@ const SOURCE: usize = 60;
 
 /// Cells to run again, and those that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Chosen {
+struct CellSelection {
     cells: Vec<RecordedCell>,
     /// Those that did not end well.
     left_out: Vec<u32>,
     stepped_over: Vec<u32>,
 }
 
-/// Where the record says that the session begins, and the agent's thread of one that is taken up.
+/// The session's start in the record, and the agent's thread of a resumed one.
 pub(super) async fn began(
     history: History,
 ) -> (Result<SessionStart, Report>, Option<RecordedThread>) {
@@ -64,7 +62,7 @@ pub(super) async fn earlier(history: History) -> Option<Earlier> {
     history.earlier(EARLIER).await
 }
 
-/// What is said when another agent than its own answers in it from now on.
+/// The notice when another agent than before answers from now on.
 pub(super) fn other_agent(
     earlier: &Earlier,
     choices: &Choices,
@@ -86,13 +84,13 @@ pub(super) fn other_agent(
 }
 
 /// Cells of which the interpreter may lack names, the sources to ask it with, and what is said of those it does.
-pub(super) struct Gone(Chosen);
+pub(super) struct MissingNames(CellSelection);
 
-impl Gone {
+impl MissingNames {
     /// Of these cells those that ran before `gone_before`; `None` without any.
-    pub(super) fn of(cells: Vec<RecordedCell>, gone_before: u32) -> Option<Self> {
+    pub(super) fn among(cells: Vec<RecordedCell>, gone_before: u32) -> Option<Self> {
         let chosen = choose(cells, &[], gone_before);
-        (!chosen.cells.is_empty()).then_some(Gone(chosen))
+        (!chosen.cells.is_empty()).then_some(MissingNames(chosen))
     }
 
     /// Asks which names are missing.
@@ -103,26 +101,26 @@ impl Gone {
         }
     }
 
-    /// What is said when the interpreter has answered.
-    pub(super) async fn said(self, told: oneshot::Receiver<RuntimeAnswer>) -> Vec<Deed> {
+    /// The notice for the interpreter's answer.
+    pub(super) async fn said(self, told: oneshot::Receiver<RuntimeAnswer>) -> Vec<Effect> {
         match told.await {
-            Ok(RuntimeAnswer::Missing(names)) if !names.is_empty() => tell(offer(&names, &self.0)),
+            Ok(RuntimeAnswer::Missing(names)) if !names.is_empty() => emit(offer(&names, &self.0)),
             _ => Vec::new(),
         }
     }
 }
 
 /// A replay that a front-end handed in; where an exchange stands is asked of the record.
-pub(super) async fn handed_in(replay: Replay, history: History) -> Vec<Deed> {
+pub(super) async fn handed_in(replay: Replay, history: History) -> Vec<Effect> {
     let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
     let last_code = match replay.steps.iter().any(asks) {
         true => replay::last_code(&history.dialog().await),
         false => 0,
     };
-    vec![Deed::Replay {
+    vec![Effect::Replay {
         replay,
         last_code,
-        purpose: Purpose::Again { all: false },
+        purpose: ReplayPurpose::Again { all: false },
     }]
 }
 
@@ -132,21 +130,21 @@ pub(super) async fn run_again(
     again: Again,
     own: u32,
     gone_before: u32,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let mut cells = history.cells().await;
     cells.retain(|cell| cell.line != own);
     let chosen = choose(cells, &again.lines, gone_before);
     if chosen.cells.is_empty() {
-        return tell(Notice::note(nothing(&again.lines, &chosen)));
+        return emit(Notice::note(nothing(&again.lines, &chosen)));
     }
     if again.show {
-        return tell(listed(&chosen));
+        return emit(listed(&chosen));
     }
-    let mut deeds = Vec::new();
-    deeds.extend(
+    let mut effects = Vec::new();
+    effects.extend(
         left_out(&chosen)
             .into_iter()
-            .flat_map(|line| tell(Notice::note(line))),
+            .flat_map(|line| emit(Notice::note(line))),
     );
     let steps = chosen.cells.into_iter().map(|cell| ReplayStep::Cell {
         source: cell.source,
@@ -156,16 +154,16 @@ pub(super) async fn run_again(
     });
     let session = history.session().await.map_or(0, |start| start.number);
     let all = again.lines.is_empty();
-    deeds.push(Deed::Replay {
+    effects.push(Effect::Replay {
         replay: Replay {
             name: format!("session {session}"),
             steps: steps.collect(),
             quiet: true,
         },
         last_code: 0,
-        purpose: Purpose::Again { all },
+        purpose: ReplayPurpose::Again { all },
     });
-    deeds
+    effects
 }
 
 /// Finds another session: its number or name. What waits for its file belongs to the one that is left.
@@ -173,15 +171,15 @@ pub(super) async fn change_session(
     history: History,
     outputs: Outputs,
     wanted: String,
-) -> Vec<Deed> {
-    // What the disk refuses stays readable no longer.
+) -> Vec<Effect> {
+    // Outputs that cannot be written are lost.
     let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
     match history.take_up(&wanted).await {
         Ok(taken) => {
             let found = (taken, earlier(history).await);
-            vec![Deed::TakeUp(Box::new(found))]
+            vec![Effect::SwitchSession(Box::new(found))]
         }
-        Err(report) => tell(notice(&report)),
+        Err(report) => emit(notice(&report)),
     }
 }
 
@@ -190,13 +188,13 @@ pub(super) async fn begin_session(
     history: History,
     outputs: Outputs,
     name: Option<String>,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let left = history.session().await.ok();
-    // What the disk refuses stays readable no longer.
+    // Outputs that cannot be written are lost.
     let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
     let taken = match history.begin_anew().await {
         Ok(taken) => taken,
-        Err(report) => return tell(notice(&report)),
+        Err(report) => return emit(notice(&report)),
     };
     let own = taken.start.number;
     let called = name.map_or_else(String::new, |name| {
@@ -207,15 +205,19 @@ pub(super) async fn begin_session(
         format!("; `%ipycodex resume {}` goes back", left.number)
     });
     let said = ToldEvent::Text(format!("Session {own}{called} begins here{back}."));
-    let mut deeds = vec![Deed::TakeUp(Box::new((taken, None)))];
-    deeds.extend(tell(said));
-    deeds
+    let mut effects = vec![Effect::SwitchSession(Box::new((taken, None)))];
+    effects.extend(emit(said));
+    effects
 }
 
 /// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its
 /// number alone is named, and so is one that was stepped back over, or that left the shell.
-fn choose(cells: Vec<RecordedCell>, lines: &[RangeInclusive<u32>], gone_before: u32) -> Chosen {
-    let mut chosen = Chosen::default();
+fn choose(
+    cells: Vec<RecordedCell>,
+    lines: &[RangeInclusive<u32>],
+    gone_before: u32,
+) -> CellSelection {
+    let mut chosen = CellSelection::default();
     for cell in cells {
         let ranges = || lines.iter().filter(|range| range.contains(&cell.line));
         let wanted = match lines {
@@ -242,7 +244,7 @@ fn leaves(source: &str) -> bool {
     matches!(word, "exit" | "quit")
 }
 
-fn nothing(lines: &[RangeInclusive<u32>], chosen: &Chosen) -> String {
+fn nothing(lines: &[RangeInclusive<u32>], chosen: &CellSelection) -> String {
     let left_out = left_out(chosen);
     if !left_out.is_empty() {
         return format!("nothing to run again: {}", left_out.join("; "));
@@ -261,8 +263,8 @@ fn count(cells: usize) -> String {
     }
 }
 
-/// What is not run, a line a reason.
-fn left_out(chosen: &Chosen) -> Vec<String> {
+/// The cells left out, a line per reason.
+fn left_out(chosen: &CellSelection) -> Vec<String> {
     let reasons = [
         (&chosen.left_out, "did not end well"),
         (&chosen.stepped_over, "were stepped back over"),
@@ -291,8 +293,8 @@ fn without(lines: &[u32], why: &str) -> String {
     )
 }
 
-/// Which names are gone, and how they come back.
-fn offer(names: &[String], chosen: &Chosen) -> Notice {
+/// The notice about missing names, with the remedy.
+fn offer(names: &[String], chosen: &CellSelection) -> Notice {
     let mut line = String::new();
     let mut shown = 0;
     for name in names {
@@ -323,7 +325,7 @@ fn offer(names: &[String], chosen: &Chosen) -> Notice {
 }
 
 /// The cells that would run.
-fn listed(chosen: &Chosen) -> ToldEvent {
+fn listed(chosen: &CellSelection) -> ToldEvent {
     let width = chosen.cells.iter().map(|cell| cell.line.to_string().len());
     let width = width.max().unwrap_or(1) + 6;
     let mut lines: Vec<String> = chosen
@@ -438,7 +440,7 @@ mod tests {
 
     #[test]
     fn the_offer_is_a_line_of_names_and_what_to_do() {
-        let chosen = Chosen {
+        let chosen = CellSelection {
             cells: recorded(&[(1, "a", true)]),
             left_out: vec![2, 3],
             stepped_over: vec![4],
@@ -463,7 +465,7 @@ mod tests {
 
     #[test]
     fn cells_are_listed_by_their_first_lines() {
-        let chosen = Chosen {
+        let chosen = CellSelection {
             cells: recorded(&[(9, "a", true), (10, "for x in y:\n    z\x1b[2J", true)]),
             left_out: vec![3],
             stepped_over: vec![4, 5],

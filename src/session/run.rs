@@ -1,8 +1,7 @@
-//! The stream of a run's events, from the loop to a front-end.
+//! The event stream of a run, from the loop to a front-end.
 //!
-//! One [`Run`] per submitted input: its events in order, then its end. It can be awaited, or read by a thread that
-//! blocks. The stream is bounded: a front-end that stops reading stops the cell's output at the source, never the
-//! session.
+//! One [`Run`] per submitted input: its events in order, then its end; awaited, or read by a blocking thread. The
+//! stream is bounded: a front-end that stops reading stops the cell's output at the source, never the session.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,11 +14,11 @@ use crate::session::events::SessionEvent;
 /// How many events may be unread before the sender waits.
 const UNREAD: usize = 64;
 
-/// The events of one submitted input; ends when the input has been worked off.
+/// The events of one submitted input; ends when the input is done.
 #[derive(Debug)]
-pub struct Run(Arc<Flow>);
+pub struct Run(Arc<RunChannel>);
 
-/// What waiting for an event gave.
+/// The result of waiting for an event.
 #[derive(Debug)]
 pub enum Next {
     /// An event.
@@ -32,7 +31,7 @@ pub enum Next {
 
 /// Events on their way, and those who wait for them or for room.
 #[derive(Debug, Default)]
-struct Flow {
+struct RunChannel {
     queue: Mutex<Queue>,
     /// For a reader that blocks.
     came: Condvar,
@@ -49,7 +48,7 @@ struct Queue {
     ended: bool,
 }
 
-impl Flow {
+impl RunChannel {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,13 +113,13 @@ impl Run {
 
 /// The session's end of a [`Run`]. Dropping the last one ends the run.
 #[derive(Debug, Clone)]
-pub(super) struct RunSender(Arc<Sending>);
+pub(super) struct RunSender(Arc<SenderGuard>);
 
-/// What all clones of a sender share.
+/// Shared by all clones of a sender; its drop ends the run.
 #[derive(Debug)]
-struct Sending(Arc<Flow>);
+struct SenderGuard(Arc<RunChannel>);
 
-impl Drop for Sending {
+impl Drop for SenderGuard {
     fn drop(&mut self) {
         self.0.queue().ended = true;
         self.0.wake();
@@ -130,32 +129,32 @@ impl Drop for Sending {
 impl RunSender {
     /// Sends at once. Senders of many events wait for [`RunSender::ready`] first.
     pub(super) fn send(&self, event: impl Into<SessionEvent>) {
-        let Sending(flow) = &*self.0;
+        let SenderGuard(channel) = &*self.0;
         // A front-end that went away does not stop the session.
-        if Arc::strong_count(flow) > 1 {
-            flow.queue().events.push_back(event.into());
-            flow.wake();
+        if Arc::strong_count(channel) > 1 {
+            channel.queue().events.push_back(event.into());
+            channel.wake();
         }
     }
 
     /// True when the reader keeps up, or has gone.
     pub(super) fn is_ready(&self) -> bool {
-        let Sending(flow) = &*self.0;
-        Arc::strong_count(flow) == 1 || flow.queue().events.len() < UNREAD
+        let SenderGuard(channel) = &*self.0;
+        Arc::strong_count(channel) == 1 || channel.queue().events.len() < UNREAD
     }
 
     /// Returns when the reader has caught up.
     pub(super) async fn ready(&self) {
         while !self.is_ready() {
-            let Sending(flow) = &*self.0;
-            flow.read.notified().await;
+            let SenderGuard(channel) = &*self.0;
+            channel.read.notified().await;
         }
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // Whoever waits for room waits for nobody.
+        // A sender that waits for room would wait for ever.
         self.0.queue().events.clear();
         self.0.read.notify_one();
     }
@@ -163,8 +162,11 @@ impl Drop for Run {
 
 /// A new stream.
 pub(super) fn stream() -> (RunSender, Run) {
-    let flow = Arc::new(Flow::default());
-    (RunSender(Arc::new(Sending(Arc::clone(&flow)))), Run(flow))
+    let channel = Arc::new(RunChannel::default());
+    (
+        RunSender(Arc::new(SenderGuard(Arc::clone(&channel)))),
+        Run(channel),
+    )
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
-//! The runtimes of a session, by role: each is connected when it is first needed, asked, told, interrupted, ended, and
-//! knows who waits for its answers.
+//! The runtimes of a session by role: connected when first needed, with the requesters of their answers.
 //!
-//! Invariant: whatever is asked or told of a runtime goes with the role it has; the numbers of requests are each
-//! runtime's own. Nothing is asked that the runtime cannot do; where a user
-//! asks for it, what comes back is the line that tells the user.
+//! Invariants: every request goes to a role, and request ids belong to one runtime; a request that the runtime cannot
+//! serve is not sent: its refusal comes back, or the notice for the user.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -17,15 +15,15 @@ use crate::runtime::{
 use crate::session::events::Notice;
 use crate::session::slots::{ConnectRuntime, PlannedRuntime, Slot, Waiter};
 
-/// What ends the interpreter, where there is one that can be ended; handles use it without asking the loop.
-pub(super) type Killer = Arc<Mutex<Killing>>;
+/// Ends the interpreter without the loop, for handles.
+pub(super) type KillHandle = Arc<Mutex<KillState>>;
 
-/// See [`Killer`].
+/// See [`KillHandle`].
 #[derive(Default)]
-pub(super) struct Killing {
+pub(super) struct KillState {
     /// Ends the interpreter.
     pub(super) interrupter: Option<Arc<dyn Interrupter>>,
-    /// It is ended since it ran longer than it may.
+    /// Killed by its time limit.
     pub(super) over_time: bool,
 }
 
@@ -47,7 +45,7 @@ pub(super) struct Runtimes {
     /// The session's shell.
     pub(super) shell: RuntimeSlot,
     agents: BTreeMap<u32, RuntimeSlot>,
-    /// Whose code asked for input last: one thing has the floor, so one asks at a time.
+    /// Whose code asked for input last; one job is active, so one asks at a time.
     asking: Role,
 }
 
@@ -61,12 +59,12 @@ pub(super) struct RuntimeSlot {
     asked: HashMap<RequestId, Waiter>,
     /// Who answers `input()` where nothing else is wanted.
     stdin: Stdin,
-    killer: Killer,
+    killer: KillHandle,
     /// The numbered cells its interpreter has run: what goes on of them may show something later.
     ended: HashMap<RequestId, u32>,
     /// Names the session whose numbers its cells have.
     counting: u32,
-    /// What cells find in their environment of the session that runs them.
+    /// Environment variables with which cells find their session.
     session: Variables,
     /// Its interpreter knows that.
     knows_session: bool,
@@ -85,12 +83,12 @@ impl Runtimes {
         user: PlannedRuntime,
         shell: PlannedRuntime,
         stdin: Stdin,
-        killer: Killer,
+        killer: KillHandle,
     ) -> Self {
         Runtimes {
             user: RuntimeSlot::new(user, stdin, killer),
             // A handle ends the user's only.
-            shell: RuntimeSlot::new(shell, Stdin::Terminal, Killer::default()),
+            shell: RuntimeSlot::new(shell, Stdin::Terminal, KillHandle::default()),
             agents: BTreeMap::new(),
             asking: Role::User,
         }
@@ -108,7 +106,7 @@ impl Runtimes {
     /// One more of the agent's own, connected at once.
     pub(super) fn add(&mut self, number: u32, planned: PlannedRuntime) {
         // A handle ends the user's only.
-        let mut runtime = RuntimeSlot::new(planned, self.user.stdin, Killer::default());
+        let mut runtime = RuntimeSlot::new(planned, self.user.stdin, KillHandle::default());
         runtime.know(&self.user.session);
         runtime.get();
         self.agents.insert(number, runtime);
@@ -159,7 +157,7 @@ impl Runtimes {
 }
 
 impl RuntimeSlot {
-    fn new(planned: PlannedRuntime, stdin: Stdin, killer: Killer) -> Self {
+    fn new(planned: PlannedRuntime, stdin: Stdin, killer: KillHandle) -> Self {
         RuntimeSlot {
             connect: Some(planned.connect),
             told_at_start: planned.told_at_start,
@@ -179,7 +177,7 @@ impl RuntimeSlot {
         }
     }
 
-    /// What it can do: as it says itself once it is connected, as was planned before.
+    /// The planned capabilities, until the runtime is connected and reports its own.
     pub(super) fn able(&self) -> &RuntimeCapabilities {
         &self.able
     }
@@ -201,7 +199,7 @@ impl RuntimeSlot {
         self.slot.get()
     }
 
-    /// It is to be started when it is known what it is told of the session.
+    /// The runtime is started once the session's variables are known.
     pub(super) fn is_told_at_start(&self) -> bool {
         self.told_at_start
     }
@@ -214,13 +212,13 @@ impl RuntimeSlot {
         }
     }
 
-    /// It goes to this directory: now if it is connected, else as soon as it is.
+    /// Changes its directory: now if it is connected, else as soon as it is.
     pub(super) fn go_to(&mut self, place: PathBuf) {
         self.place = Some(place);
         self.go_to_place();
     }
 
-    /// It has gone where its own code led it.
+    /// Its own code has changed the directory.
     pub(super) fn has_gone(&mut self) {
         self.place = None;
     }
@@ -233,7 +231,7 @@ impl RuntimeSlot {
                 directory: Some(place.clone()),
                 ..Execute::aside(String::new())
             };
-            // Nobody waits for its end.
+            // No requester: the end is ignored.
             runtime.submit(RuntimeRequest::Execute(code));
         }
     }
@@ -271,7 +269,7 @@ impl RuntimeSlot {
         self.asked.remove(&id)
     }
 
-    /// Tells it something nobody waits for, if it is there and can take it.
+    /// Sends a request without a reply, if the runtime is connected and supports it.
     pub(super) fn tell(&mut self, request: RuntimeRequest) {
         if self.able.refusal(&request).is_none()
             && let Some(runtime) = self.slot.live()
@@ -290,7 +288,7 @@ impl RuntimeSlot {
         self.tell(RuntimeRequest::SetVariables { values });
     }
 
-    /// Interrupts what it does; what the user is told where that cannot be done.
+    /// Interrupts the running code; returns the notice where the runtime cannot.
     pub(super) fn interrupt(&mut self) -> Option<Notice> {
         let runtime = self.slot.live()?;
         if self.able.interrupt {
@@ -303,7 +301,7 @@ impl RuntimeSlot {
         Some(Notice::warning(message))
     }
 
-    /// Ends the interpreter at once, if one runs; what the user is told where that cannot be done.
+    /// Kills the interpreter, if one runs; returns the notice where that cannot be done.
     pub(super) fn kill(&mut self) -> Option<Notice> {
         let runtime = self.slot.live()?;
         if self.able.restart {
@@ -330,11 +328,11 @@ impl RuntimeSlot {
         }
     }
 
-    fn killing(&self) -> MutexGuard<'_, Killing> {
+    fn killing(&self) -> MutexGuard<'_, KillState> {
         self.killer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the interpreter, if one runs, and starts one; what the user is told where that cannot be done.
+    /// Kills the interpreter, if one runs, and starts one; returns the notice where that cannot be done.
     pub(super) fn restart(&mut self) -> Option<Notice> {
         let told = self.kill();
         self.get();
@@ -405,7 +403,7 @@ impl RuntimeSlot {
         self.process = process;
     }
 
-    /// It keeps so many checkpoints: now if it is connected, else as soon as it is.
+    /// Sets the number of checkpoints: now if it is connected, else as soon as it is.
     pub(super) fn keep_checkpoints(&mut self, most: u32) {
         if std::mem::replace(&mut self.checkpoints, most) != most {
             self.tell_checkpoints();

@@ -1,8 +1,8 @@
-//! A session into a file: where it goes, in which form, and what is not overwritten.
+//! Sessions into files: where, in which form, and what is not overwritten.
 //!
-//! In: what is kept of a session, the name as typed. Out: a file written whole, or a report. Invariant: nothing a user
-//! made goes away unasked. A file is replaced when we wrote it and, for a notebook, when all that is in it is in what
-//! is written; else only when that is ordered (`-f`).
+//! In: the saved session, the name as typed. Out: a file written whole, or a report. Invariant: nothing a user made is
+//! overwritten unasked. A file is replaced when we wrote it and, for a notebook, when the new text holds all its cells;
+//! else only with `-f`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::notebook::{
 };
 use crate::report::Report;
 
-/// What other exported files begin with.
+/// The first line of exported files that are no notebooks.
 const WRITTEN_BY_US: &str = "ipycodex export";
 
 /// Files and directories a session's notebooks have to do with.
@@ -23,7 +23,6 @@ const WRITTEN_BY_US: &str = "ipycodex export";
 pub struct NotebookPlaces {
     /// `startup.ipynb`.
     pub startup: PathBuf,
-    /// What `~` is.
     pub home: Option<PathBuf>,
 }
 

@@ -1,7 +1,7 @@
-//! The session's shell: its commands become work as cells do; where it goes, the interpreter goes.
+//! The session's shell: commands run as cells do, and the interpreter follows its directory.
 //!
-//! Invariants: a command is in the record, as one, before anything comes of it; there is one directory, that of whoever
-//! changed it last. Absent on purpose: what a shell is.
+//! Invariants: a command is in the record before it runs; there is one working directory, that of the last change.
+//! Absent on purpose: how a shell is run (`runtime/shell`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,21 +45,21 @@ impl Session {
 
     /// The name of the program that runs commands: `bash`, `zsh`.
     pub(super) fn shell_name(&mut self) -> String {
-        // It says so once it is connected, which starts nothing.
+        // Known once connected; connecting starts no process.
         self.runtimes.shell.get();
         self.runtimes.shell.able().language.clone()
     }
 
     /// Tells which terminal its commands own.
-    pub(super) fn tell_shell_terminal(
+    pub(super) fn reply_shell_terminal(
         &mut self,
         answer: oneshot::Sender<Option<Arc<dyn CellTerminal>>>,
     ) {
-        // Whoever asked may have gone.
+        // The receiver may be gone.
         let _ = answer.send(self.runtimes.shell.get().terminal());
     }
 
-    /// The code of this role has gone there.
+    /// The code of this role has changed the directory.
     pub(super) fn goes_to(&mut self, role: Role, place: PathBuf) {
         if role == Role::User {
             self.runtimes.user.has_gone();
@@ -70,17 +70,16 @@ impl Session {
     }
 
     /// Tells what runs in the shell.
-    pub(super) fn tell_jobs(&self, answer: oneshot::Sender<Vec<String>>) {
+    pub(super) fn reply_jobs(&self, answer: oneshot::Sender<Vec<String>>) {
         let leader = self.runtimes.shell.process();
         // The system is asked for its processes, which may take a while.
         tokio::task::spawn_blocking(move || {
             let jobs = leader.map_or(Vec::new(), process::session_of);
-            // Whoever asked may have gone.
+            // The receiver may be gone.
             let _ = answer.send(jobs);
         });
     }
 
-    /// The shell says something.
     pub(super) fn on_shell(&mut self, event: RuntimeEvent) {
         match event {
             RuntimeEvent::Ready(info) => {
@@ -114,7 +113,6 @@ impl Session {
     }
 }
 
-/// What is said of a shell that has ended.
 fn ended(death: &Death) -> Notice {
     let text = format!("the shell ended ({death}); the next command starts a new one");
     match death {

@@ -1,4 +1,4 @@
-//! The two peers of a session, connected when first needed: their handles and the receivers of their events.
+//! The two peers of a session, connected when first needed: handles and event receivers.
 
 use std::task::{Context, Poll};
 
@@ -9,16 +9,16 @@ use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
 use crate::report::Report;
 use crate::runtime::{Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, Variables};
-use crate::session::kernels::KernelWish;
+use crate::session::kernels::KernelRequest;
 use crate::session::ticket::{CallId, Ticket};
 
-/// Makes a runtime and the receiver of its events; its interpreter is told these variables when it starts.
+/// Makes a runtime and the receiver of its events; its interpreter starts with these variables.
 pub type ConnectRuntime =
     Box<dyn FnOnce(&Variables) -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;
 
 /// A runtime that is connected when it is first needed.
 pub struct PlannedRuntime {
-    /// What it can do, as far as that is known before.
+    /// Capabilities, as far as known before it is connected.
     pub able: RuntimeCapabilities,
     /// It is told of the session when it starts, and not every language hears of it later: it is started when the
     /// record is open, which takes a moment.
@@ -28,7 +28,7 @@ pub struct PlannedRuntime {
 }
 
 /// Plans a runtime of the agent's own.
-pub type PlanKernel = Box<dyn Fn(&KernelWish) -> PlannedRuntime + Send>;
+pub type PlanKernel = Box<dyn Fn(&KernelRequest) -> PlannedRuntime + Send>;
 
 /// Makes an agent and the receiver of its events.
 pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent>) + Send>;
@@ -47,7 +47,7 @@ pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send
 pub(super) enum Waiter {
     /// Somebody outside the loop.
     Asker(oneshot::Sender<RuntimeAnswer>),
-    /// The prompt that has the floor by this ticket.
+    /// The prompt with this ticket.
     Prompt(Ticket),
     /// The call of a tool.
     Tool(CallId),
@@ -57,7 +57,7 @@ pub(super) enum Waiter {
 pub(super) struct Slot<P: ?Sized, E> {
     connect: Option<Connect<P, E>>,
     live: Option<(Box<P>, Receiver<E>)>,
-    /// It has said that it is ready, and not that it is gone.
+    /// Reported ready, and not gone since.
     up: bool,
 }
 
@@ -103,12 +103,11 @@ impl<P: ?Sized, E> Slot<P, E> {
         self.live.as_mut().map(|(peer, _)| &mut **peer)
     }
 
-    /// It has said that it is ready, and not that it is gone.
+    /// Reported ready, and not gone since.
     pub(super) fn is_up(&self) -> bool {
         self.up
     }
 
-    /// It said that it is ready, or that it is gone.
     pub(super) fn set_up(&mut self, up: bool) {
         self.up = up;
     }

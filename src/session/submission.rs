@@ -1,4 +1,4 @@
-//! What a front-end hands in and what it is told in return, beside the events of a run.
+//! The input of a front-end, and the answers it gets beside the events of a run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::runtime::{Place, Stdin};
 pub struct Submission {
     /// As typed.
     pub text: String,
-    /// What a text without a leading mark is.
+    /// The kind of a text without a leading mark.
     pub mode: Mode,
     /// Given to the agent before the prompt.
     pub attached: Vec<InputPart>,
@@ -72,7 +72,7 @@ pub struct LastExchange {
     pub response: String,
 }
 
-/// What the session knows beside its conversation, as of now.
+/// State of the session beside its conversation, as of now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The interpreter's working directory.
@@ -85,7 +85,6 @@ pub struct Surroundings {
     pub options: Vec<(String, String)>,
 }
 
-/// What is left when a session has ended.
 #[derive(Debug, Clone, Default)]
 pub struct Closed {
     /// The session's number, when something of it was recorded.

@@ -1,8 +1,8 @@
-//! Completions at the cursor: asked of the agent beside everything else.
+//! Completions at the cursor, asked of the agent outside of the conversation.
 //!
-//! In: the text being typed ([`Draft`]). Out: what to insert, by a callback on the session's thread, which must not
-//! wait. Invariants: nothing is recorded, no number is taken, neither the turn that runs nor the conversation's thread
-//! is touched; the callback is called once, unless its [`Suggesting`] was dropped: then the agent's work is stopped.
+//! In: the text being typed ([`Draft`]). Out: the text to insert, by a callback on the session's thread, which must not
+//! block. Invariants: nothing is recorded, no number is taken, neither the running turn nor the conversation's thread
+//! is touched; the callback is called once, unless its [`Suggesting`] was dropped, which cancels the agent's work.
 
 mod fit;
 
@@ -18,14 +18,13 @@ use crate::input::{Input, Mode, classify};
 /// The system prompt of completions.
 const INSTRUCTIONS: &str = include_str!("../../assets/prompts/completion.md");
 
-/// What is being typed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     /// Before the cursor.
     pub before: String,
     /// After it.
     pub after: String,
-    /// What a text without a leading mark is.
+    /// The kind of a text without a leading mark.
     pub mode: Mode,
 }
 
@@ -39,7 +38,7 @@ pub struct Suggesting {
 pub type TakeSuggestion = Box<dyn FnOnce(Result<String, AgentFailure>) + Send>;
 
 /// A request on its way through the loop.
-pub(super) struct SuggestionWish {
+pub(super) struct SuggestionRequest {
     draft: Draft,
     take: TakeSuggestion,
     /// Ends when nobody waits any more.
@@ -88,50 +87,50 @@ impl Draft {
     }
 }
 
-impl SuggestionWish {
+impl SuggestionRequest {
     /// Dropping the second value ends it.
     pub(super) fn new(draft: Draft, take: TakeSuggestion) -> (Self, Suggesting) {
         let (open, dropped) = oneshot::channel();
-        let wish = SuggestionWish {
+        let request = SuggestionRequest {
             draft,
             take,
             dropped,
         };
-        (wish, Suggesting { _open: open })
+        (request, Suggesting { _open: open })
     }
 }
 
 /// Reads what the completion's context is made of; `go_on` gets it, unless nobody waits any more.
 pub(super) fn begin(
-    mut wish: Box<SuggestionWish>,
+    mut request: Box<SuggestionRequest>,
     history: History,
-    go_on: impl FnOnce(Dialog, Box<SuggestionWish>) + Send + 'static,
+    go_on: impl FnOnce(Dialog, Box<SuggestionRequest>) + Send + 'static,
 ) {
     let blank = |text: &str| text.trim().is_empty();
-    if blank(&wish.draft.before) && blank(&wish.draft.after) {
-        return (wish.take)(Ok(String::new()));
+    if blank(&request.draft.before) && blank(&request.draft.after) {
+        return (request.take)(Ok(String::new()));
     }
     tokio::spawn(async move {
         tokio::select! {
-            dialog = history.dialog() => go_on(dialog, wish),
-            _ = &mut wish.dropped => {}
+            dialog = history.dialog() => go_on(dialog, request),
+            _ = &mut request.dropped => {}
         }
     });
 }
 
 /// The record has been read: asks the agent, the user being in `cwd`.
 pub(super) fn ask(
-    wish: SuggestionWish,
+    request: SuggestionRequest,
     dialog: &Dialog,
     agent: &mut dyn Agent,
     model: String,
     cwd: PathBuf,
 ) {
-    let SuggestionWish {
+    let SuggestionRequest {
         draft,
         take,
         mut dropped,
-    } = wish;
+    } = request;
     if dropped.try_recv() == Err(oneshot::error::TryRecvError::Closed) {
         return;
     }
@@ -158,7 +157,7 @@ pub(super) fn ask(
                 // An agent that was replaced meanwhile has nothing to say.
                 let told = told.unwrap_or_else(|_| Ok(String::new()));
                 let prompt = draft.is_prompt();
-                take(told.map(|text| fit::fitted(&text, &draft.before, &draft.after, prompt)));
+                take(told.map(|text| fit::fit(&text, &draft.before, &draft.after, prompt)));
             }
         }
     });

@@ -1,7 +1,7 @@
-//! The loop: commands and events of both peers in, one thing done at a time.
+//! The event loop: commands and the events of both peers in, one handled at a time.
 //!
-//! Nothing here waits for a reply: what is asked comes back as the next command or event. A front-end that does not
-//! read stops the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
+//! The loop never waits for a reply: a reply comes back as a later command or event. A front-end that does not read
+//! holds up the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,67 +15,82 @@ use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::RuntimeRequest;
-use crate::session::asking::{AskingEvent, OpenQuestions};
-use crate::session::commands::{Deed, model_names, recorded_sessions};
-use crate::session::ending::Leaving;
+use crate::session::agent_turns::AgentTurns;
+use crate::session::asking::{ApprovalQueue, AskingEvent};
+use crate::session::commands::{model_names, recorded_sessions};
+use crate::session::deps::SessionDeps;
+use crate::session::effect::Effect;
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
-use crate::session::exchange::Exchanges;
-use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
-use crate::session::from_agent::FromAgent;
-use crate::session::from_cells::FromCells;
-use crate::session::given::Setup;
-use crate::session::handle::{Command, Shared};
+use crate::session::external_calls::ExternalCalls;
+use crate::session::floor::{FloorEvent, QueuedJob, Scheduler, SchedulerEffect};
+use crate::session::handle::{Command, SessionHandle, Shared};
+use crate::session::host_calls::AgentHostCalls;
+use crate::session::host_calls::CellHostCalls;
 use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
-use crate::session::outside::Outside;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
 use crate::session::resume::{began, earlier, last_exchange};
-use crate::session::run::RunSender;
+use crate::session::run::{Run, RunSender, stream};
 use crate::session::runtimes::{RuntimeSlot, Runtimes};
+use crate::session::shutdown::ShutdownInbox;
 use crate::session::slots::{AgentSlot, Waiter};
 use crate::session::suggest;
-use crate::session::taken_back::Steps;
 use crate::session::ticket::CalledBy;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
+use crate::session::undo::StepLog;
 use crate::session::workbook::Workbook;
 use crate::session::{Parts, Surroundings};
 
-/// The state of the loop.
 pub(super) struct Session {
     pub(super) runtimes: Runtimes,
     pub(super) history: History,
     pub(super) choices: Choices,
     pub(super) cwd: PathBuf,
-    pub(super) exchanges: Exchanges,
-    pub(super) setup: Setup,
+    pub(super) agent_turns: AgentTurns,
+    pub(super) setup: SessionDeps,
     awaiting_start: Vec<oneshot::Sender<Result<SessionStart, Report>>>,
     pub(super) inbox: UnboundedSender<Command>,
     pub(super) background: RunSender,
-    pub(super) floor: Floor,
+    pub(super) floor: Scheduler,
     pub(super) numbering: Numbering,
     pub(super) shared: Arc<Shared>,
-    pub(super) asking: OpenQuestions,
+    pub(super) asking: ApprovalQueue,
     /// Why no interpreter could be started, when no input was there to tell it to.
-    pub(super) unsaid: Option<Notice>,
-    /// What was too long for the model.
+    pub(super) unreported: Option<Notice>,
     pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
     pub(super) kernels: Kernels,
     pub(super) shelf: Shelf,
-    /// What the terminal has said of its background.
-    pub(super) terminal_is: Option<Background>,
+    /// As reported by the terminal.
+    pub(super) terminal_background: Option<Background>,
     /// The notebook that is worked on in place.
     pub(super) workbook: Workbook,
-    pub(super) outside: Outside,
-    pub(super) steps: Steps,
-    pub(super) from_cells: FromCells,
-    pub(super) from_agent: FromAgent,
+    pub(super) external_calls: ExternalCalls,
+    pub(super) steps: StepLog,
+    pub(super) cell_calls: CellHostCalls,
+    pub(super) from_agent: AgentHostCalls,
+}
+
+/// Starts a session on a thread of its own; the second value carries what happens outside of runs.
+///
+/// # Errors
+/// When no thread can be had.
+pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
+    let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
+    let (background, run_of_background) = stream();
+    let language = parts.runtime.able.language.clone();
+    let (handle, shared) = SessionHandle::new(commands.clone(), language);
+    std::thread::Builder::new()
+        .name("session".into())
+        .spawn(move || run(parts, inbox, commands, background, shared))
+        .map_err(|error| Report::failure("could not start the session's thread").because(error))?;
+    Ok((handle, run_of_background))
 }
 
 /// Runs a session until it is closed.
-pub(super) fn run(
+fn run(
     parts: Parts,
     inbox: UnboundedReceiver<Command>,
     commands: UnboundedSender<Command>,
@@ -123,8 +138,8 @@ pub(super) fn run(
         history,
         choices,
         cwd,
-        exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
-        setup: Setup {
+        agent_turns: AgentTurns::new(AgentSlot::new(agent), instructions),
+        setup: SessionDeps {
             agents,
             missing,
             kernels,
@@ -145,22 +160,22 @@ pub(super) fn run(
                 let _ = inbox.send(Command::SkillsFound(Box::new(found)));
             }
         }),
-        terminal_is: None,
+        terminal_background: None,
         inbox: commands,
         background,
-        floor: Floor::default(),
+        floor: Scheduler::default(),
         numbering: Numbering::new(resumed, Arc::clone(&shared.next_line)),
         shared,
-        asking: OpenQuestions::default(),
-        unsaid: None,
+        asking: ApprovalQueue::default(),
+        unreported: None,
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
         kernels: Kernels::default(),
         workbook: Workbook::default(),
-        outside: Outside::default(),
-        steps: Steps::default(),
-        from_cells: FromCells::default(),
-        from_agent: FromAgent::default(),
+        external_calls: ExternalCalls::default(),
+        steps: StepLog::default(),
+        cell_calls: CellHostCalls::default(),
+        from_agent: AgentHostCalls::default(),
     };
     let most = session.choices.checkpoints;
     session.runtimes.user.keep_checkpoints(most);
@@ -200,7 +215,7 @@ impl Session {
                 biased;
                 command = inbox.recv() => match command {
                     Some(Command::Close { tells, answer }) => {
-                        let mut who = Leaving::new(tells, inbox);
+                        let mut who = ShutdownInbox::new(tells, inbox);
                         let closed = self.leave(&mut who).await;
                         let _ = answer.send(closed);
                         return;
@@ -210,7 +225,7 @@ impl Session {
                 },
                 Some(report) = reports.recv() => self.background.send(notice(&report)),
                 (role, event) = self.runtimes.next(), if keeps_up => self.on_runtime(role, event),
-                event = self.exchanges.agent.next(), if keeps_up => self.on_agent(event),
+                event = self.agent_turns.agent.next(), if keeps_up => self.on_agent(event),
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
                 () = at(look_at), if look_at.is_some() => {
                     self.on_prompt(PromptEvent::Tick);
@@ -223,14 +238,14 @@ impl Session {
 
     fn on_command(&mut self, command: Command) {
         match command {
-            Command::Submit(submission, out) => self.submitted(submission, out),
-            Command::Learned(ticket, deeds) => self.learned(ticket, deeds),
-            Command::Do(deeds, out) => self.do_all(deeds, &out),
-            Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
-            Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
-            Command::BringBack(out) => self.wait_for(Work::BringBack, out),
-            Command::SetUp(out) => self.wait_for(Work::SetUp, out),
-            Command::Outside(wanted) => self.on_outside(wanted),
+            Command::Submit(submission, out) => self.on_submit(submission, out),
+            Command::EffectsReady(ticket, effects) => self.on_effects_ready(ticket, effects),
+            Command::RunEffects(effects, out) => self.run_effects(effects, &out),
+            Command::Replay(replay, out) => self.enqueue(QueuedJob::Replay(replay), out),
+            Command::Load(loading, out) => self.enqueue(QueuedJob::Load(loading), out),
+            Command::RestoreVariables(out) => self.enqueue(QueuedJob::RestoreVariables, out),
+            Command::SetUp(out) => self.enqueue(QueuedJob::SetUp, out),
+            Command::External(wanted) => self.on_external_request(wanted),
             Command::Interrupt => self.on_floor(FloorEvent::Interrupted),
             Command::Restart => {
                 let told = self.runtimes.user.restart();
@@ -264,23 +279,23 @@ impl Session {
             Command::WarmRuntime(answer) => {
                 let _ = answer.send(self.runtimes.user.get().terminal());
             }
-            Command::WarmShell(answer) => self.tell_shell_terminal(answer),
-            Command::ShellJobs(answer) => self.tell_jobs(answer),
-            Command::WarmAgent => self.exchanges.agent.get().warm_up(),
+            Command::WarmShell(answer) => self.reply_shell_terminal(answer),
+            Command::ShellJobs(answer) => self.reply_jobs(answer),
+            Command::WarmAgent => self.agent_turns.agent.get().warm_up(),
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
             }
             Command::OnBackground(background) => {
-                self.terminal_is = Some(background);
+                self.terminal_background = Some(background);
                 if !self.choices.code_theme_chosen {
                     self.choices.code_theme = background.theme().to_owned();
                 }
             }
             Command::Surroundings(answer) => {
-                let offers = &self.exchanges.offers;
+                let offers = &self.agent_turns.profile;
                 let commands = offers.commands().iter();
                 let options = offers.selections();
-                // Whoever asked may have gone.
+                // The receiver may be gone.
                 let _ = answer.send(Surroundings {
                     cwd: self.cwd.clone(),
                     skills: self.shelf.names(),
@@ -288,46 +303,46 @@ impl Session {
                     options: options.map(|it| (it.of.id.clone(), it.line())).collect(),
                 });
             }
-            Command::Models(answer) => answers(answer, model_names(self.exchanges.agent.get())),
+            Command::Models(answer) => answers(answer, model_names(self.agent_turns.agent.get())),
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(ticket, dialog, attached) => {
                 self.on_read(ticket, dialog, attached);
             }
             Command::SkillsFound(skills) => {
                 // The instructions end with the list, where a tool can load them.
-                self.exchanges
-                    .instruct_about_tools(&skills.catalog.section());
+                self.agent_turns
+                    .add_tool_instructions(&skills.catalog.section());
                 self.shelf.fill(skills.catalog, skills.consent);
                 self.say(skills.trouble.map(Notice::warning));
             }
             Command::SkillRead(call, read) => self.on_call(call, ToolEvent::SkillRead(read)),
-            Command::Consulted(number, told) => self.consulted(number, told),
-            Command::PlaceLookedAt(call, opening, looked) => {
+            Command::Consulted(number, told) => self.on_consulted(number, told),
+            Command::DirectoryChecked(call, opening, looked) => {
                 if self.toolbox.call() == call && !self.toolbox.is_free() {
                     self.kernel_at(&opening, looked);
                 }
             }
-            Command::RoomMade(number, wish) => self.start_kernel_again(number, &wish),
+            Command::KernelsEvicted(number, request) => self.start_kernel_again(number, &request),
             Command::NotebookDone(call, done) => self.on_notebook(call, *done),
-            Command::Suggest(wish) => {
+            Command::Suggest(request) => {
                 let inbox = self.inbox.clone();
-                suggest::begin(wish, self.history.clone(), move |dialog, wish| {
+                suggest::begin(request, self.history.clone(), move |dialog, request| {
                     // A session that has ended wants nothing any more.
-                    let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), wish));
+                    let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), request));
                 });
             }
-            Command::SuggestFrom(dialog, wish) => {
+            Command::SuggestFrom(dialog, request) => {
                 let model = self.choices.completion_model.clone();
-                let agent = self.exchanges.agent.get();
-                suggest::ask(*wish, &dialog, agent, model, self.cwd.clone());
+                let agent = self.agent_turns.agent.get();
+                suggest::ask(*request, &dialog, agent, model, self.cwd.clone());
             }
             Command::Earlier(answer) => answers(answer, earlier(self.history.clone())),
             Command::OtherAgent(earlier, answer) => drop(answer.send(self.other_agent(&earlier))),
-            Command::LookForGone => {
+            Command::FindMissingNames => {
                 let history = self.history.clone();
-                self.beside(&self.background, async move {
+                self.spawn_effects(&self.background, async move {
                     let (cells, beside) = (history.cells().await, true);
-                    vec![Deed::FindGone { cells, beside }]
+                    vec![Effect::FindMissingNames { cells, beside }]
                 });
             }
             Command::Sessions { all, answer } => {
@@ -346,64 +361,64 @@ impl Session {
         self.numbering.on_start(start.clone());
         if let Ok(start) = &start {
             if start.resumed {
-                self.exchanges.thread_known(thread);
+                self.agent_turns.set_recorded_thread(thread);
             }
             self.outputs.settle(start);
             self.runtimes.know(&self.outputs.told_to_cells(start));
         }
         for waiting in self.awaiting_start.drain(..) {
-            // Whoever waited may have gone.
+            // The receiver may be gone.
             let _ = waiting.send(start.clone());
         }
         self.advance();
     }
 
-    /// Tells the floor, and does what it says.
+    /// Steps the scheduler and carries out its effects.
     pub(super) fn on_floor(&mut self, event: FloorEvent<'_>) {
         for action in self.floor.on(event) {
             match action {
-                FloorAction::Interrupt => {
+                SchedulerEffect::Interrupt => {
                     let told = self.interrupt_code();
                     self.say(told);
                 }
-                FloorAction::StopCall => self.stop_call(),
-                FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
-                FloorAction::StoppedWaiting(out) => self.stopped_waiting(out),
-                FloorAction::NotRun(waiting) => {
+                SchedulerEffect::StopCall => self.stop_call(),
+                SchedulerEffect::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
+                SchedulerEffect::StoppedWaiting(out) => self.on_wait_stopped(out),
+                SchedulerEffect::NotRun(waiting) => {
                     let tell = |out: &RunSender| out.send(EndEvent::NotRun);
                     waiting.iter().for_each(tell);
                 }
-                FloorAction::Free(replay) => self.free_floor(replay),
+                SchedulerEffect::Free(replay) => self.free_floor(replay),
             }
         }
     }
 
-    /// The floor is free: a replay goes on, then what waits has its turn.
+    /// No job is active: the replay goes on, then the queue.
     pub(super) fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
         self.shared.changes.send_modify(|changes| *changes += 1);
         self.outputs.save(self.out_or_background());
         if let Some(replay) = replay {
-            self.go_on(replay);
+            self.continue_replay(replay);
         }
         self.advance();
     }
 
-    /// The run in progress is over; the next one begins.
+    /// Ends the active job; the suspended cell or the queue goes on.
     pub(super) fn finish_current(&mut self) {
-        self.floor.take_back();
-        if self.floor.come_up() {
-            return self.cell_goes_on();
+        self.floor.release();
+        if self.floor.resume() {
+            return self.resume_cell();
         }
         self.free_floor(None);
     }
 
-    /// Interrupts the code that runs, in whichever runtime that is; what the user is told where that cannot be done.
+    /// Interrupts the running code, in any runtime; returns the notice where that cannot be done.
     pub(super) fn interrupt_code(&mut self) -> Option<Notice> {
         let role = self.floor.role().unwrap_or(self.toolbox.role());
         self.runtimes.of(role)?.interrupt()
     }
 
-    /// Tells whoever follows what is being worked on.
+    /// Sends events to the stream of the active job, else to the background.
     pub(super) fn say<E: Into<SessionEvent>>(&self, events: impl IntoIterator<Item = E>) {
         let out = self.out_or_background();
         events.into_iter().for_each(|event| out.send(event));
@@ -414,7 +429,7 @@ impl Session {
     }
 }
 
-/// Whoever asked may have gone.
+/// The receiver may be gone.
 fn answers<T: Send + 'static>(
     answer: oneshot::Sender<T>,
     told: impl Future<Output = T> + Send + 'static,

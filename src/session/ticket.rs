@@ -1,10 +1,9 @@
-//! Names of those who wait for an answer: an answer that comes too late names nobody that is still there.
+//! Ids of jobs and tool calls: a late answer finds that its id is gone and is dropped.
 
-/// Names one stay on the floor.
+/// Identifies one active job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket(pub(super) u64);
 
-/// Names one call of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallId(pub(super) u64);
 

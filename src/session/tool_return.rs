@@ -1,9 +1,8 @@
-//! What a tool gives back, to the agent's turn and to the record.
+//! The result of a tool, for the agent's turn and for the record.
 
 use crate::agent::InputPart;
 use crate::session::question::Reply;
 
-/// What a tool gave back.
 #[derive(Debug, Clone)]
 pub(super) struct ToolReturn {
     /// For the record and for the eye.

@@ -1,7 +1,7 @@
-//! The user's variables, where the user wants them kept: written when the session ends, offered when it is resumed.
+//! The user's variables, kept when the session ends and offered when it is resumed, where the user wants that.
 //!
-//! In: what the interpreter answers. Out: what is asked and said of it. What goes wrong costs the variables, never the
-//! session. Absent on purpose: what can be kept and how (the runtime's); when it is asked for (`ending`, `set_up`).
+//! In: answers of the interpreter. Out: requests and notices. A failure costs the variables, never the session. Absent
+//! on purpose: what can be kept and how (the runtime); when (`shutdown`, `startup`).
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use tokio::sync::oneshot::Receiver;
 
 use crate::history::History;
 use crate::runtime::{KeptVariables, RuntimeAnswer};
-use crate::session::commands::{Deed, tell};
+use crate::session::effect::{Effect, emit};
 use crate::session::events::Notice;
 use crate::text::escape::visible;
 use crate::text::{bytes_in_words, counted, cut};
@@ -19,62 +19,68 @@ const SAID: usize = 3;
 /// Columns of such a name, of such a reason.
 const SHORT: usize = 70;
 
-/// What is said when they are in the file of this session; nothing where none are kept.
-pub(super) async fn kept(told: Option<Receiver<RuntimeAnswer>>, session: i64) -> Vec<Deed> {
+/// The notice once the variables are in the file of this session, if there is one.
+pub(super) async fn keep_effects(
+    told: Option<Receiver<RuntimeAnswer>>,
+    session: i64,
+) -> Vec<Effect> {
     let answer = match told {
         Some(told) => told.await.ok(),
         None => None,
     };
-    let said = answer.and_then(|answer| said_of_end(&answer, session));
-    said.into_iter().flat_map(tell).collect()
+    let said = answer.and_then(|answer| kept_notice(&answer, session));
+    said.into_iter().flat_map(emit).collect()
 }
 
 /// The session is left for another one when its variables are kept.
-pub(super) async fn then(
-    kept: impl Future<Output = Vec<Deed>>,
-    change: impl Future<Output = Vec<Deed>>,
-) -> Vec<Deed> {
-    let mut deeds = kept.await;
-    deeds.extend(change.await);
-    deeds
+pub(super) async fn join(
+    kept: impl Future<Output = Vec<Effect>>,
+    change: impl Future<Output = Vec<Effect>>,
+) -> Vec<Effect> {
+    let mut effects = kept.await;
+    effects.extend(change.await);
+    effects
 }
 
-/// They have been listed: the user is asked, or told what goes wrong and which names are missing.
-pub(super) async fn listed(
+/// Offers the listed variables; else reports the failure and which names are missing.
+pub(super) async fn offer_listed(
     told: Receiver<RuntimeAnswer>,
     file: PathBuf,
     history: History,
-) -> Vec<Deed> {
-    let mut deeds = match told.await {
+) -> Vec<Effect> {
+    let mut effects = match told.await {
         Ok(RuntimeAnswer::Variables(kept)) if !kept.rows.is_empty() => {
-            return vec![Deed::OfferVariables { kept, file }];
+            return vec![Effect::OfferVariables { kept, file }];
         }
-        Ok(RuntimeAnswer::Failed(why)) => tell(Notice::warning(without_kind(&why))),
+        Ok(RuntimeAnswer::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
     };
-    deeds.extend(missing(history).await);
-    deeds
+    effects.extend(find_missing(history).await);
+    effects
 }
 
-/// They are back: what is said of that, and which names are missing.
-pub(super) async fn brought(told: Receiver<RuntimeAnswer>, history: History) -> Vec<Deed> {
-    let mut deeds = match told.await {
-        Ok(RuntimeAnswer::Variables(brought)) => tell(said_of_return(&brought)),
-        Ok(RuntimeAnswer::Failed(why)) => tell(Notice::warning(without_kind(&why))),
+/// Reports the restored variables, and which names are missing.
+pub(super) async fn report_restored(
+    told: Receiver<RuntimeAnswer>,
+    history: History,
+) -> Vec<Effect> {
+    let mut effects = match told.await {
+        Ok(RuntimeAnswer::Variables(brought)) => emit(restored_notice(&brought)),
+        Ok(RuntimeAnswer::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
     };
-    deeds.extend(missing(history).await);
-    deeds
+    effects.extend(find_missing(history).await);
+    effects
 }
 
 /// Tells which names of the session's cells the interpreter lacks.
-pub(super) async fn missing(history: History) -> Vec<Deed> {
+pub(super) async fn find_missing(history: History) -> Vec<Effect> {
     let (cells, beside) = (history.cells().await, false);
-    vec![Deed::FindGone { cells, beside }]
+    vec![Effect::FindMissingNames { cells, beside }]
 }
 
-/// What is said at the end: nothing where there was nothing to keep.
-pub(super) fn said_of_end(answer: &RuntimeAnswer, session: i64) -> Option<Notice> {
+/// The notice at the end; `None` where there was nothing to keep.
+pub(super) fn kept_notice(answer: &RuntimeAnswer, session: i64) -> Option<Notice> {
     let kept = match answer {
         RuntimeAnswer::Variables(kept) => kept,
         RuntimeAnswer::Failed(why) => {
@@ -95,8 +101,7 @@ pub(super) fn said_of_end(answer: &RuntimeAnswer, session: i64) -> Option<Notice
     Some(Notice::note(message))
 }
 
-/// What is said when they are back.
-fn said_of_return(brought: &KeptVariables) -> Notice {
+fn restored_notice(brought: &KeptVariables) -> Notice {
     let names = brought.rows.iter().map(|row| visible(&row.name));
     let names = names.collect::<Vec<_>>().join(", ");
     let colon = if names.is_empty() { "" } else { ": " };
@@ -124,7 +129,7 @@ fn left_out(kept: &KeptVariables) -> String {
     format!("; left out: {}{more}", said.collect::<Vec<_>>().join(", "))
 }
 
-/// A failure without the name of the exception that told it.
+/// A failure without the name of its exception.
 fn without_kind(why: &str) -> &str {
     why.strip_prefix("ValueError: ").unwrap_or(why)
 }
@@ -134,7 +139,7 @@ mod tests {
     use super::*;
     use crate::runtime::KeptVariable;
 
-    fn kept(rows: usize, left: &[(&str, &str)]) -> KeptVariables {
+    fn kept_variables(rows: usize, left: &[(&str, &str)]) -> KeptVariables {
         let row = |number: usize| KeptVariable {
             name: format!("v{number}"),
             type_name: "int".into(),
@@ -153,16 +158,16 @@ mod tests {
     #[test]
     fn what_was_kept_and_what_was_not_is_one_line() {
         let said = |kept: KeptVariables| {
-            said_of_end(&RuntimeAnswer::Variables(kept), 7).map(|notice| notice.message)
+            kept_notice(&RuntimeAnswer::Variables(kept), 7).map(|notice| notice.message)
         };
-        assert_eq!(said(kept(0, &[])), None);
+        assert_eq!(said(kept_variables(0, &[])), None);
         assert_eq!(
-            said(kept(2, &[("f", "an open file")])).unwrap(),
+            said(kept_variables(2, &[("f", "an open file")])).unwrap(),
             "kept 2 variables (2 kB) for `ipycodex -r 7`; left out: f (an open file)"
         );
         let four = [("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")];
         assert_eq!(
-            said_of_return(&kept(1, &four)).message,
+            restored_notice(&kept_variables(1, &four)).message,
             "brought back 1 variable: v0; left out: a (x), b (x), c (x) and 1 more"
         );
     }

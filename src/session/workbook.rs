@@ -1,8 +1,8 @@
-//! A notebook that is worked on in place: its cells come into the editor, and what runs is written back at once.
+//! The notebook that is open in place: its cells come into the editor, and cells that ran are written back at once.
 //!
 //! In: cells of the user that end while a notebook is open. Out: the file, written on another thread, one cell after
-//! the other. Invariants: what another program wrote meanwhile is read first and kept; a cell is found again by its
-//! id; a text that has nothing to do with the cell that was brought into the editor does not replace it.
+//! the other. Invariants: changes of another program are read first and kept; a cell is found by its id; a text that
+//! has nothing in common with the cell brought into the editor does not replace it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(super) struct Workbook {
     open: Option<OpenWorkbook>,
-    /// What is being written.
+    /// Writes in progress.
     writing: Vec<JoinHandle<()>>,
 }
 
@@ -41,20 +41,20 @@ pub(super) struct Workbook {
 pub(super) struct OpenWorkbook {
     path: PathBuf,
     name: String,
-    shared: Arc<Shared>,
+    shared: Arc<SharedNotebook>,
     /// The next cell is this one.
-    brought: Option<BroughtCell>,
+    brought: Option<EditedCell>,
 }
 
-/// What the loop and those who write have in common.
-struct Shared {
-    file: Mutex<Place>,
+/// Shared by the loop and the writing threads.
+struct SharedNotebook {
+    file: Mutex<NotebookCursor>,
     /// Cells that have run and are not in the file yet, in order.
-    waiting: Mutex<VecDeque<(RanCell, Option<BroughtCell>)>>,
+    waiting: Mutex<VecDeque<(ExecutedCell, Option<EditedCell>)>>,
 }
 
-/// The file, and where in it one stands.
-struct Place {
+/// The file, and the place for new cells.
+struct NotebookCursor {
     notebook: OpenedNotebook,
     /// New cells go behind this many.
     at: usize,
@@ -62,21 +62,21 @@ struct Place {
 
 /// A cell that was brought into the editor, with its id and the text it had.
 #[derive(Debug, Clone)]
-pub(super) struct BroughtCell {
+pub(super) struct EditedCell {
     number: usize,
     id: Option<String>,
     pub(super) source: String,
 }
 
 /// A cell that was asked for.
-pub(super) enum FoundCell {
-    Code(BroughtCell),
+pub(super) enum CellLookup {
+    Code(EditedCell),
     /// Prose: its text.
     Other(String),
 }
 
 /// A cell that has run.
-struct RanCell {
+struct ExecutedCell {
     line: u32,
     source: String,
     outputs: Vec<CellOutput>,
@@ -96,7 +96,7 @@ impl Workbook {
     }
 
     /// The next cell is this one of the notebook that is open.
-    pub(super) fn brings(&mut self, brought: BroughtCell) {
+    pub(super) fn brings(&mut self, brought: EditedCell) {
         if let Some(open) = &mut self.open {
             open.brought = Some(brought);
         }
@@ -120,7 +120,7 @@ impl Workbook {
     pub(super) fn look_up(
         &self,
         number: usize,
-    ) -> Result<impl FnOnce() -> Result<FoundCell, String> + Send + use<>, Notice> {
+    ) -> Result<impl FnOnce() -> Result<CellLookup, String> + Send + use<>, Notice> {
         let open = self.open.as_ref().ok_or_else(none_is_open)?;
         let shared = Arc::clone(&open.shared);
         Ok(move || locked(&shared.file).bring(number))
@@ -135,20 +135,20 @@ impl Workbook {
     }
 
     /// A cell has ended: one of the user goes into the open notebook. What goes wrong is said on `out`.
-    pub(super) fn keep_ran(&mut self, remains: &mut Remains, out: RunSender) {
-        let Some((line, source)) = remains.kept.take() else {
+    pub(super) fn keep_ran(&mut self, result: &mut Remains, out: RunSender) {
+        let Some((line, source)) = result.kept.take() else {
             return;
         };
         let Some(open) = &mut self.open else {
             return;
         };
-        let outputs = std::mem::take(&mut remains.outputs);
-        let ran = RanCell {
+        let outputs = std::mem::take(&mut result.outputs);
+        let ran = ExecutedCell {
             line,
             source,
             outputs,
             ended: Utc::now(),
-            took: remains.took,
+            took: result.took,
         };
         let shared = Arc::clone(&open.shared);
         locked(&shared.waiting).push_back((ran, open.brought.take()));
@@ -180,8 +180,8 @@ impl OpenWorkbook {
         OpenWorkbook {
             path,
             name,
-            shared: Arc::new(Shared {
-                file: Mutex::new(Place { notebook, at }),
+            shared: Arc::new(SharedNotebook {
+                file: Mutex::new(NotebookCursor { notebook, at }),
                 waiting: Mutex::default(),
             }),
             brought: None,
@@ -197,9 +197,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Place {
+impl NotebookCursor {
     /// The cell of this number; new cells go behind it.
-    fn bring(&mut self, number: usize) -> Result<FoundCell, String> {
+    fn bring(&mut self, number: usize) -> Result<CellLookup, String> {
         let document = &self.notebook.document;
         let Some(cell) = document.cell(number) else {
             return Err(match document.len() {
@@ -210,10 +210,10 @@ impl Place {
         self.at = number + 1;
         let source = cell.source();
         if cell.kind() != Some(CellKind::Code) {
-            return Ok(FoundCell::Other(source));
+            return Ok(CellLookup::Other(source));
         }
         let id = cell.id();
-        Ok(FoundCell::Code(BroughtCell { number, id, source }))
+        Ok(CellLookup::Code(EditedCell { number, id, source }))
     }
 
     /// Where one stands in the file as it is now: behind the same cell.
@@ -224,8 +224,8 @@ impl Place {
         found.map_or(self.at.min(now.len()), |found| found + 1)
     }
 
-    /// Writes a cell into the file; what is to be told of it.
-    fn write(&mut self, ran: &RanCell, brought: Option<&BroughtCell>) -> Vec<Notice> {
+    /// Writes a cell into the file; returns notices.
+    fn write(&mut self, ran: &ExecutedCell, brought: Option<&EditedCell>) -> Vec<Notice> {
         let mut told = Vec::new();
         if !self.notebook.file.is_unchanged() {
             let path = self.notebook.file.path().to_owned();
@@ -263,7 +263,7 @@ impl Place {
     }
 }
 
-impl BroughtCell {
+impl EditedCell {
     /// Its number now: that of the cell with its id, else of the one that has its place and its text.
     fn find(&self, document: &Document) -> Option<usize> {
         let by_id = self.id.as_ref().and_then(|id| {
@@ -293,7 +293,7 @@ impl BroughtCell {
     }
 }
 
-impl RanCell {
+impl ExecutedCell {
     fn outputs(&self) -> Vec<Value> {
         let value = |output| output_value(output, Some(self.line));
         self.outputs.iter().map(value).collect()

@@ -26,16 +26,16 @@ use super::source::{Source, is_test_file};
 /// What they share stands below them, and none of them may name another. No file joins them.
 const LOOP: &str = "src/session/task.rs";
 const LOOP_DOES: [&str; 11] = [
-    "src/session/asking/work.rs",
+    "src/session/agent_turns.rs",
+    "src/session/asking/driver.rs",
     "src/session/commands/mod.rs",
-    "src/session/ending.rs",
-    "src/session/exchange.rs",
-    "src/session/intake.rs",
-    "src/session/kernels/work.rs",
-    "src/session/outside/work.rs",
-    "src/session/routing.rs",
-    "src/session/set_up.rs",
+    "src/session/dispatch.rs",
+    "src/session/external_calls/driver.rs",
+    "src/session/kernels/driver.rs",
+    "src/session/runtime_events.rs",
     "src/session/shell.rs",
+    "src/session/shutdown.rs",
+    "src/session/startup.rs",
     "src/session/toolbox/work.rs",
 ];
 

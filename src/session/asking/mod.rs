@@ -1,13 +1,13 @@
-//! Questions on their way to the user and back: one open at a time, the others wait.
+//! Questions to the user: one open at a time, the others queued.
 //!
-//! In: what agents and tools want to know, what the user answers ([`AskingEvent`]). Out: what is to be done
-//! ([`AskingAction`]). Invariants: who asked gets exactly one answer, or its turn has ended; where nobody can be asked,
-//! everything is answered at once in the way that changes nothing; what the user decided is in the record before
-//! anything comes of it. What was typed into a form is not recorded: it may be a secret.
+//! In: requests of agents, tools and commands, and the user's replies ([`AskingEvent`]). Out: effects for the loop
+//! ([`ApprovalEffect`]). Invariants: a requester gets exactly one reply, or its turn has ended; where no user can be
+//! asked, every request gets at once the reply that changes nothing; a decision is in the record before its effect.
+//! Values typed into a form are not recorded: they may be secrets.
 
-mod allowed;
-mod words;
-mod work;
+mod description;
+mod driver;
+mod grants;
 
 #[cfg(test)]
 mod tests;
@@ -19,13 +19,12 @@ use std::time::SystemTime;
 use crate::agent::{Choosable, QuestionAnswer, Subject};
 use crate::history::Decided;
 use crate::session::question::{About, Question, QuestionChoice, Reply};
-use crate::session::taken_back::TakenBack;
 use crate::session::ticket::CalledBy;
+use crate::session::undo::UndoRequest;
 
-pub(super) use allowed::Allowed;
-use words::{decision, told, unasked};
+use description::{decision, describe, unasked_note};
+pub(super) use grants::Allowed;
 
-/// Who waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asker {
     /// The agent.
@@ -37,93 +36,88 @@ pub(super) enum Asker {
         /// A no may come with its reason.
         reasons: bool,
     },
-    /// The tool that is worked off for this caller.
+    /// The active tool of this caller.
     Tool(CalledBy),
-    /// What is done before the first input.
-    SetUp,
-    /// Whoever takes this exchange back.
-    TakesBack(TakenBack),
-    /// Whoever resumes a session; its variables are in this file.
-    BringsBack(PathBuf),
-    /// The prompt that has the floor, before it is sent.
+    /// The start-up files of the project.
+    Startup,
+    /// A command that undoes this exchange.
+    Undo(UndoRequest),
+    /// A resumed session whose variables are in this file.
+    RestoreVariables(PathBuf),
+    /// The active prompt, before it is sent.
     Prompt,
 }
 
 impl Asker {
-    /// What can be chosen, where that is the asker's to say.
+    /// The options, where the requester has its own.
     fn options(&self) -> &[Choosable] {
         match self {
             Asker::Agent { options, .. } => options,
             Asker::Tool(_)
-            | Asker::SetUp
-            | Asker::TakesBack(_)
-            | Asker::BringsBack(_)
+            | Asker::Startup
+            | Asker::Undo(_)
+            | Asker::RestoreVariables(_)
             | Asker::Prompt => &[],
         }
     }
 
-    /// True when it has an answer that says no more than this one.
+    /// True when an option of the requester grants no more than this reply.
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
             Asker::Tool(_)
-            | Asker::SetUp
-            | Asker::TakesBack(_)
-            | Asker::BringsBack(_)
+            | Asker::Startup
+            | Asker::Undo(_)
+            | Asker::RestoreVariables(_)
             | Asker::Prompt => true,
         }
     }
 }
 
-/// What happened.
 pub(super) enum AskingEvent {
     /// Somebody wants to know something, while the prompt at `line` is worked on.
-    Wanted {
+    Requested {
         about: About,
         asker: Asker,
         /// The name of who called the tool that asks, where that is not the agent.
         caller: Option<String>,
         line: u32,
-        /// There is somebody who can be asked.
-        somebody: bool,
+        /// There is can_ask who can be asked.
+        can_ask: bool,
     },
     /// The user answered the question of this id.
     Answered { question: u64, reply: Reply },
     /// The agent no longer waits for the answer to this question of its.
     Withdrawn { question: String },
     /// Who asked no longer waits for an answer.
-    Gone(Asker),
+    Cancelled(Asker),
     /// The turn is over: nobody waits any more.
     TurnOver,
 }
 
-/// What is to be done.
 #[derive(Debug, PartialEq)]
-pub(super) enum AskingAction {
-    /// Ask the user.
+pub(super) enum ApprovalEffect {
     Show(Question),
-    /// Say that the question of this id needs no answer any more.
-    Over(u64),
-    /// Say that nobody could be asked.
+    /// The question of this id needs no answer any more.
+    Close(u64),
+    /// Notice that nobody could be asked.
     Note(String),
-    /// Record what was decided.
     Record(Decided),
-    /// Hand the answer to whoever asked.
     Deliver(Asker, Reply),
 }
 
 /// The open questions of a session, and what was decided for all of it.
 #[derive(Debug, Default)]
-pub(super) struct OpenQuestions {
+pub(super) struct ApprovalQueue {
     last: u64,
-    open: Option<Open>,
-    waiting: VecDeque<Open>,
+    open: Option<PendingApproval>,
+    waiting: VecDeque<PendingApproval>,
     pub(super) allowed: Allowed,
 }
 
 /// A question that has not been answered.
 #[derive(Debug)]
-struct Open {
+struct PendingApproval {
     /// 0 until it is shown.
     id: u64,
     about: About,
@@ -133,13 +127,13 @@ struct Open {
     asked_at: SystemTime,
 }
 
-impl Open {
-    fn decided(&self, reply: &Reply) -> AskingAction {
-        let (kind, mut subject) = told(&self.about);
+impl PendingApproval {
+    fn decided(&self, reply: &Reply) -> ApprovalEffect {
+        let (kind, mut subject) = describe(&self.about);
         if let Some(caller) = &self.caller {
             subject.push_str(&format!("\n(asked by {caller})"));
         }
-        AskingAction::Record(Decided {
+        ApprovalEffect::Record(Decided {
             line: self.line,
             asked_at: self.asked_at,
             kind: kind.to_owned(),
@@ -149,30 +143,30 @@ impl Open {
     }
 }
 
-impl OpenQuestions {
-    /// Takes an event; says what is to be done, in order. The next question follows by [`OpenQuestions::next`], when
+impl ApprovalQueue {
+    /// Takes an event; says what is to be done, in order. The next question follows by [`ApprovalQueue::next`], when
     /// all of it has been done.
-    pub(super) fn on(&mut self, event: AskingEvent, now: SystemTime) -> Vec<AskingAction> {
+    pub(super) fn on(&mut self, event: AskingEvent, now: SystemTime) -> Vec<ApprovalEffect> {
         match event {
-            AskingEvent::Wanted {
+            AskingEvent::Requested {
                 about,
                 asker,
                 caller,
                 line,
-                somebody,
+                can_ask,
             } => {
-                if !somebody {
+                if !can_ask {
                     let reply = match about {
                         About::Agent(Subject::Form { .. }) => Reply::Declined,
                         _ => Reply::Chosen(QuestionChoice::No),
                     };
-                    let note = unasked(&about).map(AskingAction::Note);
+                    let note = unasked_note(&about).map(ApprovalEffect::Note);
                     return note
                         .into_iter()
-                        .chain([AskingAction::Deliver(asker, reply)])
+                        .chain([ApprovalEffect::Deliver(asker, reply)])
                         .collect();
                 }
-                let wanted = Open {
+                let wanted = PendingApproval {
                     id: 0,
                     about,
                     asker,
@@ -184,7 +178,7 @@ impl OpenQuestions {
                 if self.allowed.allows(&wanted.about) && wanted.asker.takes(&reply) {
                     return vec![
                         wanted.decided(&reply),
-                        AskingAction::Deliver(wanted.asker, reply),
+                        ApprovalEffect::Deliver(wanted.asker, reply),
                     ];
                 }
                 self.waiting.push_back(wanted);
@@ -199,27 +193,27 @@ impl OpenQuestions {
                 }
                 vec![
                     open.decided(&reply),
-                    AskingAction::Deliver(open.asker, reply),
+                    ApprovalEffect::Deliver(open.asker, reply),
                 ]
             }
             AskingEvent::Withdrawn { question } => {
-                let of = |open: &Open| matches!(&open.asker, Asker::Agent { question: it, .. } if *it == question);
+                let of = |open: &PendingApproval| matches!(&open.asker, Asker::Agent { question: it, .. } if *it == question);
                 self.waiting.retain(|open| !of(open));
                 let over = self.open.take_if(|open| of(open));
                 over.into_iter()
-                    .map(|open| AskingAction::Over(open.id))
+                    .map(|open| ApprovalEffect::Close(open.id))
                     .collect()
             }
-            AskingEvent::Gone(asker) => {
+            AskingEvent::Cancelled(asker) => {
                 self.waiting.retain(|open| open.asker != asker);
                 let over = self.open.take_if(|open| open.asker == asker);
                 over.into_iter()
-                    .map(|open| AskingAction::Over(open.id))
+                    .map(|open| ApprovalEffect::Close(open.id))
                     .collect()
             }
             AskingEvent::TurnOver => {
                 self.waiting.clear();
-                let over = self.open.take().map(|open| AskingAction::Over(open.id));
+                let over = self.open.take().map(|open| ApprovalEffect::Close(open.id));
                 over.into_iter().collect()
             }
         }
@@ -231,7 +225,7 @@ impl OpenQuestions {
     }
 
     /// The next question, when none is open.
-    pub(super) fn next(&mut self, now: SystemTime) -> Option<AskingAction> {
+    pub(super) fn next(&mut self, now: SystemTime) -> Option<ApprovalEffect> {
         if self.open.is_some() {
             return None;
         }
@@ -239,7 +233,7 @@ impl OpenQuestions {
         self.last += 1;
         (next.id, next.asked_at) = (self.last, now);
         let open = self.open.insert(next);
-        Some(AskingAction::Show(Question {
+        Some(ApprovalEffect::Show(Question {
             id: open.id,
             caller: open.caller.clone(),
             about: open.about.clone(),

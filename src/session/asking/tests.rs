@@ -25,12 +25,12 @@ fn agent(question: &str) -> Asker {
 }
 
 fn wanted(about: About, asker: &str) -> AskingEvent {
-    AskingEvent::Wanted {
+    AskingEvent::Requested {
         about,
         asker: agent(asker),
         caller: None,
         line: 2,
-        somebody: true,
+        can_ask: true,
     }
 }
 
@@ -42,21 +42,21 @@ fn answered(question: u64, choice: QuestionChoice) -> AskingEvent {
 }
 
 /// Plays events as the loop does; a word for each action.
-fn play(asking: &mut OpenQuestions, events: Vec<AskingEvent>) -> Vec<String> {
+fn play(asking: &mut ApprovalQueue, events: Vec<AskingEvent>) -> Vec<String> {
     let now = SystemTime::UNIX_EPOCH;
     let mut words = Vec::new();
     for event in events {
         let mut actions = asking.on(event, now);
         actions.extend(asking.next(now));
         words.extend(actions.into_iter().map(|action| match action {
-            AskingAction::Show(question) => format!("ask {}", question.id),
-            AskingAction::Over(id) => format!("over {id}"),
-            AskingAction::Note(line) => line,
-            AskingAction::Record(decided) => format!("[{}] {}", decided.line, decided.decision),
-            AskingAction::Deliver(Asker::Agent { question, .. }, Reply::Chosen(choice)) => {
+            ApprovalEffect::Show(question) => format!("ask {}", question.id),
+            ApprovalEffect::Close(id) => format!("over {id}"),
+            ApprovalEffect::Note(line) => line,
+            ApprovalEffect::Record(decided) => format!("[{}] {}", decided.line, decided.decision),
+            ApprovalEffect::Deliver(Asker::Agent { question, .. }, Reply::Chosen(choice)) => {
                 format!("{question} {choice:?}")
             }
-            AskingAction::Deliver(..) => "deliver".into(),
+            ApprovalEffect::Deliver(..) => "deliver".into(),
         }));
     }
     words
@@ -73,14 +73,14 @@ fn one_question_is_open_at_a_time_and_each_asker_hears_its_own() {
         answered(2, QuestionChoice::No),
     ];
     assert_eq!(
-        play(&mut OpenQuestions::default(), events),
+        play(&mut ApprovalQueue::default(), events),
         ["ask 1", "[2] once", "A Once", "ask 2", "[2] no", "B No"]
     );
 }
 
 #[test]
 fn a_yes_for_the_session_is_not_asked_again_until_the_session_is_left() {
-    let mut asking = OpenQuestions::default();
+    let mut asking = ApprovalQueue::default();
     let yes = vec![
         wanted(command("a"), "A"),
         answered(1, QuestionChoice::Session),
@@ -111,7 +111,7 @@ fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
         answered(1, QuestionChoice::Once),
     ];
     assert_eq!(
-        play(&mut OpenQuestions::default(), events),
+        play(&mut ApprovalQueue::default(), events),
         ["ask 1", "over 1"]
     );
 }
@@ -132,21 +132,21 @@ fn what_the_agent_no_longer_wants_to_know_is_not_asked() {
         answered(2, QuestionChoice::No),
     ];
     assert_eq!(
-        play(&mut OpenQuestions::default(), events),
+        play(&mut ApprovalQueue::default(), events),
         ["ask 1", "over 1", "ask 2", "[2] no", "C No"]
     );
 }
 
 #[test]
 fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
-    let wanted = AskingEvent::Wanted {
+    let wanted = AskingEvent::Requested {
         caller: None,
         about: command("a"),
         asker: agent("A"),
         line: 2,
-        somebody: false,
+        can_ask: false,
     };
-    let said = play(&mut OpenQuestions::default(), vec![wanted]);
+    let said = play(&mut ApprovalQueue::default(), vec![wanted]);
     assert_eq!(said.len(), 2);
     assert!(
         said[0].starts_with("the agent was not given permission (command)"),

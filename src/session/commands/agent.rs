@@ -1,19 +1,19 @@
-//! What the agent can tell: models, limits of the account; and what the record knows of tokens, how to log in.
+//! `%ipycodex model`, `usage`, `agent`, `login`: answers of the agent, and the tokens in the record.
 //!
-//! An agent that is missing or logged out costs one line: what does not need it is told all the same.
+//! A missing or logged-out agent costs one line; what does not need it is shown all the same.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::deed::{Deed, Later, tell, warn};
 use crate::agent::{
     Agent, AgentCapabilities, AgentFailure, Facts, Kept, Limit, Login, Lookup, Model, Selection,
     Usage,
 };
 use crate::history::{History, TurnRow};
 use crate::output::limits::grouped;
+use crate::session::agent_profile::AgentProfile;
 use crate::session::editor::EditorWish;
+use crate::session::effect::{Effect, EffectsFuture, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
-use crate::session::offers::Offers;
 use crate::text::similar::did_you_mean;
 
 type Found = Option<Result<Facts, AgentFailure>>;
@@ -52,21 +52,21 @@ pub(in crate::session) fn model_names(
 }
 
 /// Says a value, then the models there are.
-pub(super) fn list_models(agent: &mut dyn Agent, current: String) -> Later {
+pub(super) fn list_models(agent: &mut dyn Agent, current: String) -> EffectsFuture {
     let models = models(agent);
     Box::pin(async move {
         match models.await {
             Ok(models) if models.is_empty() => {
-                tell(Notice::note("the agent does not list its models"))
+                emit(Notice::note("the agent does not list its models"))
             }
-            Ok(models) => tell(ToldEvent::Text(model_list(&models, &current))),
-            Err(failure) => tell(unknown("models", &failure)),
+            Ok(models) => emit(ToldEvent::Text(model_list(&models, &current))),
+            Err(failure) => emit(unknown("models", &failure)),
         }
     })
 }
 
 /// Warns when the agent does not name the model that was chosen.
-pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> Later {
+pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> EffectsFuture {
     let models = models(agent);
     Box::pin(async move {
         let models = models.await.unwrap_or_default();
@@ -75,32 +75,32 @@ pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> Later {
         }
         let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
         let notice = Notice::warning(format!("the agent does not list a model `{name}`"));
-        tell(notice.hint(format!("its models: {}", names.join(", "))))
+        emit(notice.hint(format!("its models: {}", names.join(", "))))
     })
 }
 
 /// Tokens of each turn and of the session, and the account's limits when the agent tells.
-pub(super) fn show_usage(agent: &mut dyn Agent, history: History) -> Later {
+pub(super) fn show_usage(agent: &mut dyn Agent, history: History) -> EffectsFuture {
     let limits = look_up(agent, Lookup::Limits);
     Box::pin(async move {
-        let mut deeds = tell(ToldEvent::Text(usage_table(&history.turns().await)));
+        let mut effects = emit(ToldEvent::Text(usage_table(&history.turns().await)));
         match limits.await {
             Some(Ok(Facts::Limits(limits))) if !limits.is_empty() => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
                 let now = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
                 let lines = limits.iter().map(|limit| limit_line(limit, now));
                 let lines: Vec<String> = lines.collect();
-                deeds.extend(tell(ToldEvent::Text(lines.join("\n"))));
+                effects.extend(emit(ToldEvent::Text(lines.join("\n"))));
             }
-            Some(Err(failure)) => deeds.extend(tell(unknown("limits of the account", &failure))),
+            Some(Err(failure)) => effects.extend(emit(unknown("limits of the account", &failure))),
             _ => {}
         }
-        deeds
+        effects
     })
 }
 
 /// The conversations that the agent keeps, when it lists them.
-pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<Later> {
+pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<EffectsFuture> {
     let kept = agent
         .capabilities()
         .sessions
@@ -109,9 +109,9 @@ pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<Later> {
         match kept.await {
             Ok(Ok(Facts::Sessions(kept))) if !kept.is_empty() => {
                 let lines: Vec<String> = kept.iter().map(kept_line).collect();
-                tell(ToldEvent::Text(lines.join("\n")))
+                emit(ToldEvent::Text(lines.join("\n")))
             }
-            Ok(Err(failure)) => tell(unknown("conversations that the agent keeps", &failure)),
+            Ok(Err(failure)) => emit(unknown("conversations that the agent keeps", &failure)),
             _ => Vec::new(),
         }
     }))
@@ -120,54 +120,54 @@ pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<Later> {
 /// Sets an option of the agent's own; where nothing is to be set, what is said of it, or of all, comes back.
 pub(super) fn choose_option(
     agent: &mut dyn Agent,
-    offers: &Offers,
+    offers: &AgentProfile,
     name: String,
     value: String,
-) -> Result<Later, Vec<Deed>> {
+) -> Result<EffectsFuture, Vec<Effect>> {
     let lines: Vec<String> = offers.selections().map(Selection::line).collect();
     if lines.is_empty() {
         let agent = agent.capabilities().name;
         let message = format!("the agent `{agent}` offers no modes or options");
         let notice = Notice::note(message)
             .hint("an agent reports its options when it starts: send a prompt first");
-        return Err(tell(notice));
+        return Err(emit(notice));
     }
     if name.is_empty() {
-        return Err(tell(ToldEvent::Text(lines.join("\n"))));
+        return Err(emit(ToldEvent::Text(lines.join("\n"))));
     }
     let Some(option) = offers.selections().find(|it| it.of.id == name) else {
         let names: Vec<&str> = offers.selections().map(|it| it.of.id.as_str()).collect();
         let meant = did_you_mean(&name, names.iter().copied());
         let message = format!("the agent has no option `{name}`{meant}");
         let notice = Notice::warning(message).hint(format!("its options: {}", names.join(", ")));
-        return Err(tell(notice));
+        return Err(emit(notice));
     };
     if value.is_empty() {
-        return Err(tell(ToldEvent::Text(option.line())));
+        return Err(emit(ToldEvent::Text(option.line())));
     }
     let values: Vec<&str> = option.values.iter().map(|it| it.id.as_str()).collect();
     if !values.contains(&value.as_str()) {
         let meant = did_you_mean(&value, values.iter().copied());
         let values = values.join("/");
         let message = format!("{name} must be one of {values}, got '{value}'{meant}");
-        return Err(tell(Notice::warning(message)));
+        return Err(emit(Notice::warning(message)));
     }
     let done = agent.choose(&name, &value);
     Ok(Box::pin(async move {
         match done.await {
             Ok(Ok(())) => {
-                let told = Deed::Tell(ToldEvent::Text(format!("{name}: {value}")).into());
+                let told = Effect::Emit(ToldEvent::Text(format!("{name}: {value}")).into());
                 let option = name;
-                vec![told, Deed::Chosen { option, value }]
+                vec![told, Effect::OptionChosen { option, value }]
             }
-            Ok(Err(failure)) => tell(refused(failure)),
+            Ok(Err(failure)) => emit(refused(failure)),
             Err(_) => warn(format!("the agent ended before it had set {name}")),
         }
     }))
 }
 
 /// Logs in, or says how to.
-pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> Later {
+pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> EffectsFuture {
     let able = agent.capabilities();
     let known = match &able.login {
         Login::Methods(methods) => methods.as_slice(),
@@ -182,17 +182,17 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> Later {
         match (wanted, done) {
             (_, Some(done)) => match done.await {
                 Ok(Ok(())) => match program {
-                    Some(program) => vec![Deed::Wish(EditorWish::LogIn(program))],
-                    None => tell(ToldEvent::Text("Logged in.".to_owned())),
+                    Some(program) => vec![Effect::RequestEditor(EditorWish::LogIn(program))],
+                    None => emit(ToldEvent::Text("Logged in.".to_owned())),
                 },
-                Ok(Err(failure)) => tell(refused(failure)),
+                Ok(Err(failure)) => emit(refused(failure)),
                 Err(_) => warn("the agent ended before it had logged in"),
             },
             (Some(wanted), None) => {
                 let message = format!("there is no login method `{wanted}`");
-                tell(Notice::warning(message).hint(ways_in(&able)))
+                emit(Notice::warning(message).hint(ways_in(&able)))
             }
-            (None, None) => tell(ToldEvent::Text(ways_in(&able))),
+            (None, None) => emit(ToldEvent::Text(ways_in(&able))),
         }
     })
 }
@@ -232,7 +232,7 @@ fn ways_in(able: &AgentCapabilities) -> String {
     }
 }
 
-/// The one line that stands for what could not be told.
+/// The line shown in place of what could not be read.
 fn unknown(what: &str, failure: &AgentFailure) -> Notice {
     Notice::note(format!("the {what} could not be read: {}", failure.message))
 }

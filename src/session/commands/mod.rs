@@ -1,11 +1,10 @@
-//! `%ipycodex` in the loop: carries out what a command orders.
+//! `%ipycodex` in the loop: carries out the orders of a command.
 //!
-//! What needs the record or the agent is asked of it; the command is what is being worked on until the answer is there,
-//! so the next input finds done what was ordered. What waits comes back as values ([`Deed`]), which the loop carries
-//! out: nothing that waits holds the session. Ctrl-C stops the waiting, never what was ordered.
+//! A command that needs the record or the agent is the active job until the answer is there, so the next input finds
+//! the order done. The wait returns [`Effect`]s, which the loop runs. Ctrl-C stops the waiting, never an order in
+//! progress.
 
 mod agent;
-mod deed;
 mod notebooks;
 mod output;
 mod sessions;
@@ -21,30 +20,29 @@ use crate::history::{Earlier, RecordedCell, TakenUp};
 use crate::magics::{MagicOrder, View, for_now};
 use crate::runtime::RuntimeRequest;
 use crate::session::editor::{EditorWish, Pick};
+use crate::session::effect::{Effect, StepResult, emit};
 use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::floor::{FloorEvent, Holder};
 use crate::session::handle::Command;
 use crate::session::loading::{self, Loading, with_suffix};
 use crate::session::prompt::{Preview, Prompt};
-use crate::session::replay::{Purpose, ReplayRun};
-use crate::session::resume::{self, Gone};
+use crate::session::replay::{ReplayPurpose, ReplayRun};
+use crate::session::resume::{self, MissingNames};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
-use crate::session::taken_back::{Over, Then};
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
+use crate::session::undo::{SteppedLines, UndoFollowUp};
 use crate::session::variables;
 
 pub(super) use agent::model_names;
-use deed::Moved;
-pub(super) use deed::{Deed, tell};
 pub use sessions::listing;
 pub(super) use sessions::recorded_sessions;
 
 impl Session {
-    /// Works a command off; `line` is what stands after `%ipycodex`.
+    /// Runs a command; `line` is the text after `%ipycodex`.
     pub(super) fn command(&mut self, line: &str, number: u32, out: &RunSender) {
-        let able = self.exchanges.agent.get().capabilities();
+        let able = self.agent_turns.agent.get().capabilities();
         let view = View {
             choices: &self.choices,
             provenance: &self.setup.provenance,
@@ -55,13 +53,13 @@ impl Session {
             Err(line) => out.send(Notice::warning(line)),
             Ok(orders) => {
                 for order in orders {
-                    self.carry_out(order, number, out);
+                    self.run_order(order, number, out);
                 }
             }
         }
     }
 
-    fn carry_out(&mut self, order: MagicOrder, number: u32, out: &RunSender) {
+    fn run_order(&mut self, order: MagicOrder, number: u32, out: &RunSender) {
         let history = self.history.clone();
         let places = (&self.setup.notebooks, self.cwd.as_path());
         match order {
@@ -73,17 +71,17 @@ impl Session {
                     return out.send(notice(&trouble));
                 }
                 let kept = settings::keep(self.setup.config_file.clone(), name, value);
-                self.wait_as(Holder::Command { firm: true }, out, kept);
+                self.await_effects_as(Holder::Command { firm: true }, out, kept);
             }
             MagicOrder::ChangeServer { name, command } => {
                 let kept = settings::change_server(self.setup.config_file.clone(), name, command);
-                self.wait_as(Holder::Command { firm: true }, out, kept);
+                self.await_effects_as(Holder::Command { firm: true }, out, kept);
             }
             MagicOrder::Help(page) => out.send(ToldEvent::Help(page)),
             MagicOrder::Themes(in_force) => self
                 .shared
                 .editor
-                .wish(EditorWish::ShowThemes(in_force), out),
+                .request(EditorWish::ShowThemes(in_force), out),
             MagicOrder::UseAgent(choice) => {
                 let note = for_now("agent", &choice.to_string());
                 if self.use_agent(choice, out) {
@@ -91,36 +89,36 @@ impl Session {
                 }
             }
             MagicOrder::DescribeAgent => {
-                let told = self.exchanges.offers.listing();
+                let told = self.agent_turns.profile.listing();
                 if !told.is_empty() {
                     out.send(ToldEvent::Text(told));
                 }
-                if let Some(kept) = agent::list_kept(self.exchanges.agent.get()) {
-                    self.later(out, kept);
+                if let Some(kept) = agent::list_kept(self.agent_turns.agent.get()) {
+                    self.await_effects(out, kept);
                 }
             }
             MagicOrder::ChooseOption { name, value } => {
-                let agent = self.exchanges.agent.get();
-                match agent::choose_option(agent, &self.exchanges.offers, name, value) {
-                    Ok(chosen) => self.later(out, chosen),
-                    Err(told) => self.do_all(told, out),
+                let agent = self.agent_turns.agent.get();
+                match agent::choose_option(agent, &self.agent_turns.profile, name, value) {
+                    Ok(chosen) => self.await_effects(out, chosen),
+                    Err(told) => self.run_effects(told, out),
                 }
             }
             MagicOrder::Choose(choices) => self.choose(*choices),
             MagicOrder::ListModels(current) => {
-                let listed = agent::list_models(self.exchanges.agent.get(), current);
-                self.later(out, listed);
+                let listed = agent::list_models(self.agent_turns.agent.get(), current);
+                self.await_effects(out, listed);
             }
             MagicOrder::CheckModel(name) => {
-                let checked = agent::check_model(self.exchanges.agent.get(), name);
-                self.later(out, checked);
+                let checked = agent::check_model(self.agent_turns.agent.get(), name);
+                self.await_effects(out, checked);
             }
             MagicOrder::Reset => self.reset_conversation(out),
             MagicOrder::ListSessions => {
                 let cwd = self.cwd.clone();
-                self.later(out, async move {
+                self.await_effects(out, async move {
                     let rows = recorded_sessions(history, cwd, false).await;
-                    tell(ToldEvent::Text(listing(&rows)))
+                    emit(ToldEvent::Text(listing(&rows)))
                 });
             }
             MagicOrder::Show(shown) => {
@@ -129,21 +127,26 @@ impl Session {
                 self.begin_prompt(prompt.previewing(Preview::of(shown)), out.clone())
             }
             MagicOrder::Hide { lines, hidden } => {
-                self.later(out, turns::hide(history, lines, hidden, number));
+                self.await_effects(out, turns::hide(history, lines, hidden, number));
             }
             MagicOrder::Undo => {
                 let ran_for = self.steps.ran_for.clone();
-                self.later(out, undo::take_back(history, Then::Leave, ran_for));
+                self.await_effects(
+                    out,
+                    undo::undo_last(history, UndoFollowUp::Nothing, ran_for),
+                );
             }
             MagicOrder::Retry => {
                 let ran_for = self.steps.ran_for.clone();
-                self.later(out, undo::take_back(history, Then::SendAgain, ran_for));
+                self.await_effects(out, undo::undo_last(history, UndoFollowUp::Resend, ran_for));
             }
-            MagicOrder::Copy(copied) => self.later(out, turns::copy(history, copied, number)),
-            MagicOrder::ShowHistory => self.later(out, turns::show_history(history)),
+            MagicOrder::Copy(copied) => {
+                self.await_effects(out, turns::copy(history, copied, number))
+            }
+            MagicOrder::ShowHistory => self.await_effects(out, turns::show_history(history)),
             MagicOrder::Save { file, force } => {
                 let saved = notebooks::save(history, file, force, places, out.clone());
-                self.later(out, saved);
+                self.await_effects(out, saved);
             }
             MagicOrder::Load(name) => {
                 let shown = with_suffix(&name);
@@ -153,78 +156,81 @@ impl Session {
                     startup: false,
                 };
                 let language = self.runtimes.user.able().language.clone();
-                self.later(out, loading::load(loading, history, language, out.clone()));
+                self.await_effects(out, loading::load(loading, history, language, out.clone()));
             }
             MagicOrder::Open(name) => match notebooks::open(&self.workbook, &name, places) {
-                Ok(opening) => self.later(out, opening),
+                Ok(opening) => self.await_effects(out, opening),
                 Err(why) => out.send(why),
             },
             MagicOrder::Bring(number) => match notebooks::bring(&self.workbook, number) {
-                Ok(looked) => self.later(out, looked),
+                Ok(looked) => self.await_effects(out, looked),
                 Err(why) => out.send(why),
             },
             MagicOrder::Close => out.send(self.workbook.close()),
             MagicOrder::Export { file, force } => {
                 let exported = notebooks::export(history, file, force, places, out.clone());
-                self.later(out, exported);
+                self.await_effects(out, exported);
             }
             MagicOrder::ShowOutput(id) => {
-                self.later(out, output::show(self.outputs.clone(), id));
+                self.await_effects(out, output::show(self.outputs.clone(), id));
             }
             MagicOrder::ListSkills => {
                 let found = self.shelf.found();
-                self.later(out, async move {
+                self.await_effects(out, async move {
                     found.await;
-                    vec![Deed::ListSkills(Box::new(history.dialog().await))]
+                    vec![Effect::ListSkills(Box::new(history.dialog().await))]
                 });
             }
             MagicOrder::ShowUsage => {
-                let told = agent::show_usage(self.exchanges.agent.get(), history);
-                self.later(out, told);
+                let told = agent::show_usage(self.agent_turns.agent.get(), history);
+                self.await_effects(out, told);
             }
             MagicOrder::Login(method) => {
-                let done = agent::log_in(self.exchanges.agent.get(), method);
-                self.later(out, done);
+                let done = agent::log_in(self.agent_turns.agent.get(), method);
+                self.await_effects(out, done);
             }
             MagicOrder::PickSession => {
                 let cwd = self.cwd.clone();
-                self.later(out, async move {
+                self.await_effects(out, async move {
                     let current = history.session().await.map_or(0, |start| start.number);
-                    vec![Deed::Wish(EditorWish::PickSession(Pick { current, cwd }))]
+                    vec![Effect::RequestEditor(EditorWish::PickSession(Pick {
+                        current,
+                        cwd,
+                    }))]
                 });
             }
             MagicOrder::Resume(wanted) => {
                 let kept = self.keep_variables();
                 let found = resume::change_session(history, self.outputs.clone(), wanted);
-                let done = variables::then(kept, found);
-                self.wait_as(Holder::Command { firm: true }, out, done);
+                let done = variables::join(kept, found);
+                self.await_effects_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::NewSession(name) => {
                 let kept = self.keep_variables();
                 let begun = resume::begin_session(history, self.outputs.clone(), name);
-                let done = variables::then(kept, begun);
-                self.wait_as(Holder::Command { firm: true }, out, done);
+                let done = variables::join(kept, begun);
+                self.await_effects_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::Replay(again) => {
                 let gone_before = self.numbering.gone_before();
-                self.later(out, resume::run_again(history, again, number, gone_before));
+                self.await_effects(out, resume::run_again(history, again, number, gone_before));
             }
             MagicOrder::Rename(name) => {
                 self.history.rename(&name);
-                self.later(out, async move {
+                self.await_effects(out, async move {
                     let session = history.session().await.map_or(0, |start| start.number);
-                    tell(ToldEvent::Text(format!(
+                    emit(ToldEvent::Text(format!(
                         "Session {session} is named `{name}`."
                     )))
                 });
             }
-            MagicOrder::TogglePrompts => self.shared.editor.wish(EditorWish::TogglePrompts, out),
-            MagicOrder::ToggleShell => self.shared.editor.wish(EditorWish::ToggleShell, out),
+            MagicOrder::TogglePrompts => self.shared.editor.request(EditorWish::TogglePrompts, out),
+            MagicOrder::ToggleShell => self.shared.editor.request(EditorWish::ToggleShell, out),
             MagicOrder::Step(steps) => {
-                let wish = steps::wish(steps, &self.steps.sessions);
+                let wish = steps::request(steps, &self.steps.sessions);
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
-                let done = steps::answered(told, wish, history, self.steps.sessions.clone(), None);
-                self.wait_as(Holder::Command { firm: true }, out, done);
+                let done = steps::on_answer(told, wish, history, self.steps.sessions.clone(), None);
+                self.await_effects_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::Interrupt if self.floor.holder().is_some() => {
                 self.on_floor(FloorEvent::Interrupted)
@@ -240,54 +246,53 @@ impl Session {
         }
     }
 
-    /// Waits for what is to be done, and does it, unless the user stops the waiting; the next input waits, too.
-    pub(in crate::session) fn later(
+    /// Runs the effects of a future as the active job, unless the user stops the wait; the next input waits.
+    pub(in crate::session) fn await_effects(
         &mut self,
         out: &RunSender,
-        wait: impl Future<Output = Vec<Deed>> + Send + 'static,
+        wait: impl Future<Output = Vec<Effect>> + Send + 'static,
     ) {
-        self.wait_as(Holder::Command { firm: false }, out, wait);
+        self.await_effects_as(Holder::Command { firm: false }, out, wait);
     }
 
-    /// These choices from now on.
     fn choose(&mut self, choices: Choices) {
         self.choices = choices;
         let most = self.choices.checkpoints;
         self.runtimes.user.keep_checkpoints(most);
     }
 
-    /// The interpreter is where it was before some cells, or after them.
-    fn has_moved(&mut self, moved: Moved) {
+    /// The interpreter was moved to before some cells, or after them.
+    fn on_stepped(&mut self, moved: StepResult) {
         self.runtimes.user.is_another();
         if let Some(cwd) = moved.cwd {
             self.goes_to(Role::User, cwd);
         }
-        let Over { here, elsewhere } = moved.over;
+        let SteppedLines { here, elsewhere } = moved.over;
         self.history.step_over(None, here, moved.back);
         for (session, lines) in elsewhere {
             self.history.step_over(Some(session), lines, moved.back);
         }
     }
 
-    /// As [`Session::later`], the floor being `holder`'s.
-    pub(in crate::session) fn wait_as(
+    /// As [`Session::await_effects`], with `holder` as the active job.
+    pub(in crate::session) fn await_effects_as(
         &mut self,
         holder: Holder,
         out: &RunSender,
-        wait: impl Future<Output = Vec<Deed>> + Send + 'static,
+        wait: impl Future<Output = Vec<Effect>> + Send + 'static,
     ) {
-        let ticket = self.floor.give(holder, out.clone());
+        let ticket = self.floor.start(holder, out.clone());
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
             // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::Learned(ticket, wait.await));
+            let _ = inbox.send(Command::EffectsReady(ticket, wait.await));
         });
     }
 
-    /// What was waited for is there.
-    pub(super) fn learned(&mut self, ticket: Ticket, deeds: Vec<Deed>) {
-        if let Some((out, interrupted)) = self.floor.end_wait(ticket) {
-            self.do_all(deeds, &out);
+    /// The wait of the job with this ticket is over: runs its effects.
+    pub(super) fn on_effects_ready(&mut self, ticket: Ticket, effects: Vec<Effect>) {
+        if let Some((out, interrupted)) = self.floor.finish_wait(ticket) {
+            self.run_effects(effects, &out);
             if interrupted {
                 self.on_floor(FloorEvent::Interrupted);
             }
@@ -295,24 +300,23 @@ impl Session {
         }
     }
 
-    /// Does what comes of a command.
-    pub(super) fn do_all(&mut self, deeds: Vec<Deed>, out: &RunSender) {
-        for deed in deeds {
-            match deed {
-                Deed::Tell(event) => out.send(event),
-                Deed::SetUp => self.set_up_with_project(out.clone()),
-                Deed::Moved(moved) => self.has_moved(*moved),
-                Deed::Wish(wish) => self.shared.editor.wish(wish, out),
-                Deed::Hide { lines, hidden } => self.history.hide(lines, hidden),
-                Deed::TakeBack(taken) => self.take_back(taken, out),
-                Deed::OfferStep(taken) => self.offer_step(taken, out),
-                Deed::SendAgain { line, text } => self.send_again(line, text, out),
-                Deed::Begin(submission) => self.begin_at_once(*submission, out.clone()),
-                Deed::ListSkills(dialog) => {
+    pub(super) fn run_effects(&mut self, effects: Vec<Effect>, out: &RunSender) {
+        for effect in effects {
+            match effect {
+                Effect::Emit(event) => out.send(event),
+                Effect::SetUp => self.set_up_with_project(out.clone()),
+                Effect::Stepped(moved) => self.on_stepped(*moved),
+                Effect::RequestEditor(wish) => self.shared.editor.request(wish, out),
+                Effect::Hide { lines, hidden } => self.history.hide(lines, hidden),
+                Effect::Undo(taken) => self.undo(taken, out),
+                Effect::OfferStepBack(taken) => self.offer_step_back(taken, out),
+                Effect::Resend { line, text } => self.resend(line, text, out),
+                Effect::BeginInput(submission) => self.begin_now(*submission, out.clone()),
+                Effect::ListSkills(dialog) => {
                     self.shelf.look_through(&dialog);
                     out.send(ToldEvent::Text(self.shelf.listing()));
                 }
-                Deed::PutIntoForce { name, value } => {
+                Effect::ApplySetting { name, value } => {
                     match settings::in_force(&self.choices, name, &value) {
                         None => out.send(Notice::note("it applies from the next start")),
                         Some(choices) if name == "agent" => {
@@ -321,46 +325,50 @@ impl Session {
                         Some(choices) => self.choose(choices),
                     }
                 }
-                Deed::RunCell {
+                Effect::RunCell {
                     role,
                     execute,
-                    whose,
+                    origin,
                     stops,
-                } => self.run_cell(role, *execute, whose, stops, out.clone()),
-                Deed::Replay {
+                } => self.run_cell(role, *execute, origin, stops, out.clone()),
+                Effect::Replay {
                     replay,
                     last_code,
                     purpose,
                 } => {
-                    if matches!(purpose, Purpose::File { .. }) {
+                    if matches!(purpose, ReplayPurpose::File { .. }) {
                         // All its steps take numbers: the next input's is known at once, if all goes well.
                         self.numbering.expect(replay.steps.len());
                     }
                     let run = ReplayRun::new(replay, last_code, purpose, out.clone());
-                    self.go_on(run.into());
+                    self.continue_replay(run.into());
                 }
-                Deed::OpenNotebook(open) => self.workbook.opens(*open),
-                Deed::BringCell(brought) => self.workbook.brings(brought),
-                Deed::OfferVariables { kept, file } => self.offer_variables(kept, file, out),
-                Deed::TakeUp(found) => self.take_up(*found, out),
-                Deed::Chosen { option, value } => self.exchanges.offers.choose(&option, &value),
-                Deed::FindGone { cells, beside } => self.find_gone(cells, beside, out),
+                Effect::OpenNotebook(open) => self.workbook.opens(*open),
+                Effect::EditCell(brought) => self.workbook.brings(brought),
+                Effect::OfferVariables { kept, file } => self.offer_variables(kept, file, out),
+                Effect::SwitchSession(found) => self.switch_session(*found, out),
+                Effect::OptionChosen { option, value } => {
+                    self.agent_turns.profile.choose(&option, &value)
+                }
+                Effect::FindMissingNames { cells, beside } => {
+                    self.find_missing_names(cells, beside, out)
+                }
             }
         }
     }
 
     fn reset_conversation(&mut self, out: &RunSender) {
-        self.exchanges.thread_known(None);
+        self.agent_turns.set_recorded_thread(None);
         self.history.thread(&self.choices.agent.to_string(), None);
         self.runtimes.user.set_last_exchange(None);
         let history = self.history.clone();
-        self.later(out, async move {
+        self.await_effects(out, async move {
             let deleted = history.reset().await;
             // The number is there at the latest with the first row.
             let session = history.session().await.map_or(0, |start| start.number);
             let prompts = if deleted == 1 { "prompt" } else { "prompts" };
             let text = format!("Deleted {deleted} AI {prompts} from session {session}.");
-            tell(ToldEvent::Text(text))
+            emit(ToldEvent::Text(text))
         });
     }
 
@@ -374,7 +382,7 @@ impl Session {
                 return false;
             }
         };
-        if let Some(old) = self.exchanges.replace_agent(connect) {
+        if let Some(old) = self.agent_turns.replace_agent(connect) {
             // Its end is waited for, and not by the loop; without a thread it has to be.
             let _ = std::thread::Builder::new()
                 .name("old agent".into())
@@ -389,15 +397,15 @@ impl Session {
     }
 
     /// Goes on in another session. Interpreter, variables and choices stay.
-    fn take_up(&mut self, (taken, earlier): (TakenUp, Option<Earlier>), out: &RunSender) {
+    fn switch_session(&mut self, (taken, earlier): (TakenUp, Option<Earlier>), out: &RunSender) {
         let TakenUp { start, thread } = taken;
-        self.exchanges.thread_known(thread);
+        self.agent_turns.set_recorded_thread(thread);
         self.shelf.nothing_fresh();
         self.end_all_kernels();
         self.outputs = self.outputs.anew();
         self.outputs.settle(&start);
         self.runtimes.know(&self.outputs.told_to_cells(&start));
-        // What was allowed for the session that is left is not allowed in this one.
+        // Permissions belong to the session that is left.
         let allowed = std::mem::take(&mut self.asking.allowed);
         if allowed.resets_are_asked {
             self.choices.run_cells = RunCells::Ask;
@@ -414,27 +422,27 @@ impl Session {
     }
 
     /// Asks the interpreter which names of these cells it lacks.
-    fn find_gone(&mut self, cells: Vec<RecordedCell>, beside: bool, out: &RunSender) {
-        let Some(gone) = Gone::of(cells, self.numbering.gone_before()) else {
+    fn find_missing_names(&mut self, cells: Vec<RecordedCell>, beside: bool, out: &RunSender) {
+        let Some(gone) = MissingNames::among(cells, self.numbering.gone_before()) else {
             return;
         };
         let told = self.ask_for(gone.request());
         match beside {
-            true => self.beside(out, gone.said(told)),
-            false => self.later(out, gone.said(told)),
+            true => self.spawn_effects(out, gone.said(told)),
+            false => self.await_effects(out, gone.said(told)),
         }
     }
 
-    /// As [`Session::later`], and nothing waits for it.
-    pub(in crate::session) fn beside(
+    /// As [`Session::await_effects`], outside of the queue.
+    pub(in crate::session) fn spawn_effects(
         &self,
         out: &RunSender,
-        wait: impl Future<Output = Vec<Deed>> + Send + 'static,
+        wait: impl Future<Output = Vec<Effect>> + Send + 'static,
     ) {
         let (inbox, out) = (self.inbox.clone(), out.clone());
         tokio::spawn(async move {
             // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::Do(wait.await, out));
+            let _ = inbox.send(Command::RunEffects(wait.await, out));
         });
     }
 }

@@ -1,17 +1,17 @@
-//! `save`, `export` and the notebook that is worked on in place: files are read and written on another thread.
+//! `save`, `export`, and the notebook that is open in place; files are read and written on another thread.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::deed::{Deed, Later, tell, warn};
 use crate::history::History;
 use crate::notebook::SavedSession;
 use crate::report::Report;
+use crate::session::effect::{Effect, EffectsFuture, emit, warn};
 use crate::session::events::{AfterEvent, Notice, ToldEvent, notice};
 use crate::session::opened::{MissingNotebook, OpenedNotebook};
 use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
-use crate::session::workbook::{FoundCell, OpenWorkbook, Workbook};
+use crate::session::workbook::{CellLookup, OpenWorkbook, Workbook};
 
 /// How long an export may take before it says how far it is, and how often it does from then on.
 const PATIENT: Duration = Duration::from_secs(2);
@@ -24,7 +24,7 @@ pub(super) fn open(
     workbook: &Workbook,
     name: &str,
     (places, cwd): (&NotebookPlaces, &Path),
-) -> Result<Later, Notice> {
+) -> Result<EffectsFuture, Notice> {
     let (path, name) = workbook.named(name, places, cwd)?;
     let (file, shown) = (path.clone(), name.clone());
     let opening = tokio::task::spawn_blocking(move || {
@@ -33,36 +33,36 @@ pub(super) fn open(
     Ok(Box::pin(async move {
         let failed = |error| Err(Report::failure("the file could not be read").because(error));
         let notebook = match opening.await.unwrap_or_else(failed) {
-            Err(report) => return tell(notice(&report)),
+            Err(report) => return emit(notice(&report)),
             Ok(notebook) => notebook,
         };
-        let mut deeds = tell(ToldEvent::Text(notebook.listing().trim_end().to_owned()));
+        let mut effects = emit(ToldEvent::Text(notebook.listing().trim_end().to_owned()));
         let message = format!(
             "cells that run are written into {name} at once, new ones at its end; `%ipycodex cell N` brings one into \
              the editor, `%ipycodex close` ends it"
         );
-        deeds.extend(tell(Notice::note(message)));
+        effects.extend(emit(Notice::note(message)));
         let open = OpenWorkbook::new(path, name, notebook);
-        deeds.push(Deed::OpenNotebook(Box::new(open)));
-        deeds
+        effects.push(Effect::OpenNotebook(Box::new(open)));
+        effects
     }))
 }
 
 /// Brings a cell of the open notebook into the editor; new cells go behind it.
-pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<Later, Notice> {
+pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<EffectsFuture, Notice> {
     let looked = tokio::task::spawn_blocking(workbook.look_up(number)?);
     Ok(Box::pin(async move {
         match looked.await {
-            Ok(Ok(FoundCell::Code(brought))) => {
-                let mut deeds = tell(AfterEvent::Refill(brought.source.clone()));
-                deeds.push(Deed::BringCell(brought));
-                deeds
+            Ok(Ok(CellLookup::Code(brought))) => {
+                let mut effects = emit(AfterEvent::Refill(brought.source.clone()));
+                effects.push(Effect::EditCell(brought));
+                effects
             }
-            Ok(Ok(FoundCell::Other(source))) => {
-                let mut deeds = tell(ToldEvent::Verbatim(source));
+            Ok(Ok(CellLookup::Other(source))) => {
+                let mut effects = emit(ToldEvent::Verbatim(source));
                 let note = "that cell is not code; new cells go after it";
-                deeds.extend(tell(Notice::note(note)));
-                deeds
+                effects.extend(emit(Notice::note(note)));
+                effects
             }
             Ok(Err(why)) => warn(why),
             Err(error) => warn(error.to_string()),
@@ -77,7 +77,7 @@ pub(super) fn save(
     force: bool,
     (places, cwd): (&NotebookPlaces, &Path),
     out: RunSender,
-) -> Later {
+) -> EffectsFuture {
     let (path, shown) = match &file {
         Some(name) => (places.file(name, cwd), name.clone()),
         None => {
@@ -99,11 +99,11 @@ pub(super) fn save(
         match write(history, target, out).await {
             Ok(session) => {
                 let text = format!("Saved {} to {shown}.", session.told());
-                let mut deeds = tell(ToldEvent::Text(text));
-                deeds.extend(failing(&session).into_iter().flat_map(tell));
-                deeds
+                let mut effects = emit(ToldEvent::Text(text));
+                effects.extend(failing(&session).into_iter().flat_map(emit));
+                effects
             }
-            Err(report) => tell(notice(&report)),
+            Err(report) => emit(notice(&report)),
         }
     })
 }
@@ -115,7 +115,7 @@ pub(super) fn export(
     force: bool,
     (places, cwd): (&NotebookPlaces, &Path),
     out: RunSender,
-) -> Later {
+) -> EffectsFuture {
     let path = places.file(&file, cwd);
     Box::pin(async move {
         let Some(form) = FileForm::of(&path) else {
@@ -131,11 +131,11 @@ pub(super) fn export(
             forcing: format!("%ipycodex export -f {file}"),
         };
         match write(history, target, out).await {
-            Ok(session) => tell(ToldEvent::Text(format!(
+            Ok(session) => emit(ToldEvent::Text(format!(
                 "Exported {} to {file}.",
                 session.told()
             ))),
-            Err(report) => tell(notice(&report)),
+            Err(report) => emit(notice(&report)),
         }
     })
 }
@@ -174,7 +174,7 @@ async fn write(
     }
 }
 
-/// What stops a replay of it, said when there is something.
+/// The note about cells that would stop a replay.
 fn failing(session: &SavedSession) -> Option<Notice> {
     let failed: Vec<u32> = session
         .cells()

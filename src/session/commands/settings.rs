@@ -1,13 +1,13 @@
-//! `%ipycodex set`: the settings file read, changed and written on another thread; then the value is in force here.
+//! `%ipycodex set`: changes the settings file on another thread, then applies the value to the session.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::deed::{Deed, tell};
 use crate::config::{AgentCommand, Choices, ConfigFile, Setting, When, mcp_servers};
 use crate::magics::kept;
 use crate::report::Report;
+use crate::session::effect::{Effect, emit};
 use crate::session::events::{ToldEvent, notice};
 use crate::session::slots::PlanAgent;
 
@@ -15,16 +15,16 @@ use crate::session::slots::PlanAgent;
 const MCP_SERVERS: &str = "mcp_servers";
 
 /// Writes a setting, or tells what stands in the file.
-pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>) -> Vec<Deed> {
+pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>) -> Vec<Effect> {
     let (path, wanted) = (file.clone(), value.clone());
     let written = tokio::task::spawn_blocking(move || write(&path, name, wanted)).await;
     let failed = || Report::failure(format!("`{name}` could not be written"));
     match written.unwrap_or_else(|_| Err(failed())) {
-        Err(report) => tell(notice(&report)),
+        Err(report) => emit(notice(&report)),
         Ok(stands) => {
-            let mut deeds = tell(ToldEvent::Text(kept(name, stands.as_ref(), &file)));
-            deeds.extend(value.map(|value| Deed::PutIntoForce { name, value }));
-            deeds
+            let mut effects = emit(ToldEvent::Text(kept(name, stands.as_ref(), &file)));
+            effects.extend(value.map(|value| Effect::ApplySetting { name, value }));
+            effects
         }
     }
 }
@@ -34,7 +34,7 @@ pub(super) async fn change_server(
     file: PathBuf,
     name: String,
     command: Option<AgentCommand>,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let (path, server) = (file.clone(), name.clone());
     let added = command.is_some();
     let change = move || {
@@ -56,7 +56,7 @@ pub(super) async fn change_server(
         .await
         .unwrap_or_else(|_| Err(failed()))
     {
-        Err(report) => tell(notice(&report)),
+        Err(report) => emit(notice(&report)),
         Ok(value) => {
             let done = match added {
                 true => format!(
@@ -65,12 +65,12 @@ pub(super) async fn change_server(
                 ),
                 false => format!("MCP server `{name}` was removed from `{}`", file.display()),
             };
-            let mut deeds = tell(ToldEvent::Text(done));
-            deeds.push(Deed::PutIntoForce {
+            let mut effects = emit(ToldEvent::Text(done));
+            effects.push(Effect::ApplySetting {
                 name: MCP_SERVERS,
                 value,
             });
-            deeds
+            effects
         }
     }
 }

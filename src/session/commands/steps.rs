@@ -1,8 +1,8 @@
-//! `back` and `forward`: the interpreter steps between cells, and the conversation goes with it.
+//! `back` and `forward`: the interpreter steps between checkpoints, and the conversation follows.
 //!
-//! The record keeps what was stepped back over, out of the conversation and of what runs again; a step forward takes
-//! back in what a step took out. Absent on purpose: how an interpreter does it, and files, which are where the cells
-//! left them.
+//! The record keeps the cells that were stepped over, outside of the conversation and of replays; a step forward
+//! restores what a step back removed. Absent on purpose: how an interpreter steps; files, which stay as the cells left
+//! them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,20 +10,19 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::deed::{Deed, Moved, tell, warn};
 use crate::dialog::Dialog;
 use crate::history::History;
 use crate::magics::Steps;
 use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, Stepped};
+use crate::session::effect::{Effect, StepResult, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
-use crate::session::taken_back::{Over, Sessions, in_words};
+use crate::session::undo::{InterpreterSessions, SteppedLines, in_words};
 use crate::text::{age_in_words, aligned, bytes_in_words};
 
 /// Names that a line holds of what a cell has written.
 const NAMED: usize = 3;
 
-/// What is asked of the interpreter.
-pub(super) fn wish(steps: Steps, sessions: &Sessions) -> CheckpointWish {
+pub(super) fn request(steps: Steps, sessions: &InterpreterSessions) -> CheckpointWish {
     match steps {
         Steps::List => CheckpointWish::List,
         Steps::Back(to) => sessions.back(to),
@@ -31,65 +30,65 @@ pub(super) fn wish(steps: Steps, sessions: &Sessions) -> CheckpointWish {
     }
 }
 
-/// What comes of its answer; the exchange at `leaves` leaves the conversation with it.
-pub(super) async fn answered(
+/// The effects of its answer; the exchange at `leaves` leaves the conversation, too.
+pub(super) async fn on_answer(
     told: oneshot::Receiver<RuntimeAnswer>,
     wish: CheckpointWish,
     history: History,
-    sessions: Sessions,
+    sessions: InterpreterSessions,
     leaves: Option<u32>,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     match told.await {
-        Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there, &sessions))),
+        Ok(RuntimeAnswer::Checkpoints(there)) => emit(ToldEvent::Text(listed(&there, &sessions))),
         Ok(RuntimeAnswer::Stepped(stepped)) => {
             let back = wish != CheckpointWish::Forward;
-            has_stepped(*stepped, back, &history, &sessions, leaves).await
+            on_stepped(*stepped, back, &history, &sessions, leaves).await
         }
         Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
     }
 }
 
-/// What is told of a step, and what it does to the conversation.
-async fn has_stepped(
+/// The messages of a step, and its effects on the conversation.
+async fn on_stepped(
     stepped: Stepped,
     back: bool,
     history: &History,
-    sessions: &Sessions,
+    sessions: &InterpreterSessions,
     leaves: Option<u32>,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let over = sessions.parted(&stepped.over);
     let telling = match back {
-        true => tell_of(&history.dialog().await, &over.here, leaves),
+        true => mention_note(&history.dialog().await, &over.here, leaves),
         false => None,
     };
-    let mut deeds = tell(ToldEvent::Text(said(&stepped, back, &over, sessions)));
-    let moved = Moved {
+    let mut effects = emit(ToldEvent::Text(said(&stepped, back, &over, sessions)));
+    let moved = StepResult {
         cwd: stepped.cwd.clone().map(PathBuf::from),
         over,
         back,
     };
-    deeds.insert(0, Deed::Moved(Box::new(moved)));
-    deeds.extend(
+    effects.insert(0, Effect::Stepped(Box::new(moved)));
+    effects.extend(
         telling
             .into_iter()
-            .flat_map(|line| tell(Notice::note(line))),
+            .flat_map(|line| emit(Notice::note(line))),
     );
     if back {
-        deeds.extend(
+        effects.extend(
             stays(&stepped)
                 .into_iter()
-                .map(|line| Deed::Tell(Notice::note(line).into())),
+                .map(|line| Effect::Emit(Notice::note(line).into())),
         );
         if stepped.there.rows.len() > 1 {
-            deeds.extend(tell(ToldEvent::Text(listed(&stepped.there, sessions))));
+            effects.extend(emit(ToldEvent::Text(listed(&stepped.there, sessions))));
         }
     }
-    deeds
+    effects
 }
 
-/// Exchanges that stay, and whose answers hold what these cells showed.
-fn tell_of(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String> {
+/// AgentTurns that stay, and whose answers hold what these cells showed.
+fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String> {
     let cells = dialog.cells.iter();
     let gone = cells.filter(|cell| !cell.is_out() && over.contains(&cell.line));
     let told: BTreeSet<u32> = gone.filter_map(|cell| cell.told).collect();
@@ -109,7 +108,12 @@ fn tell_of(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String>
 }
 
 /// Where the interpreter is.
-fn said(stepped: &Stepped, back: bool, over: &Over, sessions: &Sessions) -> String {
+fn said(
+    stepped: &Stepped,
+    back: bool,
+    over: &SteppedLines,
+    sessions: &InterpreterSessions,
+) -> String {
     let out = match over.here.len() {
         _ if !back => "",
         1 => ", which is out of the conversation",
@@ -133,7 +137,7 @@ fn said(stepped: &Stepped, back: bool, over: &Over, sessions: &Sessions) -> Stri
     }
 }
 
-/// What no step takes back.
+/// Side effects that no step reverts.
 fn stays(stepped: &Stepped) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut files, mut programs) = (Vec::new(), Vec::new());
@@ -177,7 +181,7 @@ fn some(names: &[String]) -> String {
 }
 
 /// The checkpoints, oldest first, and of what there is none.
-fn listed(there: &Checkpoints, sessions: &Sessions) -> String {
+fn listed(there: &Checkpoints, sessions: &InterpreterSessions) -> String {
     if there.most == 0 {
         return "No checkpoints are kept (`%ipycodex checkpoints 10` keeps ten).".to_owned();
     }

@@ -1,11 +1,10 @@
-//! Entries hidden and shown, the conversation told.
+//! `hide`, `show`, `copy`, `history` and repeated prompts.
 //!
-//! The record is read first, so that what cannot be done is said and nothing is half done. A mark in the record is all
-//! there is to it: the next request is built without what is marked, and its digest decides about the thread.
+//! The record is read first, so that an order either succeeds whole or is refused. Hiding only marks the record: the
+//! next request is built without the marked entries, and its digest decides about the agent's thread.
 
 use std::ops::RangeInclusive;
 
-use super::deed::{Deed, tell, warn};
 use super::undo::named;
 use crate::dialog::{Dialog, display_form};
 use crate::history::History;
@@ -14,6 +13,7 @@ use crate::magics::Copied;
 use crate::markdown::fences::python_blocks;
 use crate::output::mime::MimeBundle;
 use crate::session::editor::EditorWish;
+use crate::session::effect::{Effect, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
 
 /// Lines of the conversation that are simply printed; more go to the pager.
@@ -25,27 +25,27 @@ pub(super) async fn hide(
     lines: Vec<RangeInclusive<u32>>,
     hidden: bool,
     number: u32,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let chosen = match chosen(&history.dialog().await, &lines, number) {
         Err(why) => return warn(why),
         Ok(chosen) => chosen,
     };
-    let hide = |line: &u32| Deed::Hide {
+    let hide = |line: &u32| Effect::Hide {
         lines: *line..=*line,
         hidden,
     };
-    let mut deeds: Vec<Deed> = chosen.iter().map(hide).collect();
+    let mut effects: Vec<Effect> = chosen.iter().map(hide).collect();
     let lines: Vec<String> = chosen.iter().map(u32::to_string).collect();
     let done = if hidden { "Hidden" } else { "Shown" };
-    deeds.extend(tell(ToldEvent::Text(format!(
+    effects.extend(emit(ToldEvent::Text(format!(
         "{done}: {}",
         lines.join(", ")
     ))));
-    deeds
+    effects
 }
 
 /// Puts something of the conversation into the clipboard.
-pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<Deed> {
+pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<Effect> {
     let dialog = history.dialog().await;
     let (what, text) = match copied {
         Copied::Entry(line) => {
@@ -69,19 +69,19 @@ pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<D
             ),
         },
     };
-    vec![Deed::Wish(EditorWish::Copy { what, text })]
+    vec![Effect::RequestEditor(EditorWish::Copy { what, text })]
 }
 
 /// Sends the last prompt once more.
-pub(in crate::session) async fn repeat(history: History) -> Vec<Deed> {
+pub(in crate::session) async fn repeat(history: History) -> Vec<Effect> {
     let dialog = history.dialog().await;
     let Some(last) = dialog.last_exchange() else {
         return warn("there is no prompt to repeat");
     };
-    let mut deeds = tell(Notice::note(format!("again: {}", named(&last.prompt))));
+    let mut effects = emit(Notice::note(format!("again: {}", named(&last.prompt))));
     let text = last.prompt.clone();
-    deeds.push(Deed::SendAgain { line: None, text });
-    deeds
+    effects.push(Effect::Resend { line: None, text });
+    effects
 }
 
 /// An answer as it is shown.
@@ -90,14 +90,14 @@ fn answer(stored: &str) -> String {
 }
 
 /// Tells the conversation so far; a long one in the pager.
-pub(super) async fn show_history(history: History) -> Vec<Deed> {
+pub(super) async fn show_history(history: History) -> Vec<Effect> {
     let text = conversation(&history.dialog().await);
     if text.is_empty() {
-        tell(Notice::note("nothing has been run or said yet"))
+        emit(Notice::note("nothing has been run or said yet"))
     } else if text.lines().count() <= PRINTED {
-        tell(ToldEvent::Verbatim(text))
+        emit(ToldEvent::Verbatim(text))
     } else {
-        tell(ToldEvent::Page(MimeBundle::plain(text)))
+        emit(ToldEvent::Page(MimeBundle::plain(text)))
     }
 }
 

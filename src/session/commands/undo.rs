@@ -1,24 +1,24 @@
-//! `undo` and `retry`: the last exchange leaves the conversation, or one that a prompt replaces; the interpreter steps
-//! back with it, if the user agrees.
+//! `undo` and `retry`: removes the last exchange from the conversation, or those a prompt replaces; the interpreter
+//! steps back with it if the user agrees.
 //!
-//! Invariant: where an exchange that is taken back has run cells which stay in the interpreter, that is said, with why
-//! and what can be done; nobody's answer is guessed, and whoever stops at the question has taken nothing back.
+//! Invariant: where cells of an undone exchange keep their effects in the interpreter, a notice says so, with the
+//! reason and the remedy; no answer of the user is guessed, and an interrupt at the question undoes nothing.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
 
-use super::deed::{Deed, tell, warn};
 use super::steps;
 use crate::dialog::{CellEntry, Dialog};
 use crate::history::History;
 use crate::input::is_ours;
 use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer};
 use crate::session::Submission;
+use crate::session::effect::{Effect, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::question::SteppedCell;
-use crate::session::taken_back::{Sessions, TakenBack, Then};
+use crate::session::undo::{InterpreterSessions, UndoFollowUp, UndoRequest};
 
 const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
 
@@ -26,22 +26,22 @@ const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
 const NAMED: usize = 60;
 
 /// Takes the last exchange back; `ran_for` tells the agent's cells with their prompts.
-pub(super) async fn take_back(
+pub(super) async fn undo_last(
     history: History,
-    then: Then,
+    then: UndoFollowUp,
     ran_for: BTreeMap<u32, u32>,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let dialog = history.dialog().await;
     let Some(last) = dialog.last_exchange() else {
         return warn(NONE_TO_TAKE_BACK);
     };
-    let taken = TakenBack {
+    let request = UndoRequest {
         line: last.line,
         prompt: last.prompt.clone(),
         then,
         over: over(&dialog, last.line..=last.line, &ran_for),
     };
-    offer(taken)
+    offer(request)
 }
 
 /// A prompt is to replace the exchange at `line` and all that came after.
@@ -50,24 +50,24 @@ pub(in crate::session) async fn replace(
     line: u32,
     submission: Submission,
     ran_for: BTreeMap<u32, u32>,
-) -> Vec<Deed> {
+) -> Vec<Effect> {
     let dialog = history.dialog().await;
-    offer(TakenBack {
+    offer(UndoRequest {
         line,
         prompt: submission.text.clone(),
         over: over(&dialog, line..=u32::MAX, &ran_for),
-        then: Then::Begin(Box::new(submission)),
+        then: UndoFollowUp::Begin(Box::new(submission)),
     })
 }
 
-fn offer(taken: TakenBack) -> Vec<Deed> {
-    match taken.over.is_empty() {
-        true => deeds(&taken),
-        false => vec![Deed::TakeBack(taken)],
+fn offer(request: UndoRequest) -> Vec<Effect> {
+    match request.over.is_empty() {
+        true => remove_exchange(&request),
+        false => vec![Effect::Undo(request)],
     }
 }
 
-/// What stands in the conversation from the first cell on that the exchanges at `lines` ran.
+/// The cells of the conversation from the first one that the exchanges at `lines` ran.
 fn over(
     dialog: &Dialog,
     lines: RangeInclusive<u32>,
@@ -86,56 +86,61 @@ fn over(
     stepped.collect()
 }
 
-/// What takes an exchange back, and nothing else.
-pub(in crate::session) fn deeds(taken: &TakenBack) -> Vec<Deed> {
-    let line = taken.line;
-    match &taken.then {
-        Then::Leave => {}
-        Then::SendAgain => {
-            let (line, text) = (Some(line), taken.prompt.clone());
-            return vec![Deed::SendAgain { line, text }];
+/// Removes an exchange from the conversation, and nothing else.
+pub(in crate::session) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> {
+    let line = request.line;
+    match &request.then {
+        UndoFollowUp::Nothing => {}
+        UndoFollowUp::Resend => {
+            let (line, text) = (Some(line), request.prompt.clone());
+            return vec![Effect::Resend { line, text }];
         }
-        Then::Begin(submission) => return vec![Deed::Begin(submission.clone())],
+        UndoFollowUp::Begin(submission) => return vec![Effect::BeginInput(submission.clone())],
     }
     let text = format!(
         "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
-        named(&taken.prompt),
+        named(&request.prompt),
     );
-    let hide = Deed::Hide {
+    let hide = Effect::Hide {
         lines: line..=line,
         hidden: true,
     };
-    vec![hide, Deed::Tell(ToldEvent::Text(text).into())]
+    vec![hide, Effect::Emit(ToldEvent::Text(text).into())]
 }
 
-/// The same, and the interpreter stays where it is.
-pub(in crate::session) fn stays(taken: &TakenBack, why: &str) -> Vec<Deed> {
-    let note = format!("the interpreter keeps what {} did{why}", taken.ran());
-    let mut all = tell(Notice::note(note));
-    all.extend(deeds(taken));
+/// The same, with a notice that the interpreter stays where it is.
+pub(in crate::session) fn remove_exchange_only(request: &UndoRequest, why: &str) -> Vec<Effect> {
+    let note = format!("the interpreter keeps what {} did{why}", request.ran());
+    let mut all = emit(Notice::note(note));
+    all.extend(remove_exchange(request));
     all
 }
 
-/// What comes of the list of checkpoints.
-pub(in crate::session) async fn offered(
+pub(in crate::session) async fn on_checkpoints(
     told: oneshot::Receiver<RuntimeAnswer>,
-    sessions: Sessions,
-    taken: TakenBack,
-) -> Vec<Deed> {
+    sessions: InterpreterSessions,
+    request: UndoRequest,
+) -> Vec<Effect> {
     let why = match told.await {
-        Ok(RuntimeAnswer::Checkpoints(there)) => match no_way(&there, &sessions, &taken) {
-            None => return vec![Deed::OfferStep(taken)],
-            Some(why) => why,
-        },
+        Ok(RuntimeAnswer::Checkpoints(there)) => {
+            match why_no_step_back(&there, &sessions, &request) {
+                None => return vec![Effect::OfferStepBack(request)],
+                Some(why) => why,
+            }
+        }
         Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => why,
         _ => "the interpreter gave no answer".to_owned(),
     };
-    stays(&taken, &format!(": {why}"))
+    remove_exchange_only(&request, &format!(": {why}"))
 }
 
 /// Why the interpreter cannot step back over it.
-fn no_way(there: &Checkpoints, sessions: &Sessions, taken: &TakenBack) -> Option<String> {
-    let first = taken.first()?;
+fn why_no_step_back(
+    there: &Checkpoints,
+    sessions: &InterpreterSessions,
+    request: &UndoRequest,
+) -> Option<String> {
+    let first = request.first()?;
     let is_first = |step: &CellStep| step.number == first && sessions.is_here(step);
     if there.rows.iter().any(|row| is_first(&row.before)) {
         return None;
@@ -149,27 +154,29 @@ fn no_way(there: &Checkpoints, sessions: &Sessions, taken: &TakenBack) -> Option
     Some(format!("there is no checkpoint before In [{first}]: {why}"))
 }
 
-/// What comes of a step back that the user wanted.
-pub(in crate::session) async fn stepped(
+/// The effects of a step back that the user agreed to.
+pub(in crate::session) async fn on_stepped(
     told: oneshot::Receiver<RuntimeAnswer>,
     wish: CheckpointWish,
     history: History,
-    sessions: Sessions,
-    taken: TakenBack,
-) -> Vec<Deed> {
-    let leaves = Some(taken.line);
-    let mut all = steps::answered(told, wish, history, sessions, leaves).await;
-    let moved = all.iter().any(|deed| matches!(deed, Deed::Moved(_)));
-    match taken.then {
-        Then::SendAgain if !moved => {
-            all.extend(tell(Notice::note("the prompt was not sent again")));
+    sessions: InterpreterSessions,
+    request: UndoRequest,
+) -> Vec<Effect> {
+    let leaves = Some(request.line);
+    let mut all = steps::on_answer(told, wish, history, sessions, leaves).await;
+    let moved = all
+        .iter()
+        .any(|effect| matches!(effect, Effect::Stepped(_)));
+    match request.then {
+        UndoFollowUp::Resend if !moved => {
+            all.extend(emit(Notice::note("the prompt was not sent again")));
         }
-        Then::Begin(_) if !moved => {
-            all.extend(tell(Notice::note(
+        UndoFollowUp::Begin(_) if !moved => {
+            all.extend(emit(Notice::note(
                 "the prompt was not sent: Up brings it back",
             )));
         }
-        _ => all.extend(deeds(&taken)),
+        _ => all.extend(remove_exchange(&request)),
     }
     all
 }
@@ -183,9 +190,8 @@ pub(super) fn named(prompt: &str) -> String {
     format!("{head}...")
 }
 
-/// Why nothing was stepped back, and how it is done.
-pub(in crate::session) fn nobody(taken: &TakenBack) -> String {
-    let first = taken.first().unwrap_or_default();
+pub(in crate::session) fn nobody_to_ask(request: &UndoRequest) -> String {
+    let first = request.first().unwrap_or_default();
     format!(": nobody can be asked here; `%ipycodex back {first}` steps back")
 }
 
@@ -201,10 +207,10 @@ mod tests {
             code: String::new(),
             own: true,
         };
-        let taken = TakenBack {
+        let request = UndoRequest {
             line: 2,
             prompt: String::new(),
-            then: Then::Leave,
+            then: UndoFollowUp::Nothing,
             over: vec![cell],
         };
         let there = |session| {
@@ -223,7 +229,8 @@ mod tests {
                 ..Checkpoints::default()
             }
         };
-        let why = |session| no_way(&there(session), &Sessions::default(), &taken);
+        let why =
+            |session| why_no_step_back(&there(session), &InterpreterSessions::default(), &request);
         assert_eq!(why(0), None);
         assert_eq!(
             why(1).unwrap(),

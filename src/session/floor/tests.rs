@@ -1,4 +1,4 @@
-//! The floor as tables of events: who has it, what is to be done.
+//! The scheduler as tables of events and effects.
 
 use super::*;
 use crate::output::transcript::TranscriptText;
@@ -6,11 +6,11 @@ use crate::runtime::{Death, Ending};
 use crate::session::cell::Whose;
 use crate::session::events::{EndEvent, SessionEvent};
 use crate::session::outputs::Outputs;
-use crate::session::replay::{Purpose, ReplayStep};
-use crate::session::replayed::{ReplayStop, Replayed};
+use crate::session::replay::{ReplayPurpose, ReplayStep};
+use crate::session::replay_summary::{ReplayStop, Replayed};
 use crate::session::run::{Next, Run, stream};
 
-fn remains(ending: Ending) -> Remains {
+fn result(ending: Ending) -> Remains {
     Remains {
         took: Default::default(),
         outputs: Vec::new(),
@@ -27,7 +27,7 @@ fn remains(ending: Ending) -> Remains {
 fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> Holder {
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
     let run = CellRun::new(RequestId(1), Whose::User(1), out.clone(), outputs);
-    Holder::Cell(Box::new(UserCell::new(run, replay)))
+    Holder::Cell(Box::new(CellJob::new(run, replay)))
 }
 
 fn replay(out: RunSender) -> Box<ReplayRun> {
@@ -42,26 +42,26 @@ fn replay(out: RunSender) -> Box<ReplayRun> {
         steps: (1..=3).map(step).collect(),
         quiet: false,
     };
-    let purpose = Purpose::Again { all: false };
+    let purpose = ReplayPurpose::Again { all: false };
     Box::new(ReplayRun::new(replay, 0, purpose, out))
 }
 
-fn word(action: &FloorAction) -> &'static str {
+fn word(action: &SchedulerEffect) -> &'static str {
     match action {
-        FloorAction::Interrupt => "interrupt",
-        FloorAction::StopPrompt => "stop prompt",
-        FloorAction::StopCall => "stop call",
-        FloorAction::StoppedWaiting(_) => "stopped waiting",
-        FloorAction::NotRun(_) => "not run",
-        FloorAction::Free(None) => "free",
-        FloorAction::Free(Some(_)) => "go on",
+        SchedulerEffect::Interrupt => "interrupt",
+        SchedulerEffect::StopPrompt => "stop prompt",
+        SchedulerEffect::StopCall => "stop call",
+        SchedulerEffect::StoppedWaiting(_) => "stopped waiting",
+        SchedulerEffect::NotRun(_) => "not run",
+        SchedulerEffect::Free(None) => "free",
+        SchedulerEffect::Free(Some(_)) => "go on",
     }
 }
 
 /// Feeds events to a floor that `holder` has; a word for each action.
 fn told(holder: Holder, out: &RunSender, events: Vec<FloorEvent<'_>>) -> (Vec<&'static str>, bool) {
-    let mut floor = Floor::default();
-    floor.give(holder, out.clone());
+    let mut floor = Scheduler::default();
+    floor.start(holder, out.clone());
     let mut words = Vec::new();
     for event in events {
         words.extend(floor.on(event).iter().map(word));
@@ -71,7 +71,7 @@ fn told(holder: Holder, out: &RunSender, events: Vec<FloorEvent<'_>>) -> (Vec<&'
 
 #[test]
 fn what_happens_to_each_holder() {
-    let (ok, died) = (remains(Ending::Ok), remains(Ending::Died(Death::Killed)));
+    let (ok, died) = (result(Ending::Ok), result(Ending::Died(Death::Killed)));
     let (out, _run) = stream();
     let command = |firm| Holder::Command { firm };
     let one = || cell(&out, None);
@@ -130,8 +130,8 @@ fn what_happens_to_each_holder() {
 
 #[test]
 fn a_free_floor_hears_nothing() {
-    let mut floor = Floor::default();
-    let ok = remains(Ending::Ok);
+    let mut floor = Scheduler::default();
+    let ok = result(Ending::Ok);
     for event in [
         FloorEvent::CellEnded(&ok),
         FloorEvent::CellDied(&ok),
@@ -145,27 +145,27 @@ fn a_free_floor_hears_nothing() {
 
 #[test]
 fn work_waits_in_order_and_not_beside_a_holder() {
-    let mut floor = Floor::default();
+    let mut floor = Scheduler::default();
     let (out, _run) = stream();
     for name in ["a", "b"] {
         let submission = Submission {
             text: name.into(),
             ..Submission::default()
         };
-        floor.line_up(Work::Input(submission), out.clone());
+        floor.enqueue(QueuedJob::Input(submission), out.clone());
     }
-    let next = |floor: &mut Floor| match floor.next() {
-        Some((Work::Input(submission), _)) => Some(submission.text),
+    let next = |floor: &mut Scheduler| match floor.next() {
+        Some((QueuedJob::Input(submission), _)) => Some(submission.text),
         _ => None,
     };
     assert_eq!(next(&mut floor).as_deref(), Some("a"));
-    let ticket = floor.give(Holder::Command { firm: false }, out.clone());
+    let ticket = floor.start(Holder::Command { firm: false }, out.clone());
     assert_eq!(next(&mut floor), None);
-    assert!(floor.end_wait(ticket).is_some());
+    assert!(floor.finish_wait(ticket).is_some());
     assert_eq!(next(&mut floor).as_deref(), Some("b"));
     // Whoever has had the floor since then is not ended by an old ticket.
-    floor.give(cell(&out, None), out);
-    assert!(floor.end_wait(ticket).is_none());
+    floor.start(cell(&out, None), out);
+    assert!(floor.finish_wait(ticket).is_none());
     assert!(floor.holder().is_some());
 }
 
@@ -175,17 +175,17 @@ fn replayed(endings: &[(Ending, Option<FloorEvent<'_>>)]) -> Replayed {
     let mut held = replay(out.clone());
     for (ending, before) in endings {
         held.next().expect("a step");
-        let mut floor = Floor::default();
-        floor.give(cell(&out, Some(held)), out.clone());
+        let mut floor = Scheduler::default();
+        floor.start(cell(&out, Some(held)), out.clone());
         let before = match before {
             Some(FloorEvent::Skipped) => Some(FloorEvent::Skipped),
             Some(_) => Some(FloorEvent::Interrupted),
             None => None,
         };
         before.map(|event| floor.on(event));
-        let ended = remains(ending.clone());
+        let ended = result(ending.clone());
         let mut actions = floor.on(FloorEvent::CellEnded(&ended));
-        let Some(FloorAction::Free(Some(left))) = actions.pop() else {
+        let Some(SchedulerEffect::Free(Some(left))) = actions.pop() else {
             panic!("the replay is handed on");
         };
         held = left;
@@ -232,12 +232,14 @@ fn the_end_of_a_replay() {
 fn a_cell_stopped_on_its_way_into_the_record_is_interrupted_when_it_runs() {
     let (out, _run) = stream();
     for stopped in [false, true] {
-        let mut floor = Floor::default();
-        let ticket = floor.give(Holder::Recording { interrupted: false }, out.clone());
+        let mut floor = Scheduler::default();
+        let ticket = floor.start(Holder::Recording { interrupted: false }, out.clone());
         if stopped {
             assert!(floor.on(FloorEvent::Interrupted).is_empty());
         }
-        let ended = floor.end_wait(ticket).map(|(_, interrupted)| interrupted);
+        let ended = floor
+            .finish_wait(ticket)
+            .map(|(_, interrupted)| interrupted);
         assert_eq!(ended, Some(stopped));
         assert!(floor.holder().is_none());
     }

@@ -1,8 +1,8 @@
-//! A model's completion as the text that fits at the cursor.
+//! Fits a model's completion to the text around the cursor. Pure.
 //!
-//! Pure. Models are told to answer with the text alone and often do not: they fence it, wrap it in a sentence, begin
-//! with what is typed already, end with what follows. All of that goes, and nothing that changes the meaning: an
-//! overlap is taken for a repetition only where the text would make no sense with it.
+//! Models are told to answer with the text alone and often fence it, wrap it in a sentence, repeat what is typed
+//! already or what follows. All of that is cut, and nothing that changes the meaning: an overlap counts as a repetition
+//! only where the text would make no sense with it.
 
 use crate::text::escape::visible_lines;
 use crate::text::{columns, expand_tabs};
@@ -11,7 +11,7 @@ use crate::text::{columns, expand_tabs};
 const LONGEST: usize = 8_000;
 
 /// `answer` as it can be inserted between `before` and `after`; empty when there is nothing to insert.
-pub(super) fn fitted(answer: &str, before: &str, after: &str, prompt: bool) -> String {
+pub(super) fn fit(answer: &str, before: &str, after: &str, prompt: bool) -> String {
     let text = visible_lines(answer);
     if text.trim().is_empty() {
         return String::new();
@@ -35,7 +35,7 @@ pub(super) fn fitted(answer: &str, before: &str, after: &str, prompt: bool) -> S
     }
 }
 
-/// What stands in the first code fence, or between backticks that hold all of it.
+/// The content of the first code fence, or of backticks around all of it.
 fn unfenced(text: &str, prompt: bool) -> &str {
     let body = text.trim_start_matches('\n');
     if let Some(inside) = fenced(body) {
@@ -189,7 +189,7 @@ fn is_surplus(text: &str, closer: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::fitted;
+    use super::fit;
 
     #[test]
     fn code_fits_at_the_cursor() {
@@ -239,7 +239,7 @@ mod tests {
             ("e\x1b[2J\x07", "x = ", "", "e^[[2J^G"),
         ] {
             assert_eq!(
-                fitted(answer, before, after, false),
+                fit(answer, before, after, false),
                 expected,
                 "{answer:?} after {before:?}"
             );
@@ -258,15 +258,15 @@ mod tests {
                 "does\n```python\nx\n```\nfail?",
             ),
         ] {
-            assert_eq!(fitted(answer, before, "", true), expected, "{answer:?}");
+            assert_eq!(fit(answer, before, "", true), expected, "{answer:?}");
         }
     }
 
     #[test]
     fn a_flood_is_cut_at_a_line() {
         let answer = "x = 1\n".repeat(5_000);
-        let text = fitted(&answer, "y = 2\n", "", false);
+        let text = fit(&answer, "y = 2\n", "", false);
         assert!(text.len() <= super::LONGEST && text.ends_with("x = 1"));
-        assert_eq!(fitted(&"x".repeat(9_000), "y", "", false), "");
+        assert_eq!(fit(&"x".repeat(9_000), "y", "", false), "");
     }
 }

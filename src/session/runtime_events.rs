@@ -1,5 +1,4 @@
-//! What the runtime is asked and says, and whom it concerns: the running cell, a prompt's tool, whoever asked, or the
-//! background.
+//! Events of the runtimes, routed to the active cell, a prompt's tool, the requester of an answer, or the background.
 
 use std::path::PathBuf;
 
@@ -35,7 +34,7 @@ impl Session {
             RuntimeEvent::Ready(info) => {
                 self.runtimes.user.is_ready();
                 let language = self.runtimes.user.able().language.clone();
-                self.shared.speaks(language);
+                self.shared.set_language(language);
                 if !info.restarted {
                     return;
                 }
@@ -49,17 +48,19 @@ impl Session {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
                 match self.floor.holder() {
                     // A cell ends with it, and says it.
-                    Some(Holder::Cell(cell)) if cell.run.says_why_not() => {}
+                    Some(Holder::Cell(cell)) if cell.run.reports_start_failure() => {}
                     Some(Holder::Recording { .. }) => {}
-                    // Nobody sits before a prompt: an input that needs it says it.
-                    None | Some(Holder::Cell(_)) if !self.setup.asks => self.unsaid = Some(notice),
+                    // Without a user, the notice waits for the next prompt.
+                    None | Some(Holder::Cell(_)) if !self.setup.asks => {
+                        self.unreported = Some(notice)
+                    }
                     _ => self.out_or_background().send(notice),
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
                 let death = self.runtimes.user.death(death);
                 self.runtimes.user.has_died();
-                self.numbering.all_gone();
+                self.numbering.mark_interpreter_lost();
                 if !self.toolbox.awaits_restart() {
                     self.out_or_background()
                         .send(SessionEvent::RuntimeDied { death, restarting });
@@ -85,10 +86,10 @@ impl Session {
             RuntimeEvent::Answered { id, answer } => self.on_answer(Role::User, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => {
                 let path = self.outputs.record().to_owned();
-                tell_record(call, self.history.clone(), path, self.inbox.clone());
+                reply_record(call, self.history.clone(), path, self.inbox.clone());
             }
-            RuntimeEvent::Called { id, call } => self.code_called(id, call),
-            RuntimeEvent::CalledOff { call } => self.code_called_off(call),
+            RuntimeEvent::Called { id, call } => self.on_code_call(id, call),
+            RuntimeEvent::CalledOff { call } => self.on_code_call_cancelled(call),
             event => self.on_cell_event(Role::User, event),
         }
     }
@@ -116,30 +117,18 @@ impl Session {
 
     pub(super) fn on_answer_for(&mut self, waiter: Waiter, answer: RuntimeAnswer) {
         match waiter {
-            // Whoever asked may have gone.
+            // The receiver may be gone.
             Waiter::Asker(asker) => drop(asker.send(answer)),
             Waiter::Tool(call) => self.on_call(call, ToolEvent::Answered(answer)),
             Waiter::Prompt(ticket) => self.on_prompt_of(ticket, PromptEvent::Answered(answer)),
         }
     }
 
-    /// What goes on of a cell that has ended shows something: nobody's run, but the cell's.
-    fn on_late(&self, line: u32, event: RuntimeEvent) {
-        let event = match event {
-            RuntimeEvent::Output {
-                stream,
-                bytes,
-                foreign,
-                ..
-            } => CellEvent::Output {
-                stream,
-                bytes,
-                foreign,
-            },
-            RuntimeEvent::Display { display, .. } => CellEvent::Display(display),
-            RuntimeEvent::Comm { message, .. } => CellEvent::Comm(message),
-            RuntimeEvent::Clear { wait, .. } => CellEvent::Clear { wait },
-            _ => return,
+    /// Output of tasks and threads of a cell that has ended goes to the background, under the cell's number.
+    fn on_late_output(&self, line: u32, event: RuntimeEvent) {
+        let event = match cell_event(event) {
+            None | Some(CellEvent::Status(_) | CellEvent::InputRequested { .. }) => return,
+            Some(event) => event,
         };
         let event = Box::new(event);
         self.background.send(CellEvent::Late { line, event });
@@ -149,9 +138,9 @@ impl Session {
     pub(super) fn on_cell_event(&mut self, role: Role, event: RuntimeEvent) {
         let id = event.request();
         if let (RuntimeEvent::Finished { .. }, Some(id)) = (&event, id)
-            && self.floor.is_beneath(role, id)
+            && self.floor.is_suspended(role, id)
         {
-            self.asking_cell_ended();
+            self.on_suspended_cell_end();
         }
         if let Some(cell) = id.and_then(|id| self.floor.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
@@ -161,18 +150,18 @@ impl Session {
             }
             match step {
                 CellStep::On => {}
-                CellStep::Died(mut remains) => {
+                CellStep::Died(mut result) => {
                     let out = self.out_or_background().clone();
-                    self.workbook.keep_ran(&mut remains, out);
-                    self.on_floor(FloorEvent::CellDied(&remains));
+                    self.workbook.keep_ran(&mut result, out);
+                    self.on_floor(FloorEvent::CellDied(&result));
                 }
-                CellStep::Ended(mut remains) => {
+                CellStep::Ended(mut result) => {
                     let out = self.out_or_background().clone();
-                    self.workbook.keep_ran(&mut remains, out);
-                    if let Some(cwd) = &remains.cwd {
+                    self.workbook.keep_ran(&mut result, out);
+                    if let Some(cwd) = &result.cwd {
                         self.goes_to(role, PathBuf::from(cwd));
                     }
-                    self.on_floor(FloorEvent::CellEnded(&remains));
+                    self.on_floor(FloorEvent::CellEnded(&result));
                 }
             }
             return;
@@ -185,48 +174,51 @@ impl Session {
             None => event,
         };
         if let Some(line) = id.and_then(|id| self.runtimes.user.line_of(id)) {
-            return self.on_late(line, event);
+            return self.on_late_output(line, event);
         }
         let out = match (self.floor.holder(), id) {
             (Some(Holder::Prompt(_) | Holder::Call { .. }), Some(_)) => self.out_or_background(),
             _ => &self.background,
         };
-        match event {
-            RuntimeEvent::Status { text, .. } => out.send(CellEvent::Status(text)),
-            RuntimeEvent::Comm { message, .. } => out.send(CellEvent::Comm(message)),
-            RuntimeEvent::Output {
-                stream,
-                bytes,
-                foreign,
-                ..
-            } => {
-                out.send(CellEvent::Output {
-                    stream,
-                    bytes,
-                    foreign,
-                });
-            }
-            RuntimeEvent::Display { display, .. } => out.send(CellEvent::Display(display)),
-            RuntimeEvent::Clear { wait, .. } => out.send(CellEvent::Clear { wait }),
-            RuntimeEvent::InputRequested {
-                call,
-                prompt,
-                password,
-                ..
-            } => {
-                out.send(CellEvent::InputRequested {
-                    call,
-                    prompt,
-                    password,
-                });
-            }
-            _ => {}
+        if let Some(event) = cell_event(event) {
+            out.send(event);
         }
     }
 }
 
-/// Code asks where earlier inputs are: the number of the session may have been told late, or have changed.
-fn tell_record(call: u64, history: History, path: PathBuf, inbox: UnboundedSender<Command>) {
+/// The event of a cell as front-ends see it; `None` for those that are handled elsewhere.
+fn cell_event(event: RuntimeEvent) -> Option<CellEvent> {
+    Some(match event {
+        RuntimeEvent::Status { text, .. } => CellEvent::Status(text),
+        RuntimeEvent::Comm { message, .. } => CellEvent::Comm(message),
+        RuntimeEvent::Output {
+            stream,
+            bytes,
+            foreign,
+            ..
+        } => CellEvent::Output {
+            stream,
+            bytes,
+            foreign,
+        },
+        RuntimeEvent::Display { display, .. } => CellEvent::Display(display),
+        RuntimeEvent::Clear { wait, .. } => CellEvent::Clear { wait },
+        RuntimeEvent::InputRequested {
+            call,
+            prompt,
+            password,
+            ..
+        } => CellEvent::InputRequested {
+            call,
+            prompt,
+            password,
+        },
+        _ => return None,
+    })
+}
+
+/// Replies where earlier inputs are; the session's number may have come late, or have changed.
+fn reply_record(call: u64, history: History, path: PathBuf, inbox: UnboundedSender<Command>) {
     tokio::spawn(async move {
         let start = history.session().await.ok();
         let start = start.filter(|start| start.recorded && start.number > 0);

@@ -1,7 +1,7 @@
-//! The end of a session: what runs is stopped, what is there is written, both peers are ended.
+//! The end of a session: stops the active job, writes what is pending, ends both peers.
 //!
-//! In: commands, of which an interruption means that nothing is waited for any longer. Out: [`Closed`]. Invariant: it
-//! takes a bounded time, whatever the interpreter does.
+//! In: the commands that still come; an interrupt stops the waiting. Out: [`Closed`]. Invariant: the end takes a
+//! bounded time, whatever the interpreter does.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::runtime::{RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest, VariablesWish};
 use crate::session::Closed;
-use crate::session::commands::Deed;
+use crate::session::effect::Effect;
 use crate::session::events::{CellEvent, Notice};
 use crate::session::floor::FloorEvent;
 use crate::session::handle::Command;
@@ -26,55 +26,54 @@ const KEEPING: Duration = Duration::from_secs(2);
 /// How long nothing is said of what is waited for.
 const SOON: Duration = Duration::from_millis(300);
 
-/// Who waits for the end.
-pub(super) struct Leaving {
-    /// They hear at once what is said.
+/// The commands that come during the shutdown.
+pub(super) struct ShutdownInbox {
+    /// The user sees notices as they are sent.
     tells: bool,
     inbox: UnboundedReceiver<Command>,
-    /// What else is asked of a session that ends; who waits for an answer waits for the end.
+    /// Other commands that came meanwhile; their answers never come, the channels close with the session.
     held: Vec<Command>,
 }
 
-impl Leaving {
+impl ShutdownInbox {
     pub(super) fn new(tells: bool, inbox: UnboundedReceiver<Command>) -> Self {
         let held = Vec::new();
-        Leaving { tells, inbox, held }
+        ShutdownInbox { tells, inbox, held }
     }
 }
 
-/// Why something is waited for no longer.
-enum Left {
-    Late,
+enum WaitAborted {
+    TimedOut,
     /// The user does not want to wait.
     Interrupted,
 }
 
 impl Session {
     /// Stops what runs, writes what is there and ends both peers.
-    pub(super) async fn leave(mut self, who: &mut Leaving) -> Closed {
+    pub(super) async fn leave(mut self, who: &mut ShutdownInbox) -> Closed {
         self.on_floor(FloorEvent::Interrupted);
         self.floor.clear();
         // A stopped turn waits for its code no longer, and is recorded.
         self.toolbox.abandon();
         self.end_all_kernels();
         self.on_prompt(PromptEvent::ToolsAway);
-        // A record that was locked at the start may have told the number since.
+        // A record that was locked at the start may have the number by now.
         if self.numbering.session() == 0 {
             self.numbering.on_start(self.history.session().await);
         }
         self.history.close();
-        // What cannot be written now is lost with the memory it is in.
+        // Outputs that cannot be written now are lost.
         let _ = self.outputs.write_waiting();
         let left = match self.keep_variables_at_end(who).await {
             Ok(()) => self.shut_down(who).await,
             late => late,
         };
         // One that is late is ended with its handle, below: asked first, then by force.
-        if !matches!(left, Err(Left::Late)) {
+        if !matches!(left, Err(WaitAborted::TimedOut)) {
             if left.is_err() {
                 self.runtimes.user.kill();
             }
-            // It is reaped while the record is being closed.
+            // The process is reaped while the record is closed.
             drop(self.runtimes.user);
         }
         self.workbook.finish().await;
@@ -85,16 +84,16 @@ impl Session {
     }
 
     /// Keeps the variables, as the session is about to be left for another one; what is said of it, once it is done.
-    pub(super) fn keep_variables(&mut self) -> impl Future<Output = Vec<Deed>> + use<> {
+    pub(super) fn keep_variables(&mut self) -> impl Future<Output = Vec<Effect>> + use<> {
         let told = self.file_to_keep_in().map(|file| {
             let wish = VariablesWish::Keep;
             self.ask_for(RuntimeRequest::Variables { wish, file })
         });
-        variables::kept(told, self.numbering.session())
+        variables::keep_effects(told, self.numbering.session())
     }
 
     /// Ends the interpreter, as everything ends.
-    async fn shut_down(&mut self, who: &mut Leaving) -> Result<(), Left> {
+    async fn shut_down(&mut self, who: &mut ShutdownInbox) -> Result<(), WaitAborted> {
         let Some(id) = self.runtimes.user.shut_down() else {
             return Ok(());
         };
@@ -103,7 +102,7 @@ impl Session {
     }
 
     /// Keeps the variables, as everything ends.
-    async fn keep_variables_at_end(&mut self, who: &mut Leaving) -> Result<(), Left> {
+    async fn keep_variables_at_end(&mut self, who: &mut ShutdownInbox) -> Result<(), WaitAborted> {
         let Some(file) = self.file_to_keep_in() else {
             return Ok(());
         };
@@ -113,12 +112,12 @@ impl Session {
         let what = "keeping the variables";
         let answered = self.last_answer(id, KEEPING, what, who).await;
         let said = match &answered {
-            Ok(Some(answer)) => variables::said_of_end(answer, self.numbering.session()),
+            Ok(Some(answer)) => variables::kept_notice(answer, self.numbering.session()),
             Ok(None) => None,
-            Err(Left::Late) => Some(Notice::warning(
+            Err(WaitAborted::TimedOut) => Some(Notice::warning(
                 "variables were not kept: the interpreter was busy until the end",
             )),
-            Err(Left::Interrupted) => Some(Notice::warning("variables were not kept")),
+            Err(WaitAborted::Interrupted) => Some(Notice::warning("variables were not kept")),
         };
         said.into_iter()
             .for_each(|notice| self.background.send(notice));
@@ -132,8 +131,8 @@ impl Session {
         wanted: RequestId,
         most: Duration,
         what: &str,
-        who: &mut Leaving,
-    ) -> Result<Option<RuntimeAnswer>, Left> {
+        who: &mut ShutdownInbox,
+    ) -> Result<Option<RuntimeAnswer>, WaitAborted> {
         let background = self.background.clone();
         let tells = async {
             if who.tells {
@@ -154,9 +153,9 @@ impl Session {
         };
         let answered = tokio::time::timeout(most, self.until_answered(wanted));
         tokio::select! {
-            answer = answered => answer.map_err(|_| Left::Late),
-            () = interrupted => Err(Left::Interrupted),
-            () = tells => Err(Left::Late),
+            answer = answered => answer.map_err(|_| WaitAborted::TimedOut),
+            () = interrupted => Err(WaitAborted::Interrupted),
+            () = tells => Err(WaitAborted::TimedOut),
         }
     }
 

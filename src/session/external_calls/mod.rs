@@ -1,13 +1,13 @@
-//! Tools called from outside of any turn: who calls, who sees it, and calls that belong to the turn in progress.
+//! Tool calls from outside of any turn: the caller, the front-end that shows the call, and calls inside a running turn.
 //!
-//! Whoever calls holds a [`Calling`]. Where a front-end holds the [`Visits`] of the session, each call comes to it as a
-//! [`Visit`]: it shows what comes of the call and asks the user; the caller is told the result, and that the user is
-//! being asked. Without such a front-end the caller is told everything.
+//! A caller holds a [`PendingCall`]. Where a front-end holds the [`Visits`] of the session, each call reaches it as a
+//! [`Visit`]: the front-end shows the events and asks the user; the caller gets the result, and the fact that the user
+//! is being asked. Without such a front-end the caller gets every event.
 //!
-//! A caller that the session's own agent started calls *inside* of the turn that runs: the turn works its calls off
-//! between its own, shows and records them. Invariant: each call that was handed in returns once.
+//! A caller that the session's own agent started calls *inside* the running turn: the turn runs these calls between its
+//! own, shows and records them. Invariant: each call returns exactly once.
 
-mod work;
+mod driver;
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,9 +22,9 @@ use crate::session::run::{Run, RunSender, stream};
 /// Who calls a tool from outside of any turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// As the user is told; foreign.
+    /// As shown to the user; foreign.
     pub name: String,
-    /// It has an answer to what is asked, where no front-end has.
+    /// The caller can answer questions, where no front-end can.
     pub asks: bool,
     /// The agent of the session, or the cell that runs, started it.
     pub inside: bool,
@@ -32,7 +32,7 @@ pub struct Caller {
 
 /// A call that was handed in.
 #[derive(Debug)]
-pub struct Calling {
+pub struct PendingCall {
     /// Names it for [`SessionHandle::stop_call`](super::SessionHandle::stop_call).
     pub id: u64,
     /// Ends after [`EndEvent::Call`](super::EndEvent::Call).
@@ -59,7 +59,6 @@ impl Visits {
     }
 }
 
-/// What can be called from outside.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Toolset {
     /// Skills and what else has to be known of the tools, for the model.
@@ -68,9 +67,8 @@ pub struct Toolset {
     pub tools: Vec<ToolSpec>,
 }
 
-/// What is asked of the loop.
-pub(super) enum OutsideWish {
-    Call(OutsideCall, RunSender),
+pub(super) enum ExternalRequest {
+    Call(ExternalCall, RunSender),
     Stop(u64),
     Tools(oneshot::Sender<Toolset>),
     /// The record was read for that.
@@ -81,7 +79,7 @@ pub(super) enum OutsideWish {
 
 /// A call on its way to its turn.
 #[derive(Debug)]
-pub(super) struct OutsideCall {
+pub(super) struct ExternalCall {
     pub(super) id: u64,
     pub(super) call: ToolCall,
     pub(super) caller: Caller,
@@ -89,18 +87,18 @@ pub(super) struct OutsideCall {
 
 /// The front-end that shows calls, if one does.
 #[derive(Debug, Default)]
-pub(super) struct Host(Mutex<Option<Sender<Visit>>>);
+pub(super) struct CallHost(Mutex<Option<Sender<Visit>>>);
 
-impl Host {
-    /// From now on calls come to whoever gets this.
-    pub(super) fn hold(&self) -> Visits {
+impl CallHost {
+    /// Later calls go to the receiver returned.
+    pub(super) fn subscribe(&self) -> Visits {
         let (sender, receiver) = channel();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         Visits(receiver)
     }
 
-    /// Where the events of a call go when somebody shows it.
-    fn visit(&self, caller: &str) -> Option<RunSender> {
+    /// The stream of a call's events when a front-end shows it.
+    fn announce(&self, caller: &str) -> Option<RunSender> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (sender, run) = stream();
         let visit = Visit {
@@ -112,11 +110,10 @@ impl Host {
     }
 }
 
-/// What the loop keeps of calls from outside.
 #[derive(Debug, Default)]
-pub(super) struct Outside {
+pub(super) struct ExternalCalls {
     /// Calls that the turn in progress works off, by the id the turn knows them by.
-    insiders: HashMap<String, RunSender>,
+    inside_calls: HashMap<String, RunSender>,
     /// The tools that the turn in progress offers.
     offered: Vec<ToolSpec>,
     /// The user's functions on offer, as of the last look.

@@ -1,7 +1,6 @@
-//! An exchange on its way out of the conversation, and the cells it has run in the interpreter.
+//! An exchange to be undone, and the cells it has run in the interpreter. Pure.
 //!
-//! In: what an exchange ran, while it runs it. Out: what an exchange that is taken back would be stepped back over.
-//! Pure. Absent on purpose: who takes it back (`commands/undo.rs`), how an interpreter steps.
+//! Absent on purpose: who undoes it (`commands/undo.rs`), how an interpreter steps.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +8,19 @@ use crate::runtime::{CellStep, CheckpointWish};
 use crate::session::Submission;
 use crate::session::question::SteppedCell;
 
-/// What steps of the interpreter have to do with the conversation.
+/// The cells and sessions that steps of the interpreter refer to.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(super) struct StepLog {
     /// In numbers of the agent's cells, and of the prompts they ran for.
     pub(super) ran_for: BTreeMap<u32, u32>,
     /// Whose cells the interpreter has run.
-    pub(super) sessions: Sessions,
+    pub(super) sessions: InterpreterSessions,
 }
 
 /// The sessions that this interpreter has worked for. Its cells name each by its place here: the number of the first
 /// one may not be known when its cells run.
 #[derive(Debug, Clone)]
-pub(super) struct Sessions {
+pub(super) struct InterpreterSessions {
     numbers: Vec<i64>,
     /// The place of the one at hand.
     here: u32,
@@ -29,18 +28,18 @@ pub(super) struct Sessions {
 
 /// In numbers of cells that are stepped over.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Over {
+pub(super) struct SteppedLines {
     /// Of the session at hand.
     pub(super) here: Vec<u32>,
     /// Of others.
     pub(super) elsewhere: BTreeMap<i64, Vec<u32>>,
 }
 
-impl Steps {
+impl StepLog {
     /// Another session goes on; its place among the sessions.
     pub(super) fn change(&mut self, left: i64, begun: i64) -> u32 {
         self.ran_for.clear();
-        let Sessions { numbers, here } = &mut self.sessions;
+        let InterpreterSessions { numbers, here } = &mut self.sessions;
         numbers[*here as usize] = left;
         let known = numbers.iter().position(|number| *number == begun);
         let place = known.unwrap_or_else(|| {
@@ -52,17 +51,17 @@ impl Steps {
     }
 }
 
-impl Default for Sessions {
+impl Default for InterpreterSessions {
     fn default() -> Self {
-        Sessions {
+        InterpreterSessions {
             numbers: vec![0],
             here: 0,
         }
     }
 }
 
-impl Sessions {
-    /// What takes the interpreter to before the cell with this number of the session at hand.
+impl InterpreterSessions {
+    /// The request to step back before this cell of the current session.
     pub(super) fn back(&self, to: Option<u32>) -> CheckpointWish {
         let session = self.here;
         CheckpointWish::Back { to, session }
@@ -87,7 +86,7 @@ impl Sessions {
     }
 
     /// Whose these cells are.
-    pub(super) fn parted(&self, over: &[CellStep]) -> Over {
+    pub(super) fn parted(&self, over: &[CellStep]) -> SteppedLines {
         let (mut here, mut elsewhere) = (Vec::new(), BTreeMap::<i64, Vec<u32>>::new());
         for step in over {
             match self.elsewhere(step) {
@@ -95,35 +94,33 @@ impl Sessions {
                 None => here.push(step.number),
             }
         }
-        Over { here, elsewhere }
+        SteppedLines { here, elsewhere }
     }
 }
 
-/// An exchange that is taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TakenBack {
+pub(super) struct UndoRequest {
     /// Its In number.
     pub(super) line: u32,
     /// Its prompt, as typed.
     pub(super) prompt: String,
-    /// What comes then.
-    pub(super) then: Then,
+    pub(super) then: UndoFollowUp,
     /// From the first cell that it ran on, all that a step back would be over; empty: it ran none.
     pub(super) over: Vec<SteppedCell>,
 }
 
-/// What comes in place of an exchange that is taken back.
+/// The input that replaces an undone exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum UndoFollowUp {
     /// Nothing.
-    Leave,
+    Nothing,
     /// Its own prompt.
-    SendAgain,
+    Resend,
     /// This prompt, which replaces it and all that came after.
     Begin(Box<Submission>),
 }
 
-impl TakenBack {
+impl UndoRequest {
     /// Where the interpreter would step back to.
     pub(super) fn first(&self) -> Option<u32> {
         self.over.first().map(|cell| cell.line)
@@ -160,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_cell_is_of_the_session_that_it_ran_in() {
-        let mut steps = Steps::default();
+        let mut steps = StepLog::default();
         let step = |session, number| CellStep {
             number,
             session,
@@ -170,7 +167,7 @@ mod tests {
         assert_eq!(steps.change(7, 8), 1);
         assert_eq!(steps.change(8, 7), 0);
         let over = [step(0, 2), step(1, 1), step(0, 3)];
-        let expected = |here: &[u32], elsewhere: &[(i64, &[u32])]| Over {
+        let expected = |here: &[u32], elsewhere: &[(i64, &[u32])]| SteppedLines {
             here: here.into(),
             elsewhere: elsewhere
                 .iter()

@@ -1,7 +1,7 @@
-//! What prompts say is done: the record is read and written, the runtime asked, the agent started and told.
+//! The agent's turns: carries out the effects of prompts on the record, the runtime and the agent.
 //!
-//! Owns the agent, what is known of its thread, and which of its turns is under way. A turn that was stopped is over
-//! for the user at once; the agent may still be finishing it, and the next one waits for that.
+//! Owns the agent, its recorded thread, and the turn in progress. A cancelled turn is over for the user at once; the
+//! agent may still be finishing it, and the next turn waits for that.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::agent::{
 use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedOutcome, RecordedThread, TurnKey};
+use crate::session::agent_profile::AgentProfile;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::attached::Attached;
+use crate::session::deps::SessionDeps;
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
-use crate::session::given::Setup;
-use crate::session::offers::Offers;
 use crate::session::prompt::{
     Around, Finished, PromptAction, PromptEvent, Surroundings, TurnAction,
 };
@@ -34,39 +34,38 @@ use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::{Offer, Shelf};
 
 /// The agent and the threads it keeps for us.
-pub(super) struct Exchanges {
+pub(super) struct AgentTurns {
     pub(super) agent: AgentSlot,
     instructions: String,
     /// More instructions, for agents that take tools.
-    about_tools: String,
+    tool_instructions: String,
     thread: Option<RecordedThread>,
     /// The thread is one of another process.
-    earlier: bool,
-    /// What was said that the agent cannot do.
-    unable: HashSet<&'static str>,
-    /// What the agent has told of itself.
-    pub(super) offers: Offers,
-    /// The exchange the record knows to have begun.
-    begun: Option<TurnKey>,
+    thread_is_older: bool,
+    /// Missing capabilities that were reported to the user, each once.
+    reported_missing: HashSet<&'static str>,
+    pub(super) profile: AgentProfile,
+    /// The row of the exchange in progress.
+    recorded_turn: Option<TurnKey>,
     /// The turn the agent works on.
     running: Option<TurnId>,
     /// A stopped turn the agent has not ended yet.
-    ending: Option<TurnId>,
+    cancelling: Option<TurnId>,
 }
 
-impl Exchanges {
+impl AgentTurns {
     pub(super) fn new(agent: AgentSlot, instructions: String) -> Self {
-        Exchanges {
+        AgentTurns {
             agent,
             instructions,
-            about_tools: String::new(),
+            tool_instructions: String::new(),
             thread: None,
-            earlier: false,
-            unable: HashSet::new(),
-            offers: Offers::default(),
-            begun: None,
+            thread_is_older: false,
+            reported_missing: HashSet::new(),
+            profile: AgentProfile::default(),
+            recorded_turn: None,
             running: None,
-            ending: None,
+            cancelling: None,
         }
     }
 
@@ -76,20 +75,20 @@ impl Exchanges {
         connect: ConnectAgent,
     ) -> Option<(Box<dyn Agent>, Receiver<AgentEvent>)> {
         self.thread = None;
-        self.unable.clear();
-        self.offers = Offers::default();
-        self.ending = None;
+        self.reported_missing.clear();
+        self.profile = AgentProfile::default();
+        self.cancelling = None;
         self.agent.replace(connect)
     }
 
     /// Adds to the end of the instructions of every turn that can call tools.
-    pub(super) fn instruct_about_tools(&mut self, section: &str) {
-        self.about_tools.push_str(section);
+    pub(super) fn add_tool_instructions(&mut self, section: &str) {
+        self.tool_instructions.push_str(section);
     }
 
-    /// What it has to know of the tools.
-    pub(super) fn about_tools(&self) -> &str {
-        &self.about_tools
+    /// The instructions about tools.
+    pub(super) fn tool_instructions(&self) -> &str {
+        &self.tool_instructions
     }
 
     /// The turn the agent works on.
@@ -98,15 +97,15 @@ impl Exchanges {
     }
 
     /// Takes what the record knows of an earlier process's thread: its id and digest.
-    pub(super) fn thread_known(&mut self, thread: Option<RecordedThread>) {
+    pub(super) fn set_recorded_thread(&mut self, thread: Option<RecordedThread>) {
         self.thread = thread;
-        self.earlier = true;
+        self.thread_is_older = true;
     }
 
-    /// What a request is made of beside the prompt.
-    fn surroundings<'a>(
+    /// The parts of a request beside the prompt.
+    fn context<'a>(
         &'a mut self,
-        setup: &'a Setup,
+        setup: &'a SessionDeps,
         choices: &'a Choices,
         user: &RuntimeSlot,
         shelf: &Shelf,
@@ -120,16 +119,16 @@ impl Exchanges {
         if able.tools == Some(ToolRoute::McpServer) && own_server.is_none() {
             able.tools = None;
         }
-        let (tools, about_tools) = match able.tools {
+        let (tools, tool_instructions) = match able.tools {
             Some(_) => (
                 Offer::now(choices, user, shelf).specs(),
-                self.about_tools.as_str(),
+                self.tool_instructions.as_str(),
             ),
             None => (Vec::new(), ""),
         };
-        let commands = able.commands.then(|| self.offers.commands());
+        let commands = able.commands.then(|| self.profile.commands());
         Surroundings {
-            instructions: format!("{}{about_tools}", self.instructions),
+            instructions: format!("{}{tool_instructions}", self.instructions),
             choices,
             cwd: cwd.to_owned(),
             thread: self.thread_for(&able),
@@ -137,7 +136,7 @@ impl Exchanges {
             tools,
             own_server,
             no_interpreter: user.is_unstartable(),
-            agent_is_busy: self.ending.is_some(),
+            agent_is_busy: self.cancelling.is_some(),
             able,
         }
     }
@@ -145,7 +144,7 @@ impl Exchanges {
     /// The thread such an agent may go on with.
     fn thread_for(&self, able: &AgentCapabilities) -> Option<&RecordedThread> {
         let thread = self.thread.as_ref();
-        thread.filter(|_| able.resumes || !self.earlier)
+        thread.filter(|_| able.resumes || !self.thread_is_older)
     }
 
     /// Replies to the agent in the turn it works on.
@@ -162,37 +161,37 @@ impl Exchanges {
 }
 
 impl Session {
-    /// What is said when another agent answered in this session before.
+    /// The notice when another agent answered in this session before.
     pub(super) fn other_agent(&self, earlier: &Earlier) -> Option<Notice> {
         resume::other_agent(earlier, &self.choices, &self.setup.missing)
     }
 
-    /// The record has been read for the prompt that has the floor by this ticket.
+    /// The record was read for the prompt with this ticket.
     pub(super) fn on_read(&mut self, ticket: Ticket, dialog: Box<Dialog>, attached: Attached) {
-        if self.floor.has(ticket) {
+        if self.floor.is_current(ticket) {
             self.shelf.look_through(&dialog);
             self.on_prompt(PromptEvent::RecordRead(dialog, attached));
         }
     }
 
-    /// Something for the prompt that has the floor by this ticket; it may have lost it.
+    /// An event for the prompt with this ticket, dropped when that is no longer active.
     pub(super) fn on_prompt_of(&mut self, ticket: Ticket, event: PromptEvent) {
-        if self.floor.has(ticket) {
+        if self.floor.is_current(ticket) {
             self.on_prompt(event);
         }
     }
 
-    /// Tells the prompt, and does what it says.
+    /// Steps the prompt and carries out its actions.
     pub(super) fn on_prompt(&mut self, event: PromptEvent) {
-        let mut returned = self.tell_prompt(event);
+        let mut returned = self.step_prompt(event);
         while let Some(result) = returned {
-            returned = self.tell_prompt(PromptEvent::ToolReturned(result));
+            returned = self.step_prompt(PromptEvent::ToolReturned(result));
         }
     }
 
-    /// The result of a tool that had it at once. (A turn calls one tool at a time.)
-    fn tell_prompt(&mut self, event: PromptEvent) -> Option<ToolReturn> {
-        let (exchanges, setup, choices) = (&mut self.exchanges, &self.setup, &self.choices);
+    /// Returns the result of a tool that ended at once. (A turn calls one tool at a time.)
+    fn step_prompt(&mut self, event: PromptEvent) -> Option<ToolReturn> {
+        let (turns, setup, choices) = (&mut self.agent_turns, &self.setup, &self.choices);
         let (user, shelf) = (&self.runtimes.user, &self.shelf);
         let around = Around {
             now: Instant::now(),
@@ -202,25 +201,25 @@ impl Session {
         };
         let cwd = &self.cwd;
         let actions = self.floor.prompt()?.on(event, &around, move || {
-            exchanges.surroundings(setup, choices, user, shelf, cwd)
+            turns.context(setup, choices, user, shelf, cwd)
         });
         self.outputs.save(self.out_or_background());
         let mut returned = None;
         for action in actions {
-            returned = self.do_for_prompt(action).or(returned);
+            returned = self.run_prompt_action(action).or(returned);
         }
         returned
     }
 
-    fn do_for_prompt(&mut self, action: PromptAction) -> Option<ToolReturn> {
+    fn run_prompt_action(&mut self, action: PromptAction) -> Option<ToolReturn> {
         match action {
             PromptAction::Show(event) => {
-                let event = self.from_cells.told(event);
+                let event = self.cell_calls.map_event(event);
                 self.say(event);
             }
             PromptAction::Lacking(lines) => {
                 for (what, line) in lines {
-                    if self.exchanges.unable.insert(what) {
+                    if self.agent_turns.reported_missing.insert(what) {
                         self.say([Notice::note(line)]);
                     }
                 }
@@ -233,27 +232,27 @@ impl Session {
             PromptAction::AskAboutPictures(lost) => {
                 self.ask_user(About::Pictures(lost), Asker::Prompt);
             }
-            PromptAction::AskNoMore => self.on_asking(AskingEvent::Gone(Asker::Prompt)),
+            PromptAction::AskNoMore => self.on_asking(AskingEvent::Cancelled(Asker::Prompt)),
             PromptAction::InterruptRuntime => {
                 let told = self.interrupt_code();
                 self.say(told);
             }
             PromptAction::Begin(start) => {
-                self.exchanges.begun = Some(self.history.begin_prompt(start));
+                self.agent_turns.recorded_turn = Some(self.history.begin_prompt(start));
                 self.shelf.nothing_fresh();
             }
             PromptAction::Start(request) => {
-                self.turn_offers(&request.tools);
-                self.exchanges.start(*request);
+                self.set_offered_tools(&request.tools);
+                self.agent_turns.start(*request);
             }
-            PromptAction::Turn(action) => return self.do_for_turn(action),
+            PromptAction::Turn(action) => return self.run_turn_action(action),
             PromptAction::Save(stored) => {
-                if let Some(key) = self.exchanges.begun {
+                if let Some(key) = self.agent_turns.recorded_turn {
                     self.history.stream_answer(key, &stored);
                 }
             }
             PromptAction::PutAway => {
-                self.insiders_leave();
+                self.refuse_inside_calls();
                 self.on_asking(AskingEvent::TurnOver);
                 self.agents_code_ended();
                 if self.toolbox.put_away() {
@@ -270,8 +269,8 @@ impl Session {
         None
     }
 
-    /// Does one thing a turn wants; the result of a tool that had it at once.
-    fn do_for_turn(&mut self, action: TurnAction) -> Option<ToolReturn> {
+    /// Carries out one action of a turn; returns the result of a tool that ended at once.
+    fn run_turn_action(&mut self, action: TurnAction) -> Option<ToolReturn> {
         match action {
             TurnAction::Show(event) => {
                 self.out_or_background().send(event);
@@ -293,14 +292,14 @@ impl Session {
                 }
             }
             TurnAction::Reply(reply) => {
-                if let Some(reply) = self.insider_is_told(reply) {
-                    self.exchanges.reply(reply);
+                if let Some(reply) = self.route_reply(reply) {
+                    self.agent_turns.reply(reply);
                 }
             }
             TurnAction::CancelAgent => {
-                if let Some(turn) = self.exchanges.running.take() {
-                    self.exchanges.agent.get().cancel(turn);
-                    self.exchanges.ending = Some(turn);
+                if let Some(turn) = self.agent_turns.running.take() {
+                    self.agent_turns.agent.get().cancel(turn);
+                    self.agent_turns.cancelling = Some(turn);
                 }
             }
             TurnAction::End(_) => unreachable!("the prompt takes the end of its turn itself"),
@@ -308,10 +307,9 @@ impl Session {
         None
     }
 
-    /// Something the agent said.
     pub(super) fn on_agent(&mut self, event: AgentEvent) {
         if let AgentEvent::News(news) = event {
-            let line = self.exchanges.offers.take(news);
+            let line = self.agent_turns.profile.take(news);
             return self.say(line.map(Notice::note));
         }
         let turn = event.turn();
@@ -319,27 +317,27 @@ impl Session {
             event,
             AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
         );
-        if turn.is_some() && self.exchanges.ending == turn {
+        if turn.is_some() && self.agent_turns.cancelling == turn {
             if over {
-                self.exchanges.ending = None;
+                self.agent_turns.cancelling = None;
                 self.on_prompt(PromptEvent::AgentFree);
             }
-        } else if turn.is_some() && self.exchanges.running == turn {
+        } else if turn.is_some() && self.agent_turns.running == turn {
             if over {
-                self.exchanges.running = None;
+                self.agent_turns.running = None;
             }
             self.on_prompt(PromptEvent::Agent(event));
         }
     }
 
-    /// The exchange is over: recorded, logged, and told to the interpreter.
+    /// Records and logs the finished exchange, and sets it in the interpreter.
     fn finish_exchange(&mut self, finished: Finished) {
         let Finished {
             outcome,
             exchange,
             usage,
         } = finished;
-        let Some(key) = self.exchanges.begun.take() else {
+        let Some(key) = self.agent_turns.recorded_turn.take() else {
             return;
         };
         let recorded = match outcome {
@@ -350,14 +348,14 @@ impl Session {
         let Some(exchange) = exchange else {
             return self.history.finish_prompt(key, recorded, "", usage);
         };
-        self.from_cells.said(&exchange.said);
+        self.cell_calls.set_answer(&exchange.said);
         let stored = exchange.stored;
         self.history.finish_prompt(key, recorded, &stored, usage);
         // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
-        self.exchanges.thread = exchange.thread;
-        self.exchanges.earlier = false;
+        self.agent_turns.thread = exchange.thread;
+        self.agent_turns.thread_is_older = false;
         let agent = self.choices.agent.to_string();
-        self.history.thread(&agent, self.exchanges.thread.clone());
+        self.history.thread(&agent, self.agent_turns.thread.clone());
         if recorded == RecordedOutcome::Failed {
             return;
         }

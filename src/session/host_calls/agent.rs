@@ -1,9 +1,9 @@
-//! What code that the agent runs asks of the session in the middle of its turn: which call is worked off, which wait.
+//! Calls of code that the agent runs, in the middle of its turn: the active one and the queue.
 //!
-//! The turn waits for its code and cannot answer it: a question of the code is answered beside the turn, without the
-//! conversation and without tools; a tool is worked off on a bench of its own and runs no cell, which would wait for
-//! the cell that asks. `kernels/work.rs` does both. Invariants: one call at a time, in the order they came; each is
-//! replied to once, unless its code has ended or it was called off; what is under way ends with the code.
+//! The turn waits for its code and cannot answer it: a question is answered beside the turn, without the conversation
+//! and without tools; a tool runs in a toolbox of its own and runs no cell, which would wait for the cell that asks.
+//! `kernels/driver.rs` does both. Invariants: one call at a time, in order; each is replied to once, unless its code
+//! has ended or it was cancelled; the active call ends with the code.
 
 use std::collections::VecDeque;
 
@@ -21,31 +21,29 @@ use crate::session::toolbox::Toolbox;
 const FIRST_CALL: u64 = 1 << 32;
 
 /// The calls of the code that runs for the agent.
-pub(super) struct FromAgent {
-    pub(super) at: Option<InHand>,
+pub(in crate::session) struct AgentHostCalls {
+    pub(in crate::session) active: Option<ActiveAgentCall>,
     waiting: VecDeque<(Role, CodeCall)>,
     numbers: u64,
-    /// Where a tool is worked off.
-    pub(super) bench: Toolbox,
+    /// Runs the tools of these calls.
+    pub(in crate::session) bench: Toolbox,
 }
 
-/// The call that is worked off.
-pub(super) struct InHand {
-    pub(super) number: u64,
+pub(in crate::session) struct ActiveAgentCall {
+    pub(in crate::session) number: u64,
     /// Whose code has called.
-    pub(super) role: Role,
-    pub(super) call: u64,
+    pub(in crate::session) role: Role,
+    pub(in crate::session) call: u64,
     /// As it is shown.
     title: String,
-    /// What its answer is to fit.
-    pub(super) schema: Option<AnswerSchema>,
+    pub(in crate::session) schema: Option<AnswerSchema>,
     /// Ends the question when it is dropped.
-    pub(super) asked: Option<oneshot::Sender<()>>,
+    pub(in crate::session) asked: Option<oneshot::Sender<()>>,
 }
 
-impl InHand {
+impl ActiveAgentCall {
     /// How it stands, for the answer it is part of.
-    pub(super) fn activity(&self, status: WorkStatus, said: &str) -> Activity {
+    pub(in crate::session) fn activity(&self, status: WorkStatus, said: &str) -> Activity {
         Activity {
             id: format!("code-{}", self.number),
             kind: ActivityKind::Other,
@@ -61,7 +59,7 @@ impl InHand {
     }
 
     /// How it ended.
-    pub(super) fn ended(&self, reply: &CallReply) -> Activity {
+    pub(in crate::session) fn ended(&self, reply: &CallReply) -> Activity {
         match reply {
             CallReply::Value(Value::String(said)) => self.activity(WorkStatus::Done, said),
             CallReply::Value(said) => {
@@ -73,10 +71,10 @@ impl InHand {
     }
 }
 
-impl Default for FromAgent {
+impl Default for AgentHostCalls {
     fn default() -> Self {
-        FromAgent {
-            at: None,
+        AgentHostCalls {
+            active: None,
             waiting: VecDeque::new(),
             numbers: 0,
             bench: Toolbox::counting_from(FIRST_CALL),
@@ -84,15 +82,14 @@ impl Default for FromAgent {
     }
 }
 
-impl FromAgent {
-    /// A call of code of this role.
-    pub(super) fn line_up(&mut self, role: Role, call: CodeCall) {
+impl AgentHostCalls {
+    pub(in crate::session) fn enqueue(&mut self, role: Role, call: CodeCall) {
         self.waiting.push_back((role, call));
     }
 
-    /// The next call begins, unless one is worked off.
-    pub(super) fn next(&mut self) -> Option<CodeWish> {
-        if self.at.is_some() {
+    /// Makes the next call active; `None` while one is.
+    pub(in crate::session) fn next(&mut self) -> Option<CodeWish> {
+        if self.active.is_some() {
             return None;
         }
         let (role, call) = self.waiting.pop_front()?;
@@ -101,7 +98,7 @@ impl FromAgent {
             CodeWish::Ask { prompt, .. } => call_line("ipycodex.ask", &json!({"prompt": prompt})),
             CodeWish::Tool { name, arguments } => call_line(name, arguments),
         };
-        self.at = Some(InHand {
+        self.active = Some(ActiveAgentCall {
             number: self.numbers,
             role,
             call: call.call,
@@ -112,26 +109,25 @@ impl FromAgent {
         Some(call.wish)
     }
 
-    /// The one in hand is over.
-    pub(super) fn over(&mut self) -> Option<InHand> {
+    pub(in crate::session) fn finish(&mut self) -> Option<ActiveAgentCall> {
         self.bench.abandon();
-        self.at.take()
+        self.active.take()
     }
 
-    /// Nobody waits for this call any more; the one in hand is given back when it is that.
-    pub(super) fn call_off(&mut self, role: Role, call: u64) -> Option<InHand> {
+    /// Cancels a call; returns it when it was the active one.
+    pub(in crate::session) fn cancel(&mut self, role: Role, call: u64) -> Option<ActiveAgentCall> {
         self.waiting
             .retain(|(whose, waiting)| (*whose, waiting.call) != (role, call));
-        match &self.at {
-            Some(at) if (at.role, at.call) == (role, call) => self.over(),
+        match &self.active {
+            Some(at) if (at.role, at.call) == (role, call) => self.finish(),
             _ => None,
         }
     }
 
-    /// Nobody waits for anything.
-    pub(super) fn clear(&mut self) -> Option<InHand> {
+    /// Cancels all calls.
+    pub(in crate::session) fn clear(&mut self) -> Option<ActiveAgentCall> {
         self.waiting.clear();
-        self.over()
+        self.finish()
     }
 }
 
@@ -152,16 +148,16 @@ mod tests {
 
     #[test]
     fn one_is_in_hand_and_each_ends_once() {
-        let mut calls = FromAgent::default();
+        let mut calls = AgentHostCalls::default();
         let role = Role::Agent(1);
-        (1..=4).for_each(|number| calls.line_up(role, call(number)));
+        (1..=4).for_each(|number| calls.enqueue(role, call(number)));
         assert!(calls.next().is_some() && calls.next().is_none());
-        assert!(calls.call_off(role, 2).is_none());
-        assert!(calls.call_off(Role::User, 1).is_none());
-        let first = calls.call_off(role, 1).unwrap();
+        assert!(calls.cancel(role, 2).is_none());
+        assert!(calls.cancel(Role::User, 1).is_none());
+        let first = calls.cancel(role, 1).unwrap();
         assert_eq!(first.title, "read_output(id='cell-1')");
         calls.next();
-        assert_eq!(calls.over().map(|at| at.call), Some(3));
+        assert_eq!(calls.finish().map(|at| at.call), Some(3));
         calls.next();
         assert_eq!(calls.clear().map(|at| at.call), Some(4));
         assert!(calls.next().is_none());

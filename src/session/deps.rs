@@ -1,4 +1,4 @@
-//! What a session is given once and never changes.
+//! What a session is constructed with and does not change.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{MissingAgent, PlanAgent, PlanKernel};
 use crate::skills::ProjectFiles;
 
-/// Given once.
-pub(super) struct Setup {
+pub(super) struct SessionDeps {
     /// How another agent would be connected in place of this one.
     pub(super) agents: PlanAgent,
     /// Tells which of them are not there.
@@ -26,21 +25,19 @@ pub(super) struct Setup {
     pub(super) config_file: PathBuf,
     /// Who decided the choices to begin with, and which files there are.
     pub(super) provenance: Provenance,
-    /// What the editor's keys do.
     pub(super) keys: Arc<Keymap>,
     /// Where notebooks lie.
     pub(super) notebooks: NotebookPlaces,
-    /// There is a user who can be asked.
     pub(super) asks: bool,
-    /// What is done before the first input.
+    /// Start-up files, run before the first input.
     pub(super) at_home: AtHome,
 }
 
-/// What is done before the first input.
+/// Start-up files, run before the first input.
 #[derive(Debug, Default)]
 pub struct AtHome {
-    /// It.
+    /// The user's own.
     pub set_up: SetUp,
-    /// What a project wants done with it, until the user has been asked.
+    /// The project's, until the user has answered.
     pub project: Option<ProjectFiles>,
 }

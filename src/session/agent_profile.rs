@@ -1,19 +1,18 @@
-//! What the agent has told of itself outside of turns: its commands, modes and options, what it calls the conversation.
+//! What the agent reports of itself outside of turns: commands, modes, options, and its title of the conversation.
 //!
-//! In: news. Out: the line worth saying at once, and all of it for `%ipycodex agent`. Pure.
+//! In: news. Out: the line that is shown at once, and the listing for `%ipycodex agent`. Pure.
 
 use crate::agent::{News, Offering, Selection};
 
-/// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Offers {
+pub(super) struct AgentProfile {
     title: Option<String>,
     modes: Option<Selection>,
     options: Vec<Selection>,
     commands: Vec<Offering>,
 }
 
-impl Offers {
+impl AgentProfile {
     /// Takes news; the line to say of it.
     pub(super) fn take(&mut self, news: News) -> Option<String> {
         match news {
@@ -35,7 +34,7 @@ impl Offers {
         &self.commands
     }
 
-    /// What can be chosen, the mode first.
+    /// The modes and options, the mode first.
     pub(super) fn selections(&self) -> impl Iterator<Item = &Selection> {
         self.modes.iter().chain(&self.options)
     }
@@ -48,7 +47,7 @@ impl Offers {
         }
     }
 
-    /// All of it, a line each; empty when nothing was told.
+    /// A line each; empty when the agent has reported nothing.
     pub(super) fn listing(&self) -> String {
         let mut lines = Vec::new();
         lines.extend(self.title.iter().map(|title| format!("title: {title}")));
@@ -83,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_change_of_mode_is_said_and_the_rest_is_there_for_whoever_asks() {
-        let mut offers = Offers::default();
+        let mut offers = AgentProfile::default();
         assert_eq!(offers.listing(), "");
         assert_eq!(offers.take(modes("code")), None);
         assert_eq!(offers.take(modes("code")), None);

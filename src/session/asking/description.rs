@@ -1,15 +1,15 @@
-//! A question in words: for the record, and for those who cannot be asked.
+//! A question as text: for the record, and for the notice where no user can be asked.
 
 use crate::agent::{Choosable, Subject};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::text::cut;
 
-/// What is said where nobody can be asked: one line; none where whoever asks says it.
-pub(super) fn unasked(about: &About) -> Option<String> {
+/// The notice where nobody can be asked, on one line; `None` where the requester gives its own.
+pub(super) fn unasked_note(about: &About) -> Option<String> {
     if matches!(about, About::Pictures(_)) {
         return None;
     }
-    let (kind, subject) = told(about);
+    let (kind, subject) = describe(about);
     let verdict = match about {
         About::Agent(Subject::Form { .. }) => "a question of the agent was left open",
         _ => "the agent was not given permission",
@@ -30,7 +30,7 @@ pub(super) fn unasked(about: &About) -> Option<String> {
 }
 
 /// A question as the record has it: its kind, and what it was about.
-pub(super) fn told(about: &About) -> (&'static str, String) {
+pub(super) fn describe(about: &About) -> (&'static str, String) {
     match about {
         About::Agent(Subject::Command { command, cwd, .. }) => {
             ("command", format!("{command}\n(in {cwd})"))

@@ -1,6 +1,6 @@
-//! What is handed in becomes work: classified, numbered, recorded, begun; one input at a time.
+//! Submissions become jobs: classified, numbered, recorded and started, one at a time.
 //!
-//! Invariant: an input has its number and, unless it is private, is in the record before anything comes of it.
+//! Invariant: an input has its number and, unless it is private, is in the record before any effect of it.
 
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -13,22 +13,23 @@ use crate::runtime::{Dark, Execute};
 use crate::session::Submission;
 use crate::session::attached::{self, Attached};
 use crate::session::cell::{CellRun, Whose};
-use crate::session::commands::{Deed, turns, undo};
+use crate::session::commands::{turns, undo};
+use crate::session::effect::Effect;
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
-use crate::session::floor::{Holder, UserCell, Work};
+use crate::session::floor::{CellJob, Holder, QueuedJob};
 use crate::session::handle::Command;
 use crate::session::loading;
 use crate::session::numbering::Numbering;
 use crate::session::prompt::Prompt;
-use crate::session::replay::{Ground, ReplayRun};
+use crate::session::replay::{ReplayContext, ReplayRun};
 use crate::session::resume;
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
 use crate::session::task::Session;
 
 impl Session {
-    /// Takes an input: the order to interrupt what runs at once, all else in its turn.
-    pub(super) fn submitted(&mut self, submission: Submission, out: RunSender) {
+    /// Queues an input; `%ipycodex interrupt` is run at once.
+    pub(super) fn on_submit(&mut self, submission: Submission, out: RunSender) {
         let beside = |text: &str| {
             let words: Vec<&str> = text.split_whitespace().collect();
             words == ["%ipycodex", "interrupt"]
@@ -36,33 +37,32 @@ impl Session {
         if self.floor.holder().is_some() && beside(&submission.text) {
             return self.begin(submission, out);
         }
-        self.wait_for(Work::Input(submission), out);
+        self.enqueue(QueuedJob::Input(submission), out);
     }
 
-    /// Takes up work in its turn.
-    pub(super) fn wait_for(&mut self, work: Work, out: RunSender) {
-        self.floor.line_up(work, out);
+    pub(super) fn enqueue(&mut self, work: QueuedJob, out: RunSender) {
+        self.floor.enqueue(work, out);
         self.advance();
     }
 
-    /// Works off what waits, one at a time.
+    /// Starts queued jobs while none is active.
     pub(super) fn advance(&mut self) {
         while self.numbering.is_open() {
             match self.floor.next() {
-                Some((Work::Input(submission), out)) => self.begin(submission, out),
-                Some((Work::Replay(replay), out)) => {
+                Some((QueuedJob::Input(submission), out)) => self.begin(submission, out),
+                Some((QueuedJob::Replay(replay), out)) => {
                     let history = self.history.clone();
-                    self.later(&out, resume::handed_in(replay, history));
+                    self.await_effects(&out, resume::handed_in(replay, history));
                 }
-                Some((Work::Load(loading), out)) => {
+                Some((QueuedJob::Load(loading), out)) => {
                     let language = self.runtimes.user.able().language.clone();
                     let loaded =
                         loading::load(loading, self.history.clone(), language, out.clone());
-                    self.later(&out, loaded);
+                    self.await_effects(&out, loaded);
                 }
-                Some((Work::SetUp, out)) => self.begin_set_up(out),
-                Some((Work::BringBack, out)) => self.bring_back(&out),
-                Some((Work::Call(call), out)) => self.begin_call(call, out),
+                Some((QueuedJob::SetUp, out)) => self.begin_set_up(out),
+                Some((QueuedJob::RestoreVariables, out)) => self.bring_back(&out),
+                Some((QueuedJob::Call(call), out)) => self.begin_call(call, out),
                 None => return,
             }
         }
@@ -74,39 +74,38 @@ impl Session {
         let ran_for = &self.steps.ran_for;
         let from = submission.replaces;
         let Some(from) = from.filter(|from| ran_for.values().any(|line| line >= from)) else {
-            return self.begin_at_once(submission, out);
+            return self.begin_now(submission, out);
         };
-        // Whoever stops at the question finds the text again.
+        // After an interrupt at the question, Up finds the text.
         if let Input::Prompt(prompt) = classify(&submission.text, submission.mode) {
             self.history.recall().push(&prompt_source(&prompt.text));
         }
         let replaced = undo::replace(self.history.clone(), from, submission, ran_for.clone());
-        self.later(&out, replaced);
+        self.await_effects(&out, replaced);
     }
 
-    /// Begins with an input.
-    pub(super) fn begin_at_once(&mut self, submission: Submission, out: RunSender) {
+    pub(super) fn begin_now(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
-        let keeping = Keeping::of(&submission);
+        let retention = Retention::from_submission(&submission);
         let counter = (&mut self.numbering, &self.history);
         match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Leave => out.send(AfterEvent::Leave(0)),
             Input::Shell { command } => self.begin_shell(command, &submission, out),
             Input::Command { line } => {
-                let number = number(counter, &source, RunKind::Command, keeping, &out);
+                let number = number(counter, &source, RunKind::Command, retention, &out);
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) if prompt.repeats() => {
-                self.later(&out, turns::repeat(self.history.clone()));
+                self.await_effects(&out, turns::repeat(self.history.clone()));
             }
             Input::Prompt(prompt) => {
                 let hint = prompt.hint.map(Notice::note);
-                for notice in self.unsaid.take().into_iter().chain(hint) {
+                for notice in self.unreported.take().into_iter().chain(hint) {
                     out.send(notice);
                 }
                 let own = prompt_source(&prompt.text);
-                let line = number(counter, &own, RunKind::Prompt, Keeping::Recorded, &out);
+                let line = number(counter, &own, RunKind::Prompt, Retention::Recorded, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
                     .with(submission.attached, submission.schema)
                     .asking(submission.asks)
@@ -119,10 +118,10 @@ impl Session {
         }
     }
 
-    /// Gives the floor to a prompt that took its number, and reads the conversation for it, after the skills.
+    /// Starts a numbered prompt and reads the record for it, after the skills.
     pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
         let (named, replaced) = (prompt.names_files(), prompt.replaced());
-        let ticket = self.floor.give(Holder::Prompt(Box::new(prompt)), out);
+        let ticket = self.floor.start(Holder::Prompt(Box::new(prompt)), out);
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
         let skills = self.shelf.found();
         let (cwd, places) = (self.cwd.clone(), self.setup.notebooks.clone());
@@ -149,12 +148,12 @@ impl Session {
 
     /// Numbers and records a cell, as far as that is wanted; it runs when it is in the record.
     fn begin_cell(&mut self, code: String, submission: Submission, out: RunSender) {
-        let keeping = Keeping::of(&submission);
+        let retention = Retention::from_submission(&submission);
         let line = match submission.silent {
             true => None,
             false => {
                 let counter = (&mut self.numbering, &self.history);
-                Some(number(counter, &code, RunKind::Cell, keeping, &out))
+                Some(number(counter, &code, RunKind::Cell, retention, &out))
             }
         };
         if let Some(line) = line
@@ -173,7 +172,7 @@ impl Session {
             ..Execute::aside(code)
         };
         let stops = submission.stop_on_error;
-        let (Some(line), Keeping::Recorded) = (line, keeping) else {
+        let (Some(line), Retention::Recorded) = (line, retention) else {
             return self.run_cell(Role::User, execute, Whose::Private, stops, out);
         };
         // The interpreter starts while the record is written.
@@ -192,23 +191,22 @@ impl Session {
     ) {
         let recording = Holder::Recording { interrupted: false };
         let recorded = self.history.recorded();
-        self.wait_as(recording, out, async move {
+        self.await_effects_as(recording, out, async move {
             recorded.await;
-            vec![Deed::RunCell {
+            vec![Effect::RunCell {
                 role,
                 execute: Box::new(execute),
-                whose: Whose::User(line),
+                origin: Whose::User(line),
                 stops,
             }]
         });
     }
 
-    /// Gives the floor to a cell of the user and starts it.
     pub(super) fn run_cell(
         &mut self,
         role: Role,
         execute: Execute,
-        whose: Whose,
+        origin: Whose,
         stops: bool,
         out: RunSender,
     ) {
@@ -221,19 +219,21 @@ impl Session {
         };
         let id = runtime.execute(execute);
         let mut run =
-            CellRun::new(id, whose, out.clone(), self.outputs.clone()).on_runtime_of(role);
+            CellRun::new(id, origin, out.clone(), self.outputs.clone()).on_runtime_of(role);
         if let Some(source) = kept {
             run.keep(source);
         }
-        let cell = UserCell::new(run, None).stopping(stops);
-        self.floor.give(Holder::Cell(Box::new(cell)), out);
+        let cell = CellJob::new(run, None).stopping(stops);
+        self.floor.start(Holder::Cell(Box::new(cell)), out);
     }
 
-    /// What a cell shows is looked at on a dark terminal, as far as that is known; pictures may be to fit it.
+    /// Whether output is shown on a dark terminal, as far as known, and whether pictures are fitted to it.
     pub(super) fn dark(&self) -> Dark {
         let choices = &self.choices;
         let named = || Background::of_theme(&choices.code_theme);
-        let background = self.terminal_is.or(choices.code_theme_chosen.then(named));
+        let background = self
+            .terminal_background
+            .or(choices.code_theme_chosen.then(named));
         let is_dark = self.runtimes.user.has_terminal() && background == Some(Background::Dark);
         match choices.images != Images::Off && choices.fit_plots {
             _ if !is_dark => Dark::Nothing,
@@ -243,50 +243,49 @@ impl Session {
     }
 
     /// Gives a prompt its number and sends it again, in place of the exchange at `line`, if there is one.
-    pub(super) fn send_again(&mut self, line: Option<u32>, text: String, out: &RunSender) {
+    pub(super) fn resend(&mut self, line: Option<u32>, text: String, out: &RunSender) {
         let source = prompt_source(&text);
         let counter = (&mut self.numbering, &self.history);
-        let own = number(counter, &source, RunKind::Prompt, Keeping::Recorded, out);
+        let own = number(counter, &source, RunKind::Prompt, Retention::Recorded, out);
         let prompt =
             Prompt::new(own, text, source, Instant::now()).replacing(line.map(|line| line..=line));
         self.begin_prompt(prompt, out.clone());
     }
 
-    /// Goes on with a replay, whose next cell takes the floor.
-    pub(super) fn go_on(&mut self, replay: Box<ReplayRun>) {
+    /// Starts the next cell of a replay.
+    pub(super) fn continue_replay(&mut self, replay: Box<ReplayRun>) {
         let dark = self.dark();
-        let mut ground = Ground {
+        let mut context = ReplayContext {
             dark,
             numbering: &mut self.numbering,
             history: &self.history,
             runtime: &mut self.runtimes.user,
             outputs: &self.outputs,
         };
-        if let Some((run, replay)) = replay.go_on(&mut ground) {
+        if let Some((run, replay)) = replay.go_on(&mut context) {
             let out = replay.out().clone();
-            let cell = UserCell::new(run, Some(replay));
-            self.floor.give(Holder::Cell(Box::new(cell)), out);
+            let cell = CellJob::new(run, Some(replay));
+            self.floor.start(Holder::Cell(Box::new(cell)), out);
         }
     }
 }
 
-/// What is kept of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keeping {
-    /// It takes a number and is recorded.
+pub(super) enum Retention {
+    /// Numbered and recorded.
     Recorded,
-    /// It takes a number.
+    /// Numbered only.
     Private,
-    /// Nothing.
-    Passing,
+    /// Neither.
+    Unnumbered,
 }
 
-impl Keeping {
-    fn of(submission: &Submission) -> Self {
+impl Retention {
+    fn from_submission(submission: &Submission) -> Self {
         match (submission.store_history, submission.counts) {
-            (true, _) => Keeping::Recorded,
-            (false, true) => Keeping::Private,
-            (false, false) => Keeping::Passing,
+            (true, _) => Retention::Recorded,
+            (false, true) => Retention::Private,
+            (false, false) => Retention::Unnumbered,
         }
     }
 }
@@ -296,16 +295,16 @@ pub(super) fn number(
     (numbering, history): (&mut Numbering, &History),
     source: &str,
     kind: RunKind,
-    keeping: Keeping,
+    retention: Retention,
     out: &RunSender,
 ) -> u32 {
-    let line = match keeping {
-        Keeping::Passing => numbering.passing(),
-        Keeping::Private => {
+    let line = match retention {
+        Retention::Unnumbered => numbering.passing(),
+        Retention::Private => {
             history.recall().push(source);
             numbering.take_private()
         }
-        Keeping::Recorded => {
+        Retention::Recorded => {
             let line = numbering.take();
             history.input(line, source, source);
             line

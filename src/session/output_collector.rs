@@ -1,7 +1,7 @@
-//! What a running cell has shown so far: its plain text, the forms of its values, and where these stand in it.
+//! Collects a running cell's output: its plain text, the MIME bundles of its values, and their places in the text.
 //!
-//! In: output, displays and errors as they come. Out: what the record keeps. A display that is updated or shown again
-//! takes the place of the earlier ones of its id; its text in the transcript stays where it was shown.
+//! In: output, displays and errors. Out: what the record keeps. A display that is updated or shown again replaces the
+//! bundles of its id; its text stays where it was first shown.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ const MOST_TURNS: usize = 2_000;
 
 /// Collects one cell's output.
 #[derive(Debug)]
-pub(super) struct CellCollector {
+pub(super) struct OutputCollector {
     transcript: Transcript,
     bundles: Vec<MimeBundle>,
     layout: Layout,
@@ -30,10 +30,10 @@ pub(super) struct CellCollector {
     last: HashMap<String, MimeBundle>,
 }
 
-impl CellCollector {
+impl OutputCollector {
     /// Keeps at most about `bytes` of the text.
     pub(super) fn new(bytes: usize) -> Self {
-        CellCollector {
+        OutputCollector {
             transcript: Transcript::new(bytes),
             bundles: Vec::new(),
             layout: Layout::default(),
@@ -56,7 +56,7 @@ impl CellCollector {
         self.transcript.push(bytes);
     }
 
-    /// What follows the text of `to` bytes was not written to standard error.
+    /// The text after `to` bytes was not written to standard error.
     fn leave_stderr(&mut self, to: u64) {
         if let Some(from) = self.stderr.take() {
             self.layout.stderr(from..to);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn standard_error_is_told_apart() {
-        let mut shown = CellCollector::new(1 << 16);
+        let mut shown = OutputCollector::new(1 << 16);
         shown.push(OutputStream::Stderr, b"e1\n");
         shown.push(OutputStream::Stdout, b"a ");
         shown.push(OutputStream::Stderr, b"e2");
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_updated_display_stands_where_the_first_one_was() {
-        let mut shown = CellCollector::new(1 << 16);
+        let mut shown = OutputCollector::new(1 << 16);
         shown.display(&display("0 %", Some("bar"), false));
         shown.push(OutputStream::Terminal, b"working\n");
         shown.display(&display("100 %", Some("bar"), true));

@@ -1,9 +1,8 @@
-//! What cells ask of the session: which call is worked off, which wait, what is known of the one in hand.
+//! Calls of the user's cells: the active one and the queue.
 //!
-//! A cell that asks waits beneath the prompt or the tool it has asked for, and goes on when that is over;
-//! `outside/work.rs` does what is asked. Invariants: one call at a time, in the order they came; each is replied to
-//! once, unless its cell has ended or it was called off; when the user stops one, all of the cell's are stopped. Absent
-//! on purpose: calls of code the agent runs (`from_agent`).
+//! A cell that asks is suspended beneath the prompt or tool it asked for; `external_calls/driver.rs` runs that.
+//! Invariants: one call at a time, in order; each is replied to once, unless its cell has ended or it was cancelled;
+//! when the user stops one, all calls of the cell are stopped.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,25 +18,23 @@ use crate::session::tool_return::ToolReturn;
 
 /// The calls of the cell that runs.
 #[derive(Default)]
-pub(super) struct FromCells {
-    at: Option<InHand>,
+pub(in crate::session) struct CellHostCalls {
+    active: Option<ActiveHostCall>,
     waiting: VecDeque<CodeCall>,
 }
 
-/// What is to be done at the end of a call.
-pub(super) struct CallOver {
-    /// A prompt that was not sent has had no end yet: it is told.
-    pub(super) told: Option<EndEvent>,
-    /// Calls and what they are told.
-    pub(super) replies: Vec<(u64, CallReply)>,
+pub(in crate::session) struct FinishedCall {
+    /// The end of a prompt that was not sent, which had none yet.
+    pub(in crate::session) told: Option<EndEvent>,
+    /// The calls with their replies.
+    pub(in crate::session) replies: Vec<(u64, CallReply)>,
     /// The user has stopped it, and nobody waits whom a reply would stop: the code is interrupted.
-    pub(super) interrupts: bool,
+    pub(in crate::session) interrupts: bool,
 }
 
-/// The call that is worked off.
-struct InHand {
+struct ActiveHostCall {
     call: u64,
-    /// Nobody waits for it any more.
+    /// Cancelled.
     off: bool,
     /// The texts of the answer.
     said: Vec<String>,
@@ -47,17 +44,15 @@ struct InHand {
     refused: Option<String>,
     /// The tool it is, with what it was given.
     tool: Option<(String, Value)>,
-    /// What came of the tool.
     returned: Option<CallReply>,
     /// The code that waits can do nothing else meanwhile.
     waits: bool,
-    /// What the answer is to fit.
     schema: Option<AnswerSchema>,
 }
 
-impl InHand {
+impl ActiveHostCall {
     fn new(call: &CodeCall) -> Self {
-        InHand {
+        ActiveHostCall {
             call: call.call,
             off: false,
             said: Vec::new(),
@@ -95,7 +90,7 @@ impl InHand {
         })
     }
 
-    /// What the code is told.
+    /// The reply to the code.
     fn reply(&self) -> CallReply {
         if let Some(returned) = &self.returned {
             return returned.clone();
@@ -114,7 +109,11 @@ impl InHand {
 
 /// The answer that code is told: all of its text, and the last of it, as JSON that fits the schema where it does; else
 /// what of it does not.
-pub(super) fn answered(text: &str, last: &str, schema: Option<&AnswerSchema>) -> CallReply {
+pub(in crate::session) fn answered(
+    text: &str,
+    last: &str,
+    schema: Option<&AnswerSchema>,
+) -> CallReply {
     let mut told = json!({"text": text, "last": last});
     match schema.map(|schema| schema.read(last)) {
         None => {}
@@ -124,8 +123,8 @@ pub(super) fn answered(text: &str, last: &str, schema: Option<&AnswerSchema>) ->
     CallReply::Value(told)
 }
 
-/// Why what code wants cannot be looked at: its schema is none.
-pub(super) fn no_schema(wish: &CodeWish) -> Option<String> {
+/// Why the schema of a call cannot be used.
+pub(in crate::session) fn schema_error(wish: &CodeWish) -> Option<String> {
     match wish {
         CodeWish::Ask {
             schema: Some(schema),
@@ -140,21 +139,21 @@ fn text_of(failure: &AgentFailure) -> String {
     lines.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
-impl FromCells {
+impl CellHostCalls {
     /// A call of the cell that runs.
-    pub(super) fn line_up(&mut self, call: CodeCall) {
+    pub(in crate::session) fn enqueue(&mut self, call: CodeCall) {
         self.waiting.push_back(call);
     }
 
-    /// Nobody waits for anything: the cell has ended. True when a call is worked off.
-    pub(super) fn cell_ended(&mut self) -> bool {
+    /// The cell has ended: cancels its calls. True when one is active.
+    pub(in crate::session) fn cell_ended(&mut self) -> bool {
         self.waiting.clear();
-        self.call_off(None)
+        self.cancel(None)
     }
 
-    /// What the turn of a call has to say, as those who show the cell are told; without a call as it is.
-    pub(super) fn told(&mut self, event: SessionEvent) -> Option<SessionEvent> {
-        let Some(at) = self.at.as_mut() else {
+    /// Maps an event of the call's turn to one of the cell; unchanged without a call.
+    pub(in crate::session) fn map_event(&mut self, event: SessionEvent) -> Option<SessionEvent> {
+        let Some(at) = self.active.as_mut() else {
             return Some(event);
         };
         match event {
@@ -181,19 +180,19 @@ impl FromCells {
     }
 
     /// The texts of the answer.
-    pub(super) fn said(&mut self, said: &[String]) {
-        if let Some(at) = &mut self.at {
+    pub(in crate::session) fn set_answer(&mut self, said: &[String]) {
+        if let Some(at) = &mut self.active {
             at.said = said.to_vec();
         }
     }
 
     /// The tool that is called returned, or was `stopped`: what is shown of it; `None`: no cell has called it.
-    pub(super) fn tool_returned(
+    pub(in crate::session) fn tool_returned(
         &mut self,
         result: &ToolReturn,
         stopped: bool,
     ) -> Option<AnswerEvent> {
-        let at = self.at.as_mut()?;
+        let at = self.active.as_mut()?;
         let (name, arguments) = at.tool.as_ref()?;
         at.outcome = stopped.then_some(TurnOutcome::Interrupted);
         at.returned = Some(match (stopped, result.success) {
@@ -210,10 +209,9 @@ impl FromCells {
         })
     }
 
-    /// What was asked for is over.
-    pub(super) fn over(&mut self) -> Option<CallOver> {
-        let at = self.at.take()?;
-        let mut over = CallOver {
+    pub(in crate::session) fn finish(&mut self) -> Option<FinishedCall> {
+        let at = self.active.take()?;
+        let mut over = FinishedCall {
             told: at.unsent(),
             replies: Vec::new(),
             interrupts: false,
@@ -232,26 +230,26 @@ impl FromCells {
         Some(over)
     }
 
-    /// The next call begins, unless one is worked off.
-    pub(super) fn next(&mut self) -> Option<CodeCall> {
-        if self.at.is_some() {
+    /// Makes the next call active; `None` while one is.
+    pub(in crate::session) fn next(&mut self) -> Option<CodeCall> {
+        if self.active.is_some() {
             return None;
         }
         let call = self.waiting.pop_front()?;
-        self.at = Some(InHand::new(&call));
+        self.active = Some(ActiveHostCall::new(&call));
         Some(call)
     }
 
-    /// Forgets a call that waits; false when it is none of those.
-    pub(super) fn drop_waiting(&mut self, call: u64) -> bool {
+    /// Removes a call from the queue; false when it is not there.
+    pub(in crate::session) fn drop_waiting(&mut self, call: u64) -> bool {
         let before = self.waiting.len();
         self.waiting.retain(|waiting| waiting.call != call);
         self.waiting.len() < before
     }
 
-    /// The one in hand is wanted no longer; false when it is another.
-    pub(super) fn call_off(&mut self, call: Option<u64>) -> bool {
-        match &mut self.at {
+    /// Cancels the active call; false when `call` is another.
+    pub(in crate::session) fn cancel(&mut self, call: Option<u64>) -> bool {
+        match &mut self.active {
             Some(at) if call.is_none_or(|call| call == at.call) => {
                 at.off = true;
                 true
@@ -275,39 +273,39 @@ mod tests {
     }
 
     #[test]
-    fn one_call_is_in_hand_and_the_others_keep_their_order() {
-        let mut calls = FromCells::default();
+    fn one_call_is_active_and_the_others_keep_their_order() {
+        let mut calls = CellHostCalls::default();
         calls.waiting.extend([call(1), call(2), call(3)]);
         assert_eq!(calls.next().map(|next| next.call), Some(1));
         assert!(calls.next().is_none());
         assert!(calls.drop_waiting(2) && !calls.drop_waiting(1));
-        assert!(!calls.call_off(Some(3)) && calls.call_off(Some(1)));
-        calls.at = None;
+        assert!(!calls.cancel(Some(3)) && calls.cancel(Some(1)));
+        calls.active = None;
         assert_eq!(calls.next().map(|next| next.call), Some(3));
-        assert!(calls.call_off(None));
+        assert!(calls.cancel(None));
     }
 
     #[test]
-    fn who_stops_one_stops_all_of_the_cell() {
+    fn stopping_one_call_stops_all_calls_of_the_cell() {
         for (waits, interrupts) in [(true, false), (false, true)] {
-            let mut calls = FromCells::default();
+            let mut calls = CellHostCalls::default();
             let call = |number| CodeCall {
                 waits,
                 ..call(number)
             };
-            calls.line_up(call(1));
-            calls.line_up(call(2));
+            calls.enqueue(call(1));
+            calls.enqueue(call(2));
             calls.next();
             calls.tool_returned(&ToolReturn::failed("stopped"), true);
-            let over = calls.over().unwrap();
+            let over = calls.finish().unwrap();
             assert_eq!((over.replies.len(), over.interrupts), (2, interrupts));
-            assert!(calls.next().is_none() && calls.over().is_none());
+            assert!(calls.next().is_none() && calls.finish().is_none());
         }
     }
 
     #[test]
-    fn the_code_is_told_all_texts_and_the_last() {
-        let mut at = InHand::new(&call(1));
+    fn the_reply_holds_all_texts_and_the_last_one() {
+        let mut at = ActiveHostCall::new(&call(1));
         at.said = vec!["a".into(), "b".into()];
         at.outcome = Some(TurnOutcome::Complete);
         let told = json!({"text": "a\n\nb", "last": "b"});

@@ -1,14 +1,14 @@
-//! What is done about the agent's own kernels: started, waited for, told of, ended; and about what code asks that the
-//! agent runs, there or in the user's: a question beside the turn, or a tool.
+//! Starts, awaits and ends the agent's own kernels, and runs the calls of the agent's code, there or in the user's
+//! interpreter: a question beside the turn, or a tool.
 //!
-//! Invariant: nothing here waits. A directory is looked at and a kernel is ended on threads of their own.
+//! Invariant: nothing here blocks. Directories are checked and kernels ended on threads of their own.
 
 use std::path::Path;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::{KernelWish, Lent, Looked, Opened, Opening, Which};
+use super::{CheckedDirectory, KernelRequest, Lease, Opened, Opening, Which};
 use crate::agent::{
     Activity, AgentEvent, AgentFailure, ConsultRequest, Consulted, FailureKind, SuggestRequest,
     ToolCall, WorkStatus,
@@ -20,9 +20,9 @@ use crate::schema::{self, AnswerSchema};
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::events::{AnswerEvent, Notice};
 use crate::session::floor::Holder;
-use crate::session::from_agent::InHand;
-use crate::session::from_cells::{answered, no_schema};
 use crate::session::handle::Command;
+use crate::session::host_calls::ActiveAgentCall;
+use crate::session::host_calls::{answered, schema_error};
 use crate::session::prompt::PromptEvent;
 use crate::session::runtimes::Role;
 use crate::session::task::Session;
@@ -46,44 +46,48 @@ impl Session {
         };
         tokio::task::spawn_blocking(move || {
             // The session may have ended.
-            let _ = inbox.send(Command::PlaceLookedAt(call, opening, looked_at(&place)));
+            let _ = inbox.send(Command::DirectoryChecked(
+                call,
+                opening,
+                check_directory(&place),
+            ));
         });
     }
 
-    /// The place was looked at.
-    pub(in crate::session) fn kernel_at(&mut self, opening: &Opening, looked: Looked) {
-        let cwd = match looked {
+    /// The place was checked at.
+    pub(in crate::session) fn kernel_at(&mut self, opening: &Opening, checked: CheckedDirectory) {
+        let cwd = match checked {
             Err(why) => return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why))),
             Ok(cwd) if opening.which == Which::Live => {
                 return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(Opened::live(cwd))));
             }
             Ok(cwd) => cwd,
         };
-        let wish = KernelWish {
+        let wish = KernelRequest {
             cwd,
             sandbox: self.choices.sandbox,
         };
         let fresh = opening.which == Which::Fresh;
-        let (lent, ends) = self
+        let (leased, ends) = self
             .kernels
-            .lend(wish.clone(), fresh, opening.reset, Instant::now());
+            .lease(wish.clone(), fresh, opening.reset, Instant::now());
         self.end_kernels(ends);
-        match lent {
+        match leased {
             Err(why) => self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why))),
-            Ok(Lent::Up(opened)) => self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(opened))),
-            Ok(Lent::Coming) => {}
-            Ok(Lent::Start(number)) => self.start_kernel(number, &wish),
+            Ok(Lease::Up(opened)) => self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(opened))),
+            Ok(Lease::Starting) => {}
+            Ok(Lease::Start(number)) => self.start_kernel(number, &wish),
         }
     }
 
-    fn start_kernel(&mut self, number: u32, wish: &KernelWish) {
+    fn start_kernel(&mut self, number: u32, wish: &KernelRequest) {
         let planned = (self.setup.kernels)(wish);
         self.runtimes.add(number, planned);
     }
 
-    /// Ends those at rest, and starts this one again when they have ended; false: nothing can be done.
-    fn make_room_for(&mut self, number: u32) -> bool {
-        let Some((wish, ends)) = self.kernels.squeeze(number) else {
+    /// Ends the idle kernels, then starts this one again; false when none was idle.
+    fn evict_for(&mut self, number: u32) -> bool {
+        let Some((wish, ends)) = self.kernels.evict_idle(number) else {
             return false;
         };
         let were = if ends.len() == 1 { "was" } else { "were" };
@@ -98,19 +102,18 @@ impl Session {
         tokio::task::spawn_blocking(move || {
             drop(ending);
             // The session may have ended.
-            let _ = inbox.send(Command::RoomMade(number, wish));
+            let _ = inbox.send(Command::KernelsEvicted(number, wish));
         });
         true
     }
 
-    /// The kernels that were at rest have ended.
-    pub(in crate::session) fn start_kernel_again(&mut self, number: u32, wish: &KernelWish) {
+    /// The idle kernels have ended.
+    pub(in crate::session) fn start_kernel_again(&mut self, number: u32, wish: &KernelRequest) {
         if self.kernels.has(number) {
             self.start_kernel(number, wish);
         }
     }
 
-    /// One of the agent's own says something.
     pub(in crate::session) fn on_kernel(&mut self, number: u32, event: RuntimeEvent) {
         let role = Role::Agent(number);
         match event {
@@ -123,7 +126,7 @@ impl Session {
                 }
             }
             RuntimeEvent::StartFailed(failure)
-                if failure.is_of_room() && self.make_room_for(number) => {}
+                if failure.is_of_room() && self.evict_for(number) => {}
             RuntimeEvent::StartFailed(failure) => {
                 let awaited = self.kernels.failed(number);
                 self.end_kernels(vec![number]);
@@ -156,24 +159,23 @@ impl Session {
                     runtime.tell(RuntimeRequest::ReplyRecord { call, place: None });
                 }
             }
-            RuntimeEvent::Called { id, call } => self.agents_code_called(role, id, call),
-            RuntimeEvent::CalledOff { call } => self.agents_code_called_off(role, call),
+            RuntimeEvent::Called { id, call } => self.on_agent_code_call(role, id, call),
+            RuntimeEvent::CalledOff { call } => self.on_agent_code_call_cancelled(role, call),
             RuntimeEvent::Notice(text) => {
                 let notice = Notice::note(format!("the agent's kernel: {text}"));
                 self.out_or_background().send(notice);
             }
             event => {
                 if let Some(id) = event.request() {
-                    // What comes after its cell was asked for by nobody.
+                    // Output after the end of its cell is dropped.
                     drop(self.on_code(role, id, event));
                 }
             }
         }
     }
 
-    /// No call needs a kernel any more.
     pub(in crate::session) fn give_kernel_back(&mut self) {
-        let ends = self.kernels.give_back(Instant::now());
+        let ends = self.kernels.release(Instant::now());
         self.end_kernels(ends);
     }
 
@@ -200,17 +202,17 @@ impl Session {
     }
 
     /// Code of the agent asks for something.
-    pub(in crate::session) fn agents_code_called(
+    pub(in crate::session) fn on_agent_code_call(
         &mut self,
         role: Role,
         id: Option<RequestId>,
         call: CodeCall,
     ) {
-        if let Some(why) = no_schema(&call.wish) {
+        if let Some(why) = schema_error(&call.wish) {
             self.reply_to(role, call.call, CallReply::Refused(why));
         } else if id.is_some_and(|id| self.toolbox.works_on(role, id)) {
-            self.from_agent.line_up(role, call);
-            self.next_of_agents_code();
+            self.from_agent.enqueue(role, call);
+            self.begin_next_agent_call();
         } else {
             let why = "only a cell that runs can ask the session for something".to_owned();
             self.reply_to(role, call.call, CallReply::Refused(why));
@@ -218,23 +220,23 @@ impl Session {
     }
 
     /// Code of the agent no longer waits for a call.
-    pub(in crate::session) fn agents_code_called_off(&mut self, role: Role, call: u64) {
-        if let Some(at) = self.from_agent.call_off(role, call) {
-            self.is_off(&at);
-            self.next_of_agents_code();
+    pub(in crate::session) fn on_agent_code_call_cancelled(&mut self, role: Role, call: u64) {
+        if let Some(at) = self.from_agent.cancel(role, call) {
+            self.on_call_cancelled(&at);
+            self.begin_next_agent_call();
         }
     }
 
     /// The code has ended, or nobody waits for it: so does what it asked for.
     pub(in crate::session) fn agents_code_ended(&mut self) {
         if let Some(at) = self.from_agent.clear() {
-            self.is_off(&at);
+            self.on_call_cancelled(&at);
         }
     }
 
-    /// Nobody is told what came of it.
-    fn is_off(&mut self, at: &InHand) {
-        self.on_asking(AskingEvent::Gone(Asker::Tool(CalledBy::Code)));
+    /// Closes its question and shows it as interrupted.
+    fn on_call_cancelled(&mut self, at: &ActiveAgentCall) {
+        self.on_asking(AskingEvent::Cancelled(Asker::Tool(CalledBy::Code)));
         self.show_of_code(at.ended(&CallReply::Interrupted));
     }
 
@@ -246,7 +248,7 @@ impl Session {
 
     /// Shown, and kept with the answer where there is one.
     fn show_of_code(&mut self, activity: Activity) {
-        match self.exchanges.running() {
+        match self.agent_turns.running() {
             Some(turn) => {
                 self.on_prompt(PromptEvent::Agent(AgentEvent::Worked { turn, activity }));
             }
@@ -255,20 +257,20 @@ impl Session {
     }
 
     /// The call in hand is over: its code goes on, and its next call begins.
-    fn tell_code(&mut self, reply: CallReply) {
-        let Some(at) = self.from_agent.over() else {
+    fn finish_agent_call(&mut self, reply: CallReply) {
+        let Some(at) = self.from_agent.finish() else {
             return;
         };
         self.show_of_code(at.ended(&reply));
         self.reply_to(at.role, at.call, reply);
-        self.next_of_agents_code();
+        self.begin_next_agent_call();
     }
 
-    fn next_of_agents_code(&mut self) {
+    fn begin_next_agent_call(&mut self) {
         let Some(wish) = self.from_agent.next() else {
             return;
         };
-        if let Some(at) = &self.from_agent.at {
+        if let Some(at) = &self.from_agent.active {
             let begun = at.activity(WorkStatus::Running, "");
             self.show_of_code(begun);
         }
@@ -277,8 +279,8 @@ impl Session {
                 prompt,
                 schema,
                 tools,
-            } => match self.why_not_asked(&tools) {
-                Some(why) => self.tell_code(CallReply::Refused(why.to_owned())),
+            } => match self.ask_refusal(&tools) {
+                Some(why) => self.finish_agent_call(CallReply::Refused(why.to_owned())),
                 None => self.consult(prompt, schema),
             },
             CodeWish::Tool { name, arguments } => {
@@ -287,12 +289,12 @@ impl Session {
                     name,
                     arguments,
                 };
-                self.begin_errand(call);
+                self.begin_agent_tool(call);
             }
         }
     }
 
-    fn why_not_asked(&self, tools: &[String]) -> Option<&'static str> {
+    fn ask_refusal(&self, tools: &[String]) -> Option<&'static str> {
         if !matches!(self.floor.holder(), Some(Holder::Prompt(_))) {
             return Some("ask() is for code of a turn: nobody here is in one");
         }
@@ -304,19 +306,19 @@ impl Session {
     /// Asks the agent beside its turn.
     fn consult(&mut self, prompt: String, schema: Option<serde_json::Value>) {
         let (open, closed) = oneshot::channel::<()>();
-        let Some(at) = &mut self.from_agent.at else {
+        let Some(at) = &mut self.from_agent.active else {
             return;
         };
         at.asked = Some(open);
         at.schema = schema.as_ref().and_then(|it| AnswerSchema::new(it).ok());
         let (number, inbox) = (at.number, self.inbox.clone());
-        let structured = self.exchanges.agent.get().capabilities().structured;
+        let structured = self.agent_turns.agent.get().capabilities().structured;
         let (schema, said) = match &schema {
             Some(schema) => schema::asked_for(schema, structured),
             None => (None, None),
         };
         let said = said.map(|said| format!("\n\n{said}")).unwrap_or_default();
-        let told = self.exchanges.agent.get().consult(ConsultRequest {
+        let told = self.agent_turns.agent.get().consult(ConsultRequest {
             question: SuggestRequest {
                 instructions: INSTRUCTIONS.to_owned(),
                 input: format!("{prompt}{said}"),
@@ -344,8 +346,8 @@ impl Session {
     }
 
     /// The agent has answered beside its turn.
-    pub(in crate::session) fn consulted(&mut self, number: u64, told: Consulted) {
-        if self.from_agent.at.as_ref().map(|at| at.number) != Some(number) {
+    pub(in crate::session) fn on_consulted(&mut self, number: u64, told: Consulted) {
+        if self.from_agent.active.as_ref().map(|at| at.number) != Some(number) {
             return;
         }
         let reply = match told {
@@ -355,21 +357,21 @@ impl Session {
                 }
                 let schema = self
                     .from_agent
-                    .at
+                    .active
                     .as_ref()
                     .and_then(|at| at.schema.as_ref());
                 answered(&answer.text, &answer.text, schema)
             }
             Err(failure) => CallReply::Refused(failure.message),
         };
-        self.tell_code(reply);
+        self.finish_agent_call(reply);
     }
 
     /// Begins a tool that code of the agent calls: what the turn offers, but no cells.
-    fn begin_errand(&mut self, call: ToolCall) {
+    fn begin_agent_tool(&mut self, call: ToolCall) {
         let name = call.name.clone();
         if name == RUN_CELLS {
-            return self.tell_code(CallReply::Refused(RUNS_CELLS.to_owned()));
+            return self.finish_agent_call(CallReply::Refused(RUNS_CELLS.to_owned()));
         }
         let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
         let mut names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
@@ -379,7 +381,7 @@ impl Session {
             let names = names.join(", ");
             let why =
                 format!("there is no tool `{name}` for code that the agent runs: it has {names}");
-            return self.tell_code(CallReply::Refused(why));
+            return self.finish_agent_call(CallReply::Refused(why));
         }
         if let Some(result) = self.begin_tool(CalledBy::Code, call) {
             self.tool_told_code(result);
@@ -389,7 +391,7 @@ impl Session {
     /// The tool that code of the agent has called is over.
     pub(in crate::session) fn tool_told_code(&mut self, result: ToolReturn) {
         let ToolReturn { success, text, .. } = result;
-        self.tell_code(match success {
+        self.finish_agent_call(match success {
             true => CallReply::Value(text.into()),
             false => {
                 let why = text.strip_prefix("Error: ").unwrap_or(&text);
@@ -400,7 +402,7 @@ impl Session {
 }
 
 /// The directory itself, or why it is none.
-fn looked_at(place: &Path) -> Looked {
+fn check_directory(place: &Path) -> CheckedDirectory {
     let shown = place.display();
     match place.canonicalize() {
         Ok(folder) if folder.is_dir() => Ok(folder),

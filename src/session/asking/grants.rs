@@ -1,6 +1,6 @@
 //! What the user allowed for the rest of the session.
 //!
-//! An agent forgets with its thread what it was allowed, so it is kept here: commands and their directories, files, and
+//! An agent forgets its permissions with its thread, so they are kept here: commands with their directories, files, and
 //! programs that may be typed into. An agent that wants to leave the sandbox gives a reason, and the request says no
 //! more than that (measured with codex 0.169.0, which also takes a reason without that wish). So a yes to a command
 //! with a reason holds for it with any reason and without one, and a yes to one without a reason for that alone.
@@ -26,7 +26,6 @@ pub(in crate::session) struct Allowed {
 }
 
 impl Allowed {
-    /// Keeps what was allowed for the session.
     pub(super) fn allow(&mut self, about: &About) {
         match about {
             About::Agent(Subject::Command {
@@ -50,7 +49,6 @@ impl Allowed {
         }
     }
 
-    /// It was allowed for the session.
     pub(super) fn allows(&self, about: &About) -> bool {
         match about {
             About::Agent(Subject::Command {

@@ -1,4 +1,4 @@
-//! How a replay ended, and how that is said.
+//! How a replay ended, and its notice.
 
 use crate::session::notice::Notice;
 
@@ -27,7 +27,6 @@ pub enum ReplayStop {
 /// How a replay ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// What was replayed.
     pub name: String,
     /// Steps that went well.
     pub ran: usize,

@@ -1,20 +1,20 @@
-//! Calls from outside are done: in their turn, or inside of the turn that runs. What a cell asks for is such a call,
-//! too, or a prompt: it takes the floor, and the cell waits beneath.
+//! Carries out external calls, as jobs of their own or inside the running turn, and the calls of the user's cells: a
+//! prompt or a tool that is active while the cell is suspended.
 
 use std::time::Instant;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{OutsideCall, OutsideWish, Toolset, inside_id};
+use super::{ExternalCall, ExternalRequest, Toolset, inside_id};
 use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
 use crate::dialog::{Dialog, call_line, tool_line};
 use crate::input::prompt_source;
 use crate::runtime::{CallReply, CodeCall, CodeWish, RequestId, RuntimeAnswer, RuntimeRequest};
 use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
-use crate::session::floor::{FloorEvent, Holder, Work};
-use crate::session::from_cells::no_schema;
+use crate::session::floor::{FloorEvent, Holder, QueuedJob};
 use crate::session::handle::Command;
+use crate::session::host_calls::schema_error;
 use crate::session::prompt::{Prompt, PromptEvent, functions};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
@@ -25,52 +25,51 @@ use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::Offer;
 
 impl Session {
-    pub(in crate::session) fn on_outside(&mut self, wish: OutsideWish) {
+    pub(in crate::session) fn on_external_request(&mut self, wish: ExternalRequest) {
         match wish {
-            OutsideWish::Call(call, out) => self.called(call, out),
-            OutsideWish::Stop(id) => self.stop_calling(id),
-            OutsideWish::Tools(answer) => self.find_tools(answer),
-            OutsideWish::ToolsIn(dialog, answer) => self.tools_in(&dialog, answer),
-            OutsideWish::FunctionsAre(found) => self.outside.functions = found,
+            ExternalRequest::Call(call, out) => self.on_external_call(call, out),
+            ExternalRequest::Stop(id) => self.cancel_external_call(id),
+            ExternalRequest::Tools(answer) => self.find_tools(answer),
+            ExternalRequest::ToolsIn(dialog, answer) => self.tools_in(&dialog, answer),
+            ExternalRequest::FunctionsAre(found) => self.external_calls.functions = found,
         }
     }
 
-    /// A call has been handed in.
-    fn called(&mut self, outside: OutsideCall, out: RunSender) {
-        if !outside.caller.inside {
-            return self.wait_for(Work::Call(outside), out);
+    fn on_external_call(&mut self, call: ExternalCall, out: RunSender) {
+        if !call.caller.inside {
+            return self.enqueue(QueuedJob::Call(call), out);
         }
         match self.floor.holder() {
-            Some(Holder::Prompt(_)) => self.called_inside(outside, out),
-            // Whoever runs would wait for who waits for it.
+            Some(Holder::Prompt(_)) => self.on_inside_call(call, out),
+            // The running job and its caller would wait for each other.
             Some(_) => refused(
                 &out,
                 "what runs in the session started you, and has to end before you can work there",
             ),
-            None => self.wait_for(Work::Call(outside), out),
+            None => self.enqueue(QueuedJob::Call(call), out),
         }
     }
 
     /// The turn that runs takes the call as one of its agent.
-    fn called_inside(&mut self, outside: OutsideCall, out: RunSender) {
-        let Some(turn) = self.exchanges.running() else {
+    fn on_inside_call(&mut self, call: ExternalCall, out: RunSender) {
+        let Some(turn) = self.agent_turns.running() else {
             return refused(&out, "the session is between two turns: try again");
         };
-        let id = inside_id(outside.id);
-        let mut call = outside.call;
+        let id = inside_id(call.id);
+        let mut call = call.call;
         call.id.clone_from(&id);
-        self.outside.insiders.insert(id, out);
+        self.external_calls.inside_calls.insert(id, out);
         self.on_prompt(PromptEvent::Agent(AgentEvent::ToolCalled { turn, call }));
     }
 
     /// A turn begins that offers these.
-    pub(in crate::session) fn turn_offers(&mut self, tools: &[ToolSpec]) {
-        self.outside.offered = tools.to_vec();
+    pub(in crate::session) fn set_offered_tools(&mut self, tools: &[ToolSpec]) {
+        self.external_calls.offered = tools.to_vec();
         self.shared.changes.send_modify(|changes| *changes += 1);
     }
 
     /// A reply of the turn; gives it back when it is for the agent.
-    pub(in crate::session) fn insider_is_told(&mut self, reply: AgentReply) -> Option<AgentReply> {
+    pub(in crate::session) fn route_reply(&mut self, reply: AgentReply) -> Option<AgentReply> {
         let AgentReply::ToolResult {
             call,
             success,
@@ -79,7 +78,7 @@ impl Session {
         else {
             return Some(reply);
         };
-        match self.outside.insiders.remove(&call) {
+        match self.external_calls.inside_calls.remove(&call) {
             Some(out) => out.send(EndEvent::Call { content, success }),
             None => {
                 return Some(AgentReply::ToolResult {
@@ -92,34 +91,33 @@ impl Session {
         None
     }
 
-    /// The turn is over: what it has not worked off, it will not.
-    pub(in crate::session) fn insiders_leave(&mut self) {
-        for (_, out) in self.outside.insiders.drain() {
+    /// The turn is over: refuses the calls it has not run.
+    pub(in crate::session) fn refuse_inside_calls(&mut self) {
+        for (_, out) in self.external_calls.inside_calls.drain() {
             refused(&out, "the turn is over");
         }
     }
 
-    /// Whoever called no longer wants it.
-    fn stop_calling(&mut self, id: u64) {
+    /// The caller no longer wants the result.
+    fn cancel_external_call(&mut self, id: u64) {
         let inside = inside_id(id);
-        if let Some(out) = self.outside.insiders.remove(&inside) {
+        if let Some(out) = self.external_calls.inside_calls.remove(&inside) {
             refused(&out, "cancelled");
-            if let Some(turn) = self.exchanges.running() {
+            if let Some(turn) = self.agent_turns.running() {
                 let withdrawn = AgentEvent::Withdrawn { turn, id: inside };
                 self.on_prompt(PromptEvent::Agent(withdrawn));
             }
         } else if let Some(out) = self.floor.drop_call(id) {
             refused(&out, "cancelled");
-        } else if self.floor.leave_call(id) {
+        } else if self.floor.abandon_call(id) {
             self.on_floor(FloorEvent::Interrupted);
         }
     }
 
-    /// A call has the floor.
-    pub(in crate::session) fn begin_call(&mut self, outside: OutsideCall, out: RunSender) {
-        let OutsideCall { id, call, caller } = outside;
+    pub(in crate::session) fn begin_call(&mut self, call: ExternalCall, out: RunSender) {
+        let ExternalCall { id, call, caller } = call;
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let (out, back, asks) = match self.shared.host.visit(&caller.name) {
+        let (out, back, asks) = match self.shared.host.announce(&caller.name) {
             Some(host) => (host, Some(out), true),
             None => (out, None, caller.asks),
         };
@@ -128,7 +126,7 @@ impl Session {
                 call: call_line(&name, &arguments),
             });
         }
-        self.floor.give(
+        self.floor.start(
             Holder::Call {
                 id,
                 caller: caller.name,
@@ -145,36 +143,36 @@ impl Session {
     }
 
     /// Code of the user's runtime asks for something.
-    pub(in crate::session) fn code_called(&mut self, id: Option<RequestId>, call: CodeCall) {
-        if let Some(why) = no_schema(&call.wish) {
+    pub(in crate::session) fn on_code_call(&mut self, id: Option<RequestId>, call: CodeCall) {
+        if let Some(why) = schema_error(&call.wish) {
             self.reply_to_code(call.call, CallReply::Refused(why));
         } else if id.is_some_and(|id| self.floor.cell(Role::User, id).is_some()) {
-            self.from_cells.line_up(call);
-            self.next_call_of_cell();
+            self.cell_calls.enqueue(call);
+            self.begin_next_cell_call();
         } else {
-            self.agents_code_called(Role::User, id, call);
+            self.on_agent_code_call(Role::User, id, call);
         }
     }
 
     /// Code no longer waits for a call.
-    pub(in crate::session) fn code_called_off(&mut self, call: u64) {
-        if self.from_cells.drop_waiting(call) {
+    pub(in crate::session) fn on_code_call_cancelled(&mut self, call: u64) {
+        if self.cell_calls.drop_waiting(call) {
             return;
         }
-        match self.from_cells.call_off(Some(call)) {
+        match self.cell_calls.cancel(Some(call)) {
             true => self.on_floor(FloorEvent::Interrupted),
-            false => self.agents_code_called_off(Role::User, call),
+            false => self.on_agent_code_call_cancelled(Role::User, call),
         }
     }
 
     /// The cell that asked has ended: so does what it asked for.
-    pub(in crate::session) fn asking_cell_ended(&mut self) {
-        if !self.from_cells.cell_ended() {
+    pub(in crate::session) fn on_suspended_cell_end(&mut self) {
+        if !self.cell_calls.cell_ended() {
             return;
         }
         self.on_floor(FloorEvent::Interrupted);
         if self.floor.is_asked_from_beneath() {
-            // Nobody waits for code of its tools: it was interrupted.
+            // Code of its tools was interrupted: nothing waits for it.
             self.agents_code_ended();
             self.toolbox.abandon();
             match self.floor.holder() {
@@ -189,11 +187,11 @@ impl Session {
         self.runtimes.user.tell(reply);
     }
 
-    /// What the cell asked for is over: it has the floor again, and its next call its turn.
-    pub(in crate::session) fn cell_goes_on(&mut self) {
+    /// The call of the cell is over: the cell is active again, then its next call.
+    pub(in crate::session) fn resume_cell(&mut self) {
         self.shared.changes.send_modify(|changes| *changes += 1);
         self.outputs.save(self.out_or_background());
-        let Some(over) = self.from_cells.over() else {
+        let Some(over) = self.cell_calls.finish() else {
             return;
         };
         self.say(over.told);
@@ -204,18 +202,17 @@ impl Session {
             let told = self.runtimes.user.interrupt();
             self.say(told);
         }
-        self.next_call_of_cell();
+        self.begin_next_cell_call();
     }
 
-    /// The next call of the cell that has the floor.
-    fn next_call_of_cell(&mut self) {
-        let Some(call) = self.from_cells.next() else {
+    fn begin_next_cell_call(&mut self) {
+        let Some(call) = self.cell_calls.next() else {
             return;
         };
         let Some(out) = self.floor.out().cloned() else {
             return;
         };
-        self.floor.wait_beneath();
+        self.floor.suspend();
         match call.wish {
             CodeWish::Ask {
                 prompt,
@@ -234,11 +231,11 @@ impl Session {
                     .verbatim(tools);
                 self.begin_prompt(prompt, out);
             }
-            CodeWish::Tool { name, arguments } => self.begin_call_of_cell(name, arguments, out),
+            CodeWish::Tool { name, arguments } => self.begin_cell_tool(name, arguments, out),
         }
     }
 
-    fn begin_call_of_cell(&mut self, name: String, arguments: Value, out: RunSender) {
+    fn begin_cell_tool(&mut self, name: String, arguments: Value, out: RunSender) {
         out.send(AnswerEvent::ToolStarted {
             call: call_line(&name, &arguments),
         });
@@ -250,7 +247,7 @@ impl Session {
             left: false,
             told: None,
         };
-        self.floor.give(holder, out);
+        self.floor.start(holder, out);
         // The user calls it, by code: what the agent may work with says nothing of that.
         let offer = Offer {
             python: true,
@@ -275,13 +272,13 @@ impl Session {
         }
     }
 
-    /// Its result goes to whoever called, and to who shows it.
+    /// Sends the result to the caller, and to the front-end that shows the call.
     pub(in crate::session) fn call_returned(&mut self, result: ToolReturn) {
         self.end_branch();
         let Some(Holder::Call { told, stopped, .. }) = self.floor.holder() else {
             return;
         };
-        if let Some(shown) = self.from_cells.tool_returned(&result, *stopped) {
+        if let Some(shown) = self.cell_calls.tool_returned(&result, *stopped) {
             self.say([shown]);
             return self.finish_current();
         }
@@ -302,7 +299,7 @@ impl Session {
         self.finish_current();
     }
 
-    /// Tells the caller of the call that has the floor, where another shows it.
+    /// Sends an event to the caller of the active call, where a front-end shows the call.
     pub(in crate::session) fn tell_caller(&self, event: impl Into<SessionEvent>) {
         if let Some(Holder::Call {
             told: Some((back, ..)),
@@ -313,7 +310,7 @@ impl Session {
         }
     }
 
-    /// Finds out what can be called: first the record is read.
+    /// Collects the tools that can be called: the record is read first.
     fn find_tools(&mut self, answer: oneshot::Sender<Toolset>) {
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
         let skills = self.shelf.found();
@@ -321,23 +318,23 @@ impl Session {
             skills.await;
             let dialog = Box::new(history.dialog().await);
             // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::Outside(OutsideWish::ToolsIn(dialog, answer)));
+            let _ = inbox.send(Command::External(ExternalRequest::ToolsIn(dialog, answer)));
         });
     }
 
-    /// Then the user's functions are looked up, unless something runs: then those that were there before count.
+    /// Then looks up the user's functions; while a job is active, the functions of the last look-up count.
     fn tools_in(&mut self, dialog: &Dialog, answer: oneshot::Sender<Toolset>) {
         let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
         let mut toolset = Toolset {
-            instructions: self.exchanges.about_tools().trim().to_owned(),
+            instructions: self.agent_turns.tool_instructions().trim().to_owned(),
             tools: offer.specs(),
         };
-        if self.exchanges.running().is_some() && !self.outside.offered.is_empty() {
-            toolset.tools.clone_from(&self.outside.offered);
+        if self.agent_turns.running().is_some() && !self.external_calls.offered.is_empty() {
+            toolset.tools.clone_from(&self.external_calls.offered);
             return told(answer, toolset, Vec::new());
         }
         let names = functions(dialog);
-        let known = self.outside.functions.clone();
+        let known = self.external_calls.functions.clone();
         if names.is_empty() || self.floor.holder().is_some() {
             let known = match names.is_empty() {
                 true => Vec::new(),
@@ -352,7 +349,9 @@ impl Session {
                 Ok(RuntimeAnswer::Tools(found)) => crate::session::prompt::callable(found),
                 _ => known,
             };
-            let _ = inbox.send(Command::Outside(OutsideWish::FunctionsAre(found.clone())));
+            let _ = inbox.send(Command::External(ExternalRequest::FunctionsAre(
+                found.clone(),
+            )));
             told(answer, toolset, found);
         });
         let request = RuntimeRequest::DescribeTools { names };
@@ -360,13 +359,12 @@ impl Session {
     }
 }
 
-/// Whoever asked may have gone.
+/// The receiver may be gone.
 fn told(answer: oneshot::Sender<Toolset>, mut toolset: Toolset, functions: Vec<ToolSpec>) {
     toolset.tools.extend(functions);
     let _ = answer.send(toolset);
 }
 
-/// The call did nothing.
 fn refused(out: &RunSender, why: &str) {
     let ToolReturn {
         content, success, ..

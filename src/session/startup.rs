@@ -1,17 +1,16 @@
-//! What is done before the first input: what users have at home, what a project wants and what was kept of an earlier
-//! session, if they agree.
+//! Before the first input: the user's start-up files, those of the project, and variables kept by an earlier session.
 //!
-//! A project's files ask once per content. Where nobody can be asked they do not run, and that is said.
+//! A project's files are approved once per content, by hash. Where no user can be asked they do not run, with a notice.
 
 use std::path::PathBuf;
 
 use crate::runtime::{KeptVariables, RuntimeRequest, SetUp, StartFile, VariablesWish};
 use crate::session::asking::Asker;
 use crate::session::cell::{CellRun, Whose};
-use crate::session::commands::Deed;
+use crate::session::deps::AtHome;
+use crate::session::effect::Effect;
 use crate::session::events::Notice;
-use crate::session::floor::{Holder, UserCell};
-use crate::session::given::AtHome;
+use crate::session::floor::{CellJob, Holder};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
@@ -19,25 +18,25 @@ use crate::session::variables;
 use crate::skills::ProjectFiles;
 
 impl Session {
-    /// Begins with it, where the runtime takes it.
+    /// Starts the start-up job, where the runtime supports one.
     pub(super) fn begin_set_up(&mut self, out: RunSender) {
         if !self.runtimes.user.able().set_up {
-            let told = self.not_taken();
+            let told = self.unsupported_notice();
             told.into_iter().for_each(|notice| out.send(notice));
             return;
         }
         if self.setup.at_home.project.is_none() {
             return self.set_up(None, out);
         }
-        // What the user has answered before is read with the skills.
+        // Earlier answers are read with the skills.
         let found = self.shelf.found();
-        self.later(&out, async move {
+        self.await_effects(&out, async move {
             found.await;
-            vec![Deed::SetUp]
+            vec![Effect::SetUp]
         });
     }
 
-    /// What the user has answered before is known.
+    /// The user's earlier answers are known.
     pub(super) fn set_up_with_project(&mut self, out: RunSender) {
         let Some(project) = &mut self.setup.at_home.project else {
             return;
@@ -70,14 +69,14 @@ impl Session {
                         .map(|(path, text)| (path.display().to_string(), text.clone()))
                         .collect(),
                 };
-                self.floor.give(Holder::Command { firm: false }, out);
-                self.ask_user(about, Asker::SetUp);
+                self.floor.start(Holder::Command { firm: false }, out);
+                self.ask_user(about, Asker::Startup);
             }
         }
     }
 
     /// The user has answered now.
-    pub(super) fn project_answered(&mut self, reply: &Reply) {
+    pub(super) fn on_project_answer(&mut self, reply: &Reply) {
         let (Some(project), Some(out)) =
             (self.setup.at_home.project.take(), self.floor.out().cloned())
         else {
@@ -89,28 +88,28 @@ impl Session {
         );
         let passing = [Reply::Chosen(QuestionChoice::Once), Reply::Declined];
         if *reply == Reply::Declined {
-            // Whoever asked for it had no user to ask: the next one may.
+            // No user could answer: the next session asks again.
             out.send(not_run(&project.folder.display().to_string()));
         }
         if let (Some(hash), false) = (&project.hash, passing.contains(reply)) {
             self.shelf.decide(hash.clone(), yes);
             self.shelf.keep_answers(&out);
         }
-        self.floor.take_back();
+        self.floor.release();
         self.set_up(Some(&project).filter(|_| yes), out);
         self.advance();
     }
 
     /// The user stopped the question: what is the user's own counts all the same.
-    pub(super) fn without_project(&mut self, out: RunSender) {
+    pub(super) fn set_up_without_project(&mut self, out: RunSender) {
         out.send(Notice::note(
             "start-up files of this project were not run: you stopped the question; you will be asked again next time",
         ));
         self.set_up(None, out);
     }
 
-    /// What is said of files that the runtime does not take.
-    fn not_taken(&mut self) -> Option<Notice> {
+    /// The notice about files that the runtime does not run.
+    fn unsupported_notice(&mut self) -> Option<Notice> {
         let AtHome { set_up, project } = std::mem::take(&mut self.setup.at_home);
         let own = set_up.files.into_iter().map(|file| file.path);
         let project = project.map(|project| project.folder);
@@ -129,7 +128,6 @@ impl Session {
         Some(notice.hint("run what you need of them in a cell: `%run FILE` in a kernel of Python"))
     }
 
-    /// Does it.
     fn set_up(&mut self, project: Option<&ProjectFiles>, out: RunSender) {
         let wanted = with_project(self.setup.at_home.set_up.clone(), project);
         if wanted.is_empty() {
@@ -138,59 +136,57 @@ impl Session {
         let request = RuntimeRequest::SetUp(Box::new(wanted));
         let id = self.runtimes.user.get().submit(request);
         let run = CellRun::new(id, Whose::SetUp, out.clone(), self.outputs.clone());
-        let cell = UserCell::new(run, None);
-        self.floor.give(Holder::Cell(Box::new(cell)), out);
+        let cell = CellJob::new(run, None);
+        self.floor.start(Holder::Cell(Box::new(cell)), out);
     }
 
-    /// Offers the variables that were kept of the session that was taken up; then tells which names are missing.
+    /// Offers the variables kept of the resumed session; then reports which names are missing.
     /// Nothing is read back unasked, and nothing where nobody can be asked.
     pub(super) fn bring_back(&mut self, out: &RunSender) {
         let wanted = self.choices.keep_variables && self.runtimes.user.able().keeps_variables;
         let file = wanted.then(|| self.outputs.kept_variables()).flatten();
         let history = self.history.clone();
         let Some(file) = file else {
-            return self.later(out, variables::missing(history));
+            return self.await_effects(out, variables::find_missing(history));
         };
         if !self.setup.asks {
             let message = "variables of this session were kept, and not brought back: nobody can be asked here";
             out.send(
                 Notice::note(message).hint("run `ipycodex -r` in a terminal: it will ask you"),
             );
-            return self.later(out, variables::missing(history));
+            return self.await_effects(out, variables::find_missing(history));
         }
         let told = self.ask_for(RuntimeRequest::Variables {
             wish: VariablesWish::List,
             file: file.clone(),
         });
-        self.later(out, variables::listed(told, file, history));
+        self.await_effects(out, variables::offer_listed(told, file, history));
     }
 
-    /// Asks the user.
     pub(super) fn offer_variables(&mut self, kept: KeptVariables, file: PathBuf, out: &RunSender) {
         let holder = Holder::Command { firm: false };
-        self.floor.give(holder, out.clone());
-        self.ask_user(About::Variables(kept), Asker::BringsBack(file));
+        self.floor.start(holder, out.clone());
+        self.ask_user(About::Variables(kept), Asker::RestoreVariables(file));
     }
 
     /// The user has answered.
-    pub(super) fn bring_answered(&mut self, file: PathBuf, reply: &Reply) {
+    pub(super) fn on_restore_answer(&mut self, file: PathBuf, reply: &Reply) {
         let Some(out) = self.floor.out().cloned() else {
             return;
         };
-        self.floor.take_back();
+        self.floor.release();
         let history = self.history.clone();
         if *reply == Reply::Chosen(QuestionChoice::Once) {
             let wish = VariablesWish::Bring;
             let told = self.ask_for(RuntimeRequest::Variables { wish, file });
-            self.later(&out, variables::brought(told, history));
+            self.await_effects(&out, variables::report_restored(told, history));
         } else {
-            self.later(&out, variables::missing(history));
+            self.await_effects(&out, variables::find_missing(history));
         }
         self.advance();
     }
 }
 
-/// Nobody could say whether files of this folder may run.
 fn not_run(folder: &str) -> Notice {
     let notice = Notice::note(format!(
         "start-up files of this project were not run: nobody can be asked here ({folder})"

@@ -1,0 +1,154 @@
+//! Carries out the approvals: shows, records and delivers them; and asks whether the interpreter steps back with an
+//! exchange that is undone.
+
+use std::time::SystemTime;
+
+use super::{ApprovalEffect, Asker, AskingEvent};
+use crate::runtime::{CheckpointWish, RuntimeRequest};
+use crate::session::commands::undo;
+use crate::session::events::{Notice, QuestionEvent};
+use crate::session::floor::Holder;
+use crate::session::prompt::PromptEvent;
+use crate::session::question::{About, QuestionChoice, Reply};
+use crate::session::run::RunSender;
+use crate::session::task::Session;
+use crate::session::toolbox::ToolEvent;
+use crate::session::undo::UndoRequest;
+
+impl Session {
+    /// Asks, now or after the questions before.
+    pub(in crate::session) fn ask_user(&mut self, about: About, asker: Asker) {
+        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
+        let can_ask = self.floor.asks(self.setup.asks);
+        let caller = self.floor.caller().map(str::to_owned);
+        self.on_asking(AskingEvent::Requested {
+            about,
+            asker,
+            caller,
+            line,
+            can_ask,
+        });
+    }
+
+    /// The user stopped what a command waits for: it may have been an answer.
+    pub(in crate::session) fn on_wait_stopped(&mut self, out: RunSender) {
+        let about_project = self.asking.is_asked_by(&Asker::Startup);
+        // The front-end that shows the question must get its end.
+        self.floor
+            .start(Holder::Command { firm: false }, out.clone());
+        self.on_asking(AskingEvent::TurnOver);
+        self.floor.release();
+        if about_project {
+            self.set_up_without_project(out);
+        } else {
+            out.send(Notice::note("stopped waiting"));
+        }
+        self.free_floor(None);
+    }
+
+    /// Tells the questions, and does what they say.
+    pub(in crate::session) fn on_asking(&mut self, event: AskingEvent) {
+        for action in self.asking.on(event, SystemTime::now()) {
+            self.run_approval_effect(action);
+        }
+        if let Some(question) = self.asking.next(SystemTime::now()) {
+            self.run_approval_effect(question);
+        }
+    }
+
+    fn run_approval_effect(&mut self, action: ApprovalEffect) {
+        let out = self.out_or_background();
+        match action {
+            ApprovalEffect::Show(question) => {
+                self.tell_caller(QuestionEvent::Asked(question.clone()));
+                out.send(QuestionEvent::Asked(question));
+            }
+            ApprovalEffect::Close(id) => out.send(QuestionEvent::Over(id)),
+            ApprovalEffect::Note(line) => out.send(Notice::note(line)),
+            ApprovalEffect::Record(decided) => self.history.decided(decided),
+            ApprovalEffect::Deliver(
+                Asker::Agent {
+                    question, options, ..
+                },
+                reply,
+            ) => {
+                let answer = reply.for_agent(&options);
+                self.on_prompt(PromptEvent::AgentAnswered(question, answer));
+            }
+            ApprovalEffect::Deliver(Asker::Tool(by), reply) => {
+                self.on_tool(by, ToolEvent::Replied(reply));
+            }
+            ApprovalEffect::Deliver(Asker::Prompt, reply) => {
+                let yes = reply == Reply::Chosen(QuestionChoice::Once);
+                self.on_prompt(PromptEvent::WithoutPictures(yes));
+            }
+            ApprovalEffect::Deliver(Asker::Startup, reply) => self.on_project_answer(&reply),
+            ApprovalEffect::Deliver(Asker::Undo(request), reply) => {
+                self.on_step_back_answer(request, &reply);
+            }
+            ApprovalEffect::Deliver(Asker::RestoreVariables(file), reply) => {
+                self.on_restore_answer(file, &reply);
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Takes an exchange back that has run cells: the interpreter is asked whether it could step back.
+    pub(in crate::session) fn undo(&mut self, request: UndoRequest, out: &RunSender) {
+        let request = request.since(self.numbering.gone_before());
+        if request.over.is_empty() || !self.runtimes.user.is_up() {
+            return self.run_effects(undo::remove_exchange(&request), out);
+        }
+        let told = self.ask_for(RuntimeRequest::Checkpoints(CheckpointWish::List));
+        self.await_effects(
+            out,
+            undo::on_checkpoints(told, self.steps.sessions.clone(), request),
+        );
+    }
+
+    /// The user is asked whether the interpreter steps back, too.
+    pub(in crate::session) fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
+        if !self.setup.asks {
+            return self.run_effects(
+                undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),
+                out,
+            );
+        }
+        self.floor
+            .start(Holder::Command { firm: false }, out.clone());
+        let about = About::StepBack {
+            exchange: request.line,
+            over: request.over.clone(),
+        };
+        self.ask_user(about, Asker::Undo(request));
+    }
+
+    /// The user has answered.
+    fn on_step_back_answer(&mut self, request: UndoRequest, reply: &Reply) {
+        let Some(out) = self.floor.out().cloned() else {
+            return;
+        };
+        self.floor.release();
+        match reply {
+            Reply::Chosen(QuestionChoice::Once) => {
+                let wish = self.steps.sessions.back(request.first());
+                let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
+                let done = undo::on_stepped(
+                    told,
+                    wish,
+                    self.history.clone(),
+                    self.steps.sessions.clone(),
+                    request,
+                );
+                self.await_effects_as(Holder::Command { firm: true }, &out, done);
+            }
+            Reply::Declined => self.run_effects(
+                undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),
+                &out,
+            ),
+            _ => self.run_effects(undo::remove_exchange_only(&request, ""), &out),
+        }
+        self.advance();
+    }
+}
