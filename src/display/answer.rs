@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use nu_ansi_term::{Color, Style};
 
-use super::asking::{Ahead, print};
 use super::diff;
 use super::elapsed;
-use super::picture::{PictureShown, PictureSource, Pictures};
-use super::rows::Rows;
-use super::work::Work;
+use super::picture::{PictureOutput, PictureSource, Pictures};
+use super::progress::Progress;
+use super::question_prompt::Ahead;
+use super::rows::{Rows, print};
 use crate::agent::{Activity, FileChange, FileWritten, PlanStep, Usage};
 use crate::dialog::{command_line, denied_line};
 use crate::markdown::{Appearance, MarkdownFrame, MarkdownStream};
@@ -30,20 +30,20 @@ use crate::text::{Line, counted, cut, indented};
 const DIFF_LINES: usize = 20;
 
 /// A wait shorter than this shows nothing.
-const PATIENCE: Duration = Duration::from_millis(400);
+const SHOW_WAIT_AFTER: Duration = Duration::from_millis(400);
 
 /// A wait longer than this shows the time.
-const LONG: Duration = Duration::from_secs(2);
+const SHOW_TIME_AFTER: Duration = Duration::from_secs(2);
 
 /// Columns before the second row of a line and those after it.
-const FURTHER_IN: usize = 3;
+const HANGING_INDENT: usize = 3;
 
 /// Lines typed ahead that are shown.
 const QUEUED: usize = 3;
 
 /// What is being streamed.
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Kind {
+enum StreamKind {
     Text(u64),
     Thought(u64),
 }
@@ -54,18 +54,18 @@ pub(super) struct AnswerView {
     appearance: Appearance,
     pictures: Pictures,
     live: LiveRegion,
-    stream: Option<(Kind, MarkdownStream)>,
+    stream: Option<(StreamKind, MarkdownStream)>,
     /// What runs at this moment, and the plan.
-    work: Work,
+    progress: Progress,
     /// What a tool prints, from its first byte to the next thing that is shown.
-    printing: Option<Filter>,
+    tool_output: Option<Filter>,
     /// What was shown shortened last, whole.
     folded: Option<String>,
     /// Python blocks of the answer that stand on the screen; `None`: they show no numbers.
     blocks: Option<usize>,
     started: Instant,
     /// The agent is still starting, in words.
-    starts: Option<String>,
+    starting: Option<String>,
     /// Something was printed: a blank line separates what comes next.
     printed: bool,
     /// What was typed meanwhile.
@@ -83,11 +83,11 @@ impl AnswerView {
             pictures,
             live,
             stream: None,
-            work: Work::default(),
-            printing: None,
+            progress: Progress::default(),
+            tool_output: None,
             folded: None,
             started: Instant::now(),
-            starts: None,
+            starting: None,
             printed: false,
             ahead: Ahead::default(),
             dirty: false,
@@ -95,20 +95,20 @@ impl AnswerView {
     }
 
     /// Other programs wrote below: what is live begins again there.
-    pub(super) fn resumed(&mut self) {
+    pub(super) fn on_resume(&mut self) {
         self.live = LiveRegion::new(self.screen.colour());
         self.dirty = true;
     }
 
     /// Takes a piece of the answer.
-    pub(super) fn on(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
+    pub(super) fn on_event(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
         self.dirty = true;
         match event {
-            AnswerEvent::Text { message, delta } => self.stream(Kind::Text(message), &delta),
-            AnswerEvent::Thought { part, delta } => self.stream(Kind::Thought(part), &delta),
+            AnswerEvent::Text { message, delta } => self.stream(StreamKind::Text(message), &delta),
+            AnswerEvent::Thought { part, delta } => self.stream(StreamKind::Thought(part), &delta),
             AnswerEvent::Restarted { message } => {
                 if let Some((kind, stream)) = &mut self.stream
-                    && *kind == Kind::Text(message)
+                    && *kind == StreamKind::Text(message)
                 {
                     stream.restart();
                 }
@@ -117,10 +117,10 @@ impl AnswerView {
                     Style::new().dimmed(),
                 )
             }
-            AnswerEvent::AgentStarts(told) => self.agent_starts(told),
-            AnswerEvent::CommandStarted { id, command } => self.begin(id, &command),
+            AnswerEvent::AgentStarts(message) => self.on_agent_starting(message),
+            AnswerEvent::CommandStarted { id, command } => self.on_start(id, &command),
             AnswerEvent::CommandOutput { .. } | AnswerEvent::CellsStand(_) => {
-                self.work.on(event);
+                self.progress.on_event(event);
                 Ok(())
             }
             AnswerEvent::CommandRan {
@@ -129,39 +129,39 @@ impl AnswerView {
                 exit_code,
                 output,
             } => {
-                self.work.over(&id);
+                self.progress.remove(&id);
                 self.tool_line(&command_line(&command, exit_code, &output))
             }
             AnswerEvent::Denied { id, what } => {
-                self.work.over(&id);
-                let said = what.map(|what| denied_line(&what, ""));
-                said.map_or(Ok(()), |said| self.line(&said, Color::Red.normal()))
+                self.progress.remove(&id);
+                let line = what.map(|what| denied_line(&what, ""));
+                line.map_or(Ok(()), |line| self.line(&line, Color::Red.normal()))
             }
-            AnswerEvent::ToolStarted { call } => self.begin(String::new(), &call),
+            AnswerEvent::ToolStarted { call } => self.on_start(String::new(), &call),
             AnswerEvent::ToolRan { line, success } => {
-                let cells = self.work.returned(success);
+                let cells = self.progress.tool_finished(success);
                 self.tool_line(&line)?;
                 cells.map_or(Ok(()), |cells| self.line(&cells, Style::new()))
             }
             AnswerEvent::Picture(url) => {
                 self.settle()?;
-                match self.pictures.find(&url) {
+                match self.pictures.resolve(&url) {
                     Some(picture) => self.picture(&picture),
                     None => Ok(()),
                 }
             }
-            AnswerEvent::Planned(steps) => self.plan(&steps),
-            AnswerEvent::Worked(activity) => self.worked(&activity),
-            AnswerEvent::FilesChanged(changes) => self.files(&changes),
-            AnswerEvent::FileWritten(written) => self.wrote(&written),
+            AnswerEvent::Planned(steps) => self.on_plan(&steps),
+            AnswerEvent::Worked(activity) => self.on_activity(&activity),
+            AnswerEvent::FilesChanged(changes) => self.on_files_changed(&changes),
+            AnswerEvent::FileWritten(written) => self.on_file_written(&written),
             AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
         }
     }
 
     /// A command or a tool (which has no id) runs from now on.
-    fn begin(&mut self, id: String, what: &str) -> Result<(), ScreenError> {
+    fn on_start(&mut self, id: String, what: &str) -> Result<(), ScreenError> {
         self.settle()?;
-        self.work.begin(id, what);
+        self.progress.start(id, what);
         Ok(())
     }
 
@@ -171,14 +171,15 @@ impl AnswerView {
         self.ahead = ahead;
         // Nothing is drawn behind a line that a tool has not ended.
         if self
-            .printing
+            .tool_output
             .as_ref()
             .is_some_and(|filter| !filter.at_line_start())
         {
             return Ok(());
         }
-        let waiting = !self.printed && self.stream.is_none() && self.started.elapsed() > PATIENCE;
-        if self.dirty || waiting || !self.work.is_idle() {
+        let waiting =
+            !self.printed && self.stream.is_none() && self.started.elapsed() > SHOW_WAIT_AFTER;
+        if self.dirty || waiting || !self.progress.is_idle() {
             self.dirty = false;
             self.draw()?;
         }
@@ -187,14 +188,14 @@ impl AnswerView {
 
     /// Something else is to be printed: the tail becomes final, the cursor stands at the start of a line.
     pub(super) fn settle(&mut self) -> Result<(), ScreenError> {
-        if let Some(mut filter) = self.printing.take() {
+        if let Some(mut filter) = self.tool_output.take() {
             self.screen.end_cell(&mut filter, true)?;
         }
         self.settle_tail()
     }
 
     /// Settles, and leaves a blank line to what was printed before: something of its own comes.
-    pub(super) fn make_room(&mut self) -> Result<(), ScreenError> {
+    pub(super) fn start_block(&mut self) -> Result<(), ScreenError> {
         self.settle()?;
         self.separate()?;
         self.printed = true;
@@ -222,15 +223,15 @@ impl AnswerView {
     }
 
     /// The last lines: how it ended, what it cost.
-    pub(super) fn end(
+    pub(super) fn on_end(
         &mut self,
         outcome: &TurnOutcome,
         usage: Option<Usage>,
         took: Duration,
     ) -> Result<(), ScreenError> {
-        self.work.clear();
+        self.progress.clear();
         self.settle()?;
-        self.plan_stays()?;
+        self.print_plan()?;
         match outcome {
             TurnOutcome::Complete => {
                 let mut parts = Vec::new();
@@ -255,7 +256,7 @@ impl AnswerView {
         }
     }
 
-    fn stream(&mut self, kind: Kind, delta: &str) -> Result<(), ScreenError> {
+    fn stream(&mut self, kind: StreamKind, delta: &str) -> Result<(), ScreenError> {
         if self
             .stream
             .as_ref()
@@ -264,8 +265,8 @@ impl AnswerView {
             self.settle()?;
             self.separate()?;
             let stream = match kind {
-                Kind::Text(_) => MarkdownStream::numbered(self.appearance, self.blocks),
-                Kind::Thought(_) => MarkdownStream::quoted(self.appearance),
+                StreamKind::Text(_) => MarkdownStream::numbered(self.appearance, self.blocks),
+                StreamKind::Thought(_) => MarkdownStream::quoted(self.appearance),
             };
             self.stream = Some((kind, stream));
         }
@@ -297,23 +298,25 @@ impl AnswerView {
         };
         let mut frame = MarkdownFrame::default();
         let mut live = Vec::new();
-        let plan = self.work.plan_rows(columns);
+        let plan = self.progress.plan_rows(columns);
         let rows_beside = rows.saturating_sub(plan.len()).max(1);
         if let Some((_, stream)) = &mut self.stream {
             frame = stream.frame(usize::from(size.columns), rows_beside);
             live = std::mem::take(&mut frame.live);
         }
         live.extend(plan);
-        live.extend(self.work.rows(columns, rows));
+        live.extend(self.progress.rows(columns, rows));
         if live.is_empty() && self.stream.is_none() && !self.printed {
             let waited = self.started.elapsed();
-            let wait = match &self.starts {
-                Some(starts) => format!(
+            let wait = match &self.starting {
+                Some(starting) => format!(
                     "⏳ {} · Ctrl-C stops · {}",
                     elapsed::time(waited),
-                    visible(starts)
+                    visible(starting)
                 ),
-                None if waited < LONG => "… waiting for the answer (Ctrl-C stops)".to_owned(),
+                None if waited < SHOW_TIME_AFTER => {
+                    "… waiting for the answer (Ctrl-C stops)".to_owned()
+                }
                 None => format!("⏳ {} · Ctrl-C stops", elapsed::time(waited)),
             };
             let mut row = Rows::new(columns);
@@ -358,7 +361,7 @@ impl AnswerView {
         let mut printed = 0;
         if self.pictures.are_drawn(&self.screen) {
             for (below, target) in &frame.pictures {
-                let Some(picture) = self.pictures.find(target) else {
+                let Some(picture) = self.pictures.resolve(target) else {
                     continue;
                 };
                 let lines = &frame.settled[printed..*below];
@@ -381,8 +384,8 @@ impl AnswerView {
         }
         self.printed = true;
         match self.pictures.draw(picture, &self.screen) {
-            PictureShown::Drawn(drawn) => self.screen.trusted(&drawn.bytes),
-            PictureShown::Told(line) => {
+            PictureOutput::Drawn(drawn) => self.screen.trusted(&drawn.bytes),
+            PictureOutput::Text(line) => {
                 self.screen.trusted(line.as_bytes())?;
                 self.screen.trusted(b"\n")
             }
@@ -396,36 +399,36 @@ impl AnswerView {
 
     /// The plan: a block below the answer while it goes on, lines that stay when it does not. Where nothing can be
     /// drawn again, lines each time it is another.
-    fn plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
-        let other = self.work.planned(steps);
-        match other && !(self.screen.rich() && self.work.plan_goes_on()) {
-            true => self.plan_stays(),
+    fn on_plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
+        let other = self.progress.set_plan(steps);
+        match other && !(self.screen.rich() && self.progress.plan_is_open()) {
+            true => self.print_plan(),
             false => Ok(()),
         }
     }
 
-    fn plan_stays(&mut self) -> Result<(), ScreenError> {
-        let mut lines = self.work.take_plan().into_iter();
+    fn print_plan(&mut self) -> Result<(), ScreenError> {
+        let mut lines = self.progress.take_plan().into_iter();
         lines.try_for_each(|(line, style)| self.line(&line, style))
     }
 
     /// Work of the agent's own: live while it goes on, then a line.
-    fn worked(&mut self, activity: &Activity) -> Result<(), ScreenError> {
+    fn on_activity(&mut self, activity: &Activity) -> Result<(), ScreenError> {
         self.settle()?;
-        match self.work.worked(activity) {
+        match self.progress.on_activity(activity) {
             Some((line, style)) => self.line(&line, style),
             None => Ok(()),
         }
     }
 
     /// The agent is still starting: a row while it does, or a line where nothing can be drawn again.
-    fn agent_starts(&mut self, told: Option<String>) -> Result<(), ScreenError> {
-        if let Some(line) = &told
+    fn on_agent_starting(&mut self, message: Option<String>) -> Result<(), ScreenError> {
+        if let Some(line) = &message
             && !self.screen.rich()
         {
             self.line(&format!("{line}; Ctrl-C stops"), Style::new().dimmed())?;
         }
-        self.starts = told;
+        self.starting = message;
         Ok(())
     }
 
@@ -433,7 +436,7 @@ impl AnswerView {
     fn line(&mut self, text: &str, style: Style) -> Result<(), ScreenError> {
         self.settle()?;
         let width = usize::from(self.screen.size().columns);
-        let rows = indented(&visible(text), width, FURTHER_IN);
+        let rows = indented(&visible(text), width, HANGING_INDENT);
         let line = match self.screen.colour() && style != Style::new() {
             true => style.paint(rows).to_string(),
             false => rows,
@@ -448,7 +451,7 @@ impl AnswerView {
     pub(super) fn output(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
         self.settle_tail()?;
         let filter = self
-            .printing
+            .tool_output
             .get_or_insert_with(|| Filter::new(Policy::Cell));
         self.screen.cell(filter, bytes)?;
         self.printed = true;
@@ -459,7 +462,7 @@ impl AnswerView {
 
 impl AnswerView {
     /// Changed files: each with its diff, a long one shortened.
-    fn files(&mut self, changes: &[FileChange]) -> Result<(), ScreenError> {
+    fn on_files_changed(&mut self, changes: &[FileChange]) -> Result<(), ScreenError> {
         self.settle()?;
         let width = usize::from(self.screen.size().columns);
         let mut whole = Rows::new(width);
@@ -493,7 +496,7 @@ impl AnswerView {
     }
 
     /// A file was written: a line; what has changed in it is opened.
-    fn wrote(&mut self, written: &FileWritten) -> Result<(), ScreenError> {
+    fn on_file_written(&mut self, written: &FileWritten) -> Result<(), ScreenError> {
         self.settle()?;
         let mut rows = Rows::new(usize::from(self.screen.size().columns));
         rows.text(0, &format!("✎ {}", visible(&written.told())), Style::new());

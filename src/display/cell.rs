@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use nu_ansi_term::{Color, Style};
 
-use super::picture::{Animation, PictureShown, PictureSource, Pictures};
+use super::picture::{Animation, PictureOutput, PictureSource, Pictures};
 use crate::markdown::{Appearance, render};
 use crate::output::filter::{Filter, Policy};
 use crate::output::mime::{MimeBundle, TerminalForm};
@@ -23,7 +23,7 @@ pub(super) struct CellView {
     screen: Screen,
     appearance: Appearance,
     pictures: Pictures,
-    animation: Animation<Waiting>,
+    animation: Animation<PendingPicture>,
     filter: Filter,
     /// What it may do to the terminal.
     policy: Policy,
@@ -36,7 +36,7 @@ pub(super) struct CellView {
 
 /// A picture and what stands with it.
 #[derive(Debug)]
-struct Waiting {
+struct PendingPicture {
     picture: PictureSource,
     /// The text of the value, for a terminal that draws nothing.
     text: String,
@@ -63,16 +63,16 @@ impl CellView {
     }
 
     /// What comes is of a command of the user's own shell.
-    pub(super) fn of_shell(&mut self) {
+    pub(super) fn set_shell_policy(&mut self) {
         self.policy = Policy::Shell;
         self.filter = Filter::new(self.policy);
     }
 
     /// Bytes as they come.
     pub(super) fn output(&mut self, bytes: &[u8], foreign: bool) -> Result<(), ScreenError> {
-        self.let_through(foreign)?;
+        self.set_foreign(foreign)?;
         if !bytes.is_empty() {
-            self.animation.disturbed();
+            self.animation.on_other_output();
         }
         if foreign {
             self.screen.trusted(bytes)?;
@@ -86,17 +86,17 @@ impl CellView {
     }
 
     /// A program of the cell has the terminal.
-    pub(super) fn is_lent(&self) -> bool {
+    pub(super) fn lends_terminal(&self) -> bool {
         self.foreign
     }
 
     /// The cursor stands in an empty row below everything the cell has written.
-    pub(super) fn is_fresh(&self) -> bool {
+    pub(super) fn is_at_empty_row(&self) -> bool {
         !self.foreign && !self.foreign_open && self.filter.at_line_start()
     }
 
     /// A program that owns the terminal does its own line ends: ours are switched off for its time.
-    fn let_through(&mut self, foreign: bool) -> Result<(), ScreenError> {
+    fn set_foreign(&mut self, foreign: bool) -> Result<(), ScreenError> {
         if self.foreign != foreign {
             self.foreign = foreign;
             self.screen.flush()?;
@@ -136,17 +136,17 @@ impl CellView {
             form,
             TerminalForm::Image { .. } | TerminalForm::Drawing { .. }
         ) {
-            self.animation.disturbed();
+            self.animation.on_other_output();
         }
         match form {
             TerminalForm::Nothing => Ok(()),
             TerminalForm::Image { mime, base64, text } => {
-                let picture = PictureSource::of_bundle(&mime, &base64);
-                self.picture(Waiting { picture, text }, &painted, update)
+                let picture = PictureSource::from_bundle(&mime, &base64);
+                self.picture(PendingPicture { picture, text }, &painted, update)
             }
             TerminalForm::Drawing { svg, text } => {
                 let picture = PictureSource::Drawing(svg);
-                self.picture(Waiting { picture, text }, &painted, update)
+                self.picture(PendingPicture { picture, text }, &painted, update)
             }
             TerminalForm::Plain(text) | TerminalForm::Json { tree: text, .. } => {
                 self.screen.trusted(painted.as_bytes())?;
@@ -154,7 +154,7 @@ impl CellView {
                 if !label.is_empty() && text.trim_end().contains('\n') {
                     self.screen.trusted(b"\n")?;
                 }
-                self.lines(&text)
+                self.write_lines(&text)
             }
             TerminalForm::Markdown(source) => {
                 if !label.is_empty() {
@@ -173,51 +173,56 @@ impl CellView {
     }
 
     /// A picture: below its label, in the place of its predecessor, or when its time has come.
-    fn picture(&mut self, waiting: Waiting, label: &str, update: bool) -> Result<(), ScreenError> {
+    fn picture(
+        &mut self,
+        pending: PendingPicture,
+        label: &str,
+        update: bool,
+    ) -> Result<(), ScreenError> {
         if !self.pictures.are_drawn(&self.screen) {
             self.screen.trusted(label.as_bytes())?;
         } else if !label.is_empty() {
             self.screen.trusted(label.as_bytes())?;
             self.screen.trusted(b"\n")?;
-            self.animation.disturbed();
+            self.animation.on_other_output();
         }
-        match self.animation.offer(waiting, update, Instant::now()) {
-            Some(waiting) => self.draw(&waiting),
+        match self.animation.offer(pending, update, Instant::now()) {
+            Some(pending) => self.draw(&pending),
             None => Ok(()),
         }
     }
 
-    fn draw(&mut self, waiting: &Waiting) -> Result<(), ScreenError> {
-        match self.pictures.draw(&waiting.picture, &self.screen) {
-            PictureShown::Drawn(drawn) => {
+    fn draw(&mut self, pending: &PendingPicture) -> Result<(), ScreenError> {
+        match self.pictures.draw(&pending.picture, &self.screen) {
+            PictureOutput::Drawn(drawn) => {
                 let bytes = self
                     .animation
                     .draw(drawn, self.screen.size(), Instant::now());
                 self.screen.trusted(&bytes)
             }
-            PictureShown::Told(line) => {
-                self.animation.disturbed();
+            PictureOutput::Text(line) => {
+                self.animation.on_other_output();
                 // The value's text ends by naming the kind of picture, which the line does better.
-                let said = match waiting.text.rsplit_once('\n') {
+                let shown = match pending.text.rsplit_once('\n') {
                     Some((text, last)) if last.starts_with("[image/") => format!("{text}\n{line}"),
                     _ => line,
                 };
-                self.lines(&said)
+                self.write_lines(&shown)
             }
         }
     }
 
     /// Whether a picture waits for its time.
     pub(super) fn is_live(&self) -> bool {
-        self.animation.waits()
+        self.animation.has_pending()
     }
 
     /// Draws the picture whose time has come.
     pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
         match self.animation.due(Instant::now()) {
-            Some(waiting) => {
+            Some(pending) => {
                 self.start_line()?;
-                self.draw(&waiting)?;
+                self.draw(&pending)?;
                 self.screen.flush()
             }
             None => Ok(()),
@@ -225,15 +230,15 @@ impl CellView {
     }
 
     /// Draws the picture that still waits: nothing else comes.
-    fn last_picture(&mut self) -> Result<(), ScreenError> {
-        match self.animation.last() {
-            Some(waiting) => self.draw(&waiting),
+    fn draw_pending(&mut self) -> Result<(), ScreenError> {
+        match self.animation.take_pending() {
+            Some(pending) => self.draw(&pending),
             None => Ok(()),
         }
     }
 
     /// Text of a value: its own colours, nothing else, and a newline at the end.
-    fn lines(&mut self, text: &str) -> Result<(), ScreenError> {
+    fn write_lines(&mut self, text: &str) -> Result<(), ScreenError> {
         let mut filter = Filter::new(Policy::Cell);
         self.screen
             .cell(&mut filter, text.trim_end_matches('\n').as_bytes())?;
@@ -242,10 +247,10 @@ impl CellView {
     }
 
     /// A traceback.
-    pub(super) fn raised(&mut self, error: &CellError) -> Result<(), ScreenError> {
+    pub(super) fn on_error(&mut self, error: &CellError) -> Result<(), ScreenError> {
         self.start_line()?;
-        self.last_picture()?;
-        self.animation.disturbed();
+        self.draw_pending()?;
+        self.animation.on_other_output();
         for line in error.lines(self.screen.colour()) {
             self.screen.trusted(line.as_bytes())?;
             self.screen.trusted(b"\n")?;
@@ -256,7 +261,7 @@ impl CellView {
     /// The output so far is to be cleared: what has scrolled cannot be, so a fresh line is begun.
     pub(super) fn clear(&mut self) -> Result<(), ScreenError> {
         self.start_line()?;
-        self.animation.cleared();
+        self.animation.on_clear();
         self.filter = Filter::new(self.policy);
         Ok(())
     }
@@ -264,14 +269,14 @@ impl CellView {
     /// The cell ended.
     pub(super) fn end(&mut self) -> Result<(), ScreenError> {
         self.start_line()?;
-        self.last_picture()?;
+        self.draw_pending()?;
         self.animation = Animation::default();
         self.screen.flush()
     }
 
     /// Puts the cursor at the start of a line.
     pub(super) fn start_line(&mut self) -> Result<(), ScreenError> {
-        self.let_through(false)?;
+        self.set_foreign(false)?;
         if std::mem::take(&mut self.foreign_open) {
             self.screen.trusted(b"\r\n")?;
         }

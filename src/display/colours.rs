@@ -20,7 +20,7 @@ const KEYWORDS: [&str; 38] = [
 ];
 
 /// Soft keywords: names elsewhere, painted only at the start of a line.
-const SOFT: [&str; 3] = ["case", "match", "type"];
+const SOFT_KEYWORDS: [&str; 3] = ["case", "match", "type"];
 
 /// The spans of `text`, in order, covering all of it.
 pub(super) fn paint(text: &str, prompt_mode: bool) -> Vec<(Range<usize>, Style)> {
@@ -34,20 +34,20 @@ pub(super) fn paint(text: &str, prompt_mode: bool) -> Vec<(Range<usize>, Style)>
     {
         return vec![(0..text.len(), Style::default())];
     }
-    let mut painter = Painter {
+    let mut highlighter = Highlighter {
         text,
         at: 0,
         spans: Vec::new(),
         line_start: true,
         brackets: 0,
     };
-    while painter.at < text.len() {
-        painter.step();
+    while highlighter.at < text.len() {
+        highlighter.step();
     }
-    painter.spans
+    highlighter.spans
 }
 
-struct Painter<'a> {
+struct Highlighter<'a> {
     text: &'a str,
     at: usize,
     spans: Vec<Span>,
@@ -55,7 +55,7 @@ struct Painter<'a> {
     brackets: usize,
 }
 
-impl Painter<'_> {
+impl Highlighter<'_> {
     fn step(&mut self) {
         let rest = &self.text[self.at..];
         let first = rest.chars().next().expect("not at the end");
@@ -99,7 +99,7 @@ impl Painter<'_> {
         let prefix = word.len() <= 2 && word.chars().all(|c| "rRbBuUfFtT".contains(c));
         if prefix && rest[length..].starts_with(['"', '\'']) {
             self.take(length + string_length(&rest[length..]), NOTICED.normal());
-        } else if KEYWORDS.contains(&word) && (at_start || !SOFT.contains(&word)) {
+        } else if KEYWORDS.contains(&word) && (at_start || !SOFT_KEYWORDS.contains(&word)) {
             self.take(length, Color::Green.bold());
         } else {
             self.take(length, Style::default());

@@ -16,24 +16,24 @@ use crate::text::expand_tabs;
 
 /// What one line of a diff is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum LineKind {
     Added,
     Removed,
-    Place,
-    Same,
+    Header,
+    Context,
 }
 
 /// The head: `update src/a.py +2 -1`.
 pub(super) fn head(change: &FileChange) -> String {
     let text = change.change.text();
-    let lines: Vec<Mark> = lines(change, &text).map(|(mark, _)| mark).collect();
-    let count = |mark| lines.iter().filter(|found| **found == mark).count();
+    let lines: Vec<LineKind> = lines(change, &text).map(|(kind, _)| kind).collect();
+    let count = |kind| lines.iter().filter(|found| **found == kind).count();
     format!(
         "{} {} +{} -{}",
         change.change.word(),
         change.path,
-        count(Mark::Added),
-        count(Mark::Removed)
+        count(LineKind::Added),
+        count(LineKind::Removed)
     )
 }
 
@@ -46,19 +46,19 @@ pub(super) fn body(
 ) -> usize {
     let mut left_out = 0;
     let text = change.change.text();
-    let mut code = Code::of(&change.path, appearance);
-    for (number, (mark, line)) in lines(change, &text).enumerate() {
+    let mut code = DiffColours::for_path(&change.path, appearance);
+    for (number, (kind, line)) in lines(change, &text).enumerate() {
         if number >= most {
             left_out += 1;
             continue;
         }
-        let (sign, style) = match mark {
-            Mark::Added => ("+", Color::Green.normal()),
-            Mark::Removed => ("-", Color::Red.normal()),
-            Mark::Place => ("", MARKED.normal()),
-            Mark::Same => (" ", Style::new()),
+        let (sign, style) = match kind {
+            LineKind::Added => ("+", Color::Green.normal()),
+            LineKind::Removed => ("-", Color::Red.normal()),
+            LineKind::Header => ("", MARKED.normal()),
+            LineKind::Context => (" ", Style::new()),
         };
-        let colours = code.as_mut().and_then(|code| code.line(mark, line, style));
+        let colours = code.as_mut().and_then(|code| code.line(kind, line, style));
         match colours {
             Some(colours) => rows.runs((&format!("  {sign}"), style), "  ", &colours),
             None => rows.text(2, &format!("{sign}{line}"), style),
@@ -68,21 +68,21 @@ pub(super) fn body(
 }
 
 /// The colours of the lines a change leaves.
-struct Code {
+struct DiffColours {
     painter: CodePainter,
     state: CodeState,
     /// Of a notebook: the cell the line stands in is code, as far as that is known.
     cell: Option<bool>,
 }
 
-impl Code {
+impl DiffColours {
     /// Those of the language that the suffix names.
-    fn of(path: &str, appearance: &Appearance) -> Option<Self> {
+    fn for_path(path: &str, appearance: &Appearance) -> Option<Self> {
         let (_, suffix) = path.rsplit_once('.').filter(|_| appearance.colour)?;
         let notebook = suffix.eq_ignore_ascii_case("ipynb");
         let language = if notebook { "python" } else { suffix };
         let painter = CodePainter::new(language, appearance.theme)?;
-        Some(Code {
+        Some(DiffColours {
             state: painter.start(),
             painter,
             cell: notebook.then_some(true),
@@ -90,16 +90,17 @@ impl Code {
     }
 
     /// The runs of a line that comes or stays; what has no colour of its own gets `style`. `None`: it is not painted.
-    fn line(&mut self, mark: Mark, line: &str, style: Style) -> Option<Vec<(String, Style)>> {
+    fn line(&mut self, kind: LineKind, line: &str, style: Style) -> Option<Vec<(String, Style)>> {
         let is_mark = self.cell.is_some() && line.starts_with("# %% [");
-        if mark == Mark::Place || is_mark {
+        if kind == LineKind::Header || is_mark {
             // Another part of the file, or another cell.
             self.state = self.painter.start();
         }
         if is_mark {
             self.cell = Some(line.starts_with("# %% [code]"));
         }
-        let paints = matches!(mark, Mark::Added | Mark::Same) && self.cell != Some(false);
+        let paints =
+            matches!(kind, LineKind::Added | LineKind::Context) && self.cell != Some(false);
         if !paints || is_mark {
             return None;
         }
@@ -117,32 +118,32 @@ impl Code {
 }
 
 /// Each line of `text`, which is that of `change`, with what it is, without its sign.
-fn lines<'a>(change: &FileChange, text: &'a str) -> impl Iterator<Item = (Mark, &'a str)> {
+fn lines<'a>(change: &FileChange, text: &'a str) -> impl Iterator<Item = (LineKind, &'a str)> {
     let whole = match &change.change {
-        Change::Added(_) => Some(Mark::Added),
-        Change::Deleted(_) => Some(Mark::Removed),
+        Change::Added(_) => Some(LineKind::Added),
+        Change::Deleted(_) => Some(LineKind::Removed),
         Change::Diff(_) | Change::Rewritten { .. } => None,
     };
     let mut in_hunk = false;
     text.split_terminator('\n').map(move |line| match whole {
-        Some(mark) => (mark, line),
+        Some(kind) => (kind, line),
         None => {
             in_hunk |= line.starts_with("@@");
-            marked(line, in_hunk)
+            classify_line(line, in_hunk)
         }
     })
 }
 
-fn marked(line: &str, in_hunk: bool) -> (Mark, &str) {
+fn classify_line(line: &str, in_hunk: bool) -> (LineKind, &str) {
     let head = !in_hunk && (line.starts_with("+++") || line.starts_with("---"));
     match line.as_bytes().first() {
-        _ if head => (Mark::Place, line),
-        Some(b'@') if line.starts_with("@@") => (Mark::Place, line),
-        Some(b'+') => (Mark::Added, &line[1..]),
-        Some(b'-') => (Mark::Removed, &line[1..]),
-        Some(b' ') => (Mark::Same, &line[1..]),
-        Some(b'\\') => (Mark::Place, line),
-        _ => (Mark::Same, line),
+        _ if head => (LineKind::Header, line),
+        Some(b'@') if line.starts_with("@@") => (LineKind::Header, line),
+        Some(b'+') => (LineKind::Added, &line[1..]),
+        Some(b'-') => (LineKind::Removed, &line[1..]),
+        Some(b' ') => (LineKind::Context, &line[1..]),
+        Some(b'\\') => (LineKind::Header, line),
+        _ => (LineKind::Context, line),
     }
 }
 

@@ -7,8 +7,7 @@
 
 use nu_ansi_term::{Color, Style};
 
-use super::asking::print;
-use super::rows::Rows;
+use super::rows::{Rows, print};
 use super::source;
 use crate::dialog::display_form;
 use crate::input::has_prompt_dot;

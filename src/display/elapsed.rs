@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use nu_ansi_term::Style;
 
-use super::asking::{Ahead, Keyboard, print};
-use super::rows::Rows;
+use super::question_prompt::{Ahead, Keyboard};
+use super::rows::{Rows, print};
 use crate::screen::{Screen, ScreenError};
 use crate::session::{BeginEvent, CellEvent, EndEvent, RunKind, SessionEvent};
 use crate::text::cut;
@@ -24,18 +24,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Between two looks at whether keys are waited for.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The clock of what runs.
 pub(super) struct Elapsed {
     screen: Screen,
     keyboard: Option<Arc<dyn Keyboard>>,
-    running: Option<Running>,
+    running: Option<RunningInput>,
     /// What the cell that ended took, when that was long.
     took: Option<Duration>,
 }
 
-struct Running {
+struct RunningInput {
     /// `In [3]`.
     label: String,
     since: Instant,
@@ -54,9 +54,9 @@ struct Running {
     waited: Duration,
 }
 
-impl Running {
+impl RunningInput {
     /// Whether it waits for keys now, the last of which was pressed `quiet` ago.
-    fn look(&mut self, waits: bool, quiet: Duration) {
+    fn observe_wait(&mut self, waits: bool, quiet: Duration) {
         let now = Instant::now();
         match self.waits {
             // It has asked before it waits.
@@ -72,7 +72,7 @@ impl Running {
 
     /// The time it has taken, without what it has waited for keys, the last of which was pressed `quiet` ago.
     fn taken(&mut self, quiet: Duration) -> Duration {
-        self.look(false, quiet);
+        self.observe_wait(false, quiet);
         self.since.elapsed().saturating_sub(self.waited)
     }
 }
@@ -89,7 +89,11 @@ impl Elapsed {
     }
 
     /// Takes an event of the run; a cell `in_turn` ends no run.
-    pub(super) fn meet(&mut self, event: &SessionEvent, in_turn: bool) -> Result<(), ScreenError> {
+    pub(super) fn on_event(
+        &mut self,
+        event: &SessionEvent,
+        in_turn: bool,
+    ) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Begin(
                 BeginEvent::Input {
@@ -106,7 +110,7 @@ impl Elapsed {
                 self.end()
             }
             SessionEvent::End(EndEvent::Turn { .. }) => self.end(),
-            SessionEvent::Cell(CellEvent::Status(text)) => self.told(text),
+            SessionEvent::Cell(CellEvent::Status(text)) => self.set_status(text),
             SessionEvent::Begin(
                 BeginEvent::Input { .. } | BeginEvent::Step { .. } | BeginEvent::Asked { .. },
             )
@@ -123,7 +127,7 @@ impl Elapsed {
             | SessionEvent::Notice(_)
             | SessionEvent::After(_)
             | SessionEvent::RuntimeDied { .. } => {
-                self.printed();
+                self.on_printed();
                 Ok(())
             }
         }
@@ -133,7 +137,7 @@ impl Elapsed {
     fn begin(&mut self, line: u32) {
         let now = Instant::now();
         let titled = self.running.take().is_some_and(|earlier| earlier.titled);
-        self.running = Some(Running {
+        self.running = Some(RunningInput {
             label: format!("In [{line}]"),
             since: now,
             printed: now,
@@ -147,7 +151,7 @@ impl Elapsed {
     }
 
     /// What runs says how far it is: that is seen at once.
-    fn told(&mut self, text: &str) -> Result<(), ScreenError> {
+    fn set_status(&mut self, text: &str) -> Result<(), ScreenError> {
         let Some(running) = &mut self.running else {
             return Ok(());
         };
@@ -160,7 +164,7 @@ impl Elapsed {
     }
 
     /// Something was printed.
-    fn printed(&mut self) {
+    fn on_printed(&mut self) {
         if let Some(running) = &mut self.running {
             running.printed = Instant::now();
         }
@@ -190,21 +194,24 @@ impl Elapsed {
     }
 
     /// Says what a cell took that is over, if that was long; it stays, below what the cell has shown.
-    pub(super) fn keep(&mut self) -> Result<(), ScreenError> {
+    pub(super) fn print_duration(&mut self) -> Result<(), ScreenError> {
         let Some(taken) = self.took.take() else {
             return Ok(());
         };
         let mut row = Rows::new(usize::from(self.screen.size().columns));
-        let text = format!("took {}", exact(taken));
+        let text = format!("took {}", precise_time(taken));
         row.text(0, &text, Style::new().dimmed());
         print(&self.screen, &row.into_rows())?;
         self.screen.flush()
     }
 
     /// How long nothing has to be looked at; `None`: nothing runs, or nothing can be shown.
-    pub(super) fn rests(&self) -> Option<Duration> {
+    pub(super) fn until_tick(&self) -> Option<Duration> {
         let running = self.running.as_ref().filter(|_| self.screen.rich())?;
-        let look = self.keyboard.as_ref().map(|_| running.looked + LOOK);
+        let look = self
+            .keyboard
+            .as_ref()
+            .map(|_| running.looked + POLL_INTERVAL);
         let next = look.map_or(running.next, |look| look.min(running.next));
         Some(next.saturating_duration_since(Instant::now()))
     }
@@ -220,14 +227,14 @@ impl Elapsed {
             return Ok(());
         };
         if let Some(keyboard) = &self.keyboard {
-            running.look(ahead.awaited || lent, keyboard.quiet());
+            running.observe_wait(ahead.awaited || lent, keyboard.quiet());
         }
         let now = Instant::now();
         if now < running.next {
             return Ok(());
         }
         let taken = now - running.since;
-        running.next = running.since + SECOND * (whole(taken) + 1);
+        running.next = running.since + SECOND * (whole_seconds(taken) + 1);
         let time = time(taken);
         if !lent && taken >= PATIENCE {
             running.titled = true;
@@ -236,11 +243,13 @@ impl Elapsed {
         }
         // Ticks fall on whole seconds, what is printed between them.
         let quiet = now - running.printed + SECOND / 4 >= PATIENCE;
-        let told = running.status.take();
+        let status = running.status.take();
         let stands = free && !lent && !ahead.awaited;
-        let line = (stands && (quiet || told.is_some())).then(|| {
+        let line = (stands && (quiet || status.is_some())).then(|| {
             let width = usize::from(self.screen.size().columns);
-            let beside = told.clone().or_else(|| queued_rows(ahead, 1, width).pop());
+            let beside = status
+                .clone()
+                .or_else(|| queued_rows(ahead, 1, width).pop());
             let line = match beside {
                 Some(queued) => format!("⏳ {time} · {queued}"),
                 None => format!("⏳ {time}"),
@@ -250,7 +259,7 @@ impl Elapsed {
         if line.is_some() || !lent {
             self.screen.passing(line.as_deref())?;
         }
-        running.status = told;
+        running.status = status;
         self.screen.flush()
     }
 }
@@ -282,12 +291,12 @@ pub(super) fn queued_rows(ahead: &Ahead, most: usize, width: usize) -> Vec<Strin
     rows
 }
 
-fn whole(taken: Duration) -> u32 {
+fn whole_seconds(taken: Duration) -> u32 {
     u32::try_from(taken.as_secs()).unwrap_or(u32::MAX - 1)
 }
 
 /// `2.4 s`, `3 min 5 s`, `2 h 3 min`: when it is over.
-fn exact(taken: Duration) -> String {
+fn precise_time(taken: Duration) -> String {
     if taken < SECOND * 60 {
         format!("{:.1} s", taken.as_secs_f64())
     } else {
@@ -312,7 +321,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn times_are_told_in_words() {
+    fn times_are_written_in_words() {
         for (seconds, expected) in [
             (2, "2 s"),
             (59, "59 s"),

@@ -1,5 +1,5 @@
-//! What shows a run ([`Showing`]), and [`follow`], which follows one to its end: its events in order, what is live
-//! redrawn in time.
+//! The renderer of a run ([`Showing`]), and [`follow`], which feeds it the events of a run in order until the end and
+//! redraws its live rows in time.
 //!
 //! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
 //! now and then (a wait has to show that it goes on), and at every tick while the user is asked something. Written
@@ -16,9 +16,9 @@ const TICK: Duration = Duration::from_millis(16);
 /// How often a view without changes is asked.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// Shows a run, wherever to.
+/// Renders a run to some destination.
 pub trait Showing {
-    /// Shows an event.
+    /// Renders an event.
     ///
     /// # Errors
     /// When nothing can be written any more.

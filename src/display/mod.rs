@@ -1,29 +1,28 @@
-//! Runs on a terminal: takes the events of a run, shows them, and says what is left to do.
+//! Renders the events of a run on a terminal and returns a summary of the run.
 //!
-//! Shared by every front-end that writes to a terminal. `cell.rs` shows what cells put out, `answer.rs` streams
-//! answers, `asking.rs` puts questions to the user. While a question is open, whatever else happens is held back and
-//! shown afterwards, in order. Absent on purpose: where keys come from, and output that is not a terminal.
+//! Shared by every front-end that writes to a terminal. `cell.rs` renders the output of cells, `answer.rs` streams
+//! answers, `question_prompt.rs` asks the user. While a question is open, all other events are deferred and rendered
+//! afterwards in their order. Absent on purpose: the source of keys, and output that is not a terminal.
 
-mod aftermath;
 mod answer;
-mod asking;
 mod cell;
 mod colours;
+mod deferred;
 mod diff;
 mod earlier;
 mod elapsed;
 mod follow;
-mod held;
-mod live;
 mod notice;
 mod pager;
 mod picture;
+mod progress;
 mod question;
+mod question_prompt;
 mod replay;
 mod rows;
+mod run_summary;
 mod source;
 mod themes;
-mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,24 +37,24 @@ use crate::session::{
 };
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
-use asking::Talk;
 use cell::CellView;
+use deferred::DeferredEvents;
 use elapsed::Elapsed;
-use held::Held;
+use question_prompt::QuestionPrompt;
 use replay::ReplayView;
 
-pub use aftermath::{Aftermath, Ended};
-pub use asking::{Ahead, Keyboard};
 pub use earlier::show_earlier;
 pub use follow::{Showing, follow};
 pub use notice::{copied, died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
 pub use question::Spoken;
+pub use question_prompt::{Ahead, Keyboard};
+pub use run_summary::{Aftermath, Ended};
 pub use themes::theme_rows;
 
 /// Who typed this lately types on: what was typed is to be seen at once.
-const TYPING: Duration = Duration::from_secs(1);
+const TYPING_WINDOW: Duration = Duration::from_secs(1);
 
 /// Shows one run on a terminal.
 pub struct Display {
@@ -65,14 +64,14 @@ pub struct Display {
     in_cell: bool,
     answer: Option<AnswerView>,
     /// It is of a tool that no turn has called: a cell's call, or one from outside.
-    apart: bool,
+    called_outside_turn: bool,
     replay: Option<ReplayView>,
-    talk: Talk,
+    prompt: QuestionPrompt,
     keyboard: Option<Arc<dyn Keyboard>>,
     elapsed: Elapsed,
     /// There is a keyboard to turn pages with.
     pages: bool,
-    held: Held,
+    deferred: DeferredEvents,
     appearance: Appearance,
     pictures: Pictures,
     aftermath: Aftermath,
@@ -92,12 +91,12 @@ impl Display {
             cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
-            apart: false,
+            called_outside_turn: false,
             replay: None,
-            talk: Talk::new(screen.clone(), appearance, keyboard.clone()),
+            prompt: QuestionPrompt::new(screen.clone(), appearance, keyboard.clone()),
             elapsed: Elapsed::new(screen.clone(), keyboard.clone()),
             keyboard,
-            held: Held::default(),
+            deferred: DeferredEvents::default(),
             appearance,
             pictures,
             screen,
@@ -111,16 +110,16 @@ impl Display {
     }
 
     fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
-        self.elapsed.meet(&event, self.answer.is_some())?;
+        self.elapsed.on_event(&event, self.answer.is_some())?;
         match event {
-            SessionEvent::Begin(event) => self.begin(event),
-            SessionEvent::Cell(event) => self.of_cell(event),
-            SessionEvent::End(event) => self.end(event),
+            SessionEvent::Begin(event) => self.on_begin(event),
+            SessionEvent::Cell(event) => self.on_cell_event(event),
+            SessionEvent::End(event) => self.on_end(event),
             SessionEvent::Told(event) => {
                 self.settle_views()?;
-                self.tell(event)
+                self.on_output(event)
             }
-            SessionEvent::Answer(event) => self.of_answer(event),
+            SessionEvent::Answer(event) => self.on_answer_event(event),
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;
                 say(&self.screen, &notice)
@@ -146,14 +145,14 @@ impl Display {
                 )
             }
             SessionEvent::Question(QuestionEvent::Asked(question)) => {
-                self.make_room()?;
-                self.talk.ask(question)
+                self.start_block()?;
+                self.prompt.ask(question)
             }
             SessionEvent::Question(QuestionEvent::Over(_)) => Ok(()),
         }
     }
 
-    fn begin(&mut self, event: BeginEvent) -> Result<(), ScreenError> {
+    fn on_begin(&mut self, event: BeginEvent) -> Result<(), ScreenError> {
         match event {
             BeginEvent::AgentCell {
                 line,
@@ -161,21 +160,21 @@ impl Display {
                 source,
             } => {
                 if let Some(answer) = &mut self.answer {
-                    answer.make_room()?;
+                    answer.start_block()?;
                 }
                 let width = usize::from(self.screen.size().columns);
-                asking::print(&self.screen, &source::rows(line, &title, &source, width))?;
+                rows::print(&self.screen, &source::rows(line, &title, &source, width))?;
                 self.in_cell = true;
                 self.screen.flush()
             }
             BeginEvent::Asked { line, prompt } => {
                 self.settle_views()?;
                 let width = usize::from(self.screen.size().columns);
-                asking::print(&self.screen, &source::asked(line, &prompt, width))?;
+                rows::print(&self.screen, &source::asked_rows(line, &prompt, width))?;
                 let pictures = self.pictures.clone();
                 let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
                 self.answer = Some(answer);
-                self.apart = false;
+                self.called_outside_turn = false;
                 self.screen.flush()
             }
             BeginEvent::Step {
@@ -189,7 +188,7 @@ impl Display {
                 self.settle_views()?;
                 let fresh = || ReplayView::new(self.screen.clone());
                 let replay = self.replay.get_or_insert_with(fresh);
-                replay.begin((step, of), line, kind, &source)
+                replay.on_step((step, of), line, kind, &source)
             }
             BeginEvent::Input {
                 kind: RunKind::Prompt,
@@ -198,42 +197,42 @@ impl Display {
                 let pictures = self.pictures.clone();
                 let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
                 self.answer = Some(answer);
-                self.apart = false;
+                self.called_outside_turn = false;
                 Ok(())
             }
             BeginEvent::Input {
                 kind: RunKind::Shell,
                 ..
             } => {
-                self.cell.of_shell();
+                self.cell.set_shell_policy();
                 Ok(())
             }
             BeginEvent::Input { .. } => Ok(()),
         }
     }
 
-    fn of_answer(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
+    fn on_answer_event(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
         if self.answer.is_none() {
             // The cell that calls may stand in the middle of a line.
             self.settle_views()?;
-            self.apart = true;
+            self.called_outside_turn = true;
         }
         let ran = matches!(event, AnswerEvent::ToolRan { .. });
         let answer = self.answer.get_or_insert_with(|| {
             AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
         });
-        answer.on(event)?;
+        answer.on_event(event)?;
         let folded = answer.take_folded();
         self.aftermath.folded = folded.or(self.aftermath.folded.take());
-        if ran && self.apart {
+        if ran && self.called_outside_turn {
             // What comes now is the cell's own.
             self.answer = None;
-            self.apart = false;
+            self.called_outside_turn = false;
         }
         Ok(())
     }
 
-    fn of_cell(&mut self, event: CellEvent) -> Result<(), ScreenError> {
+    fn on_cell_event(&mut self, event: CellEvent) -> Result<(), ScreenError> {
         match event {
             CellEvent::Output { bytes, foreign, .. } => match &mut self.answer {
                 Some(answer) if !self.in_cell => answer.output(&bytes),
@@ -250,13 +249,13 @@ impl Display {
             }
             CellEvent::Raised(error) => {
                 if let Some(replay) = &mut self.replay {
-                    replay.raised()?;
+                    replay.on_error()?;
                 }
                 self.settle_views()?;
-                self.cell.raised(&error)
+                self.cell.on_error(&error)
             }
             CellEvent::Clear { .. } => self.cell.clear(),
-            CellEvent::Late { event, .. } => self.of_cell(*event),
+            CellEvent::Late { event, .. } => self.on_cell_event(*event),
             CellEvent::Comm(_) => Ok(()),
             CellEvent::Ended { ending, .. } => {
                 self.in_cell = false;
@@ -264,12 +263,12 @@ impl Display {
                     self.aftermath.cell_ended(&ending);
                 }
                 if let Some(replay) = &mut self.replay {
-                    replay.ended(&ending)?;
+                    replay.on_cell_end(&ending)?;
                 }
                 self.cell.end()?;
                 match self.replay {
                     Some(_) => Ok(()),
-                    None => self.elapsed.keep(),
+                    None => self.elapsed.print_duration(),
                 }
             }
             // A cell with a terminal of its own asks there; without one the front-end answers.
@@ -279,13 +278,13 @@ impl Display {
                 password,
             } if self.answer.is_some() => {
                 self.settle_views()?;
-                self.talk.input(call, &prompt, password)
+                self.prompt.input(call, &prompt, password)
             }
             CellEvent::Started | CellEvent::Status(_) | CellEvent::InputRequested { .. } => Ok(()),
         }
     }
 
-    fn end(&mut self, event: EndEvent) -> Result<(), ScreenError> {
+    fn on_end(&mut self, event: EndEvent) -> Result<(), ScreenError> {
         match event {
             EndEvent::Replay(replayed) => {
                 self.settle_views()?;
@@ -303,7 +302,7 @@ impl Display {
                 }
                 self.aftermath.turn_ended(&outcome);
                 match self.answer.take() {
-                    Some(mut answer) => answer.end(&outcome, usage, took),
+                    Some(mut answer) => answer.on_end(&outcome, usage, took),
                     None => Ok(()),
                 }
             }
@@ -312,7 +311,7 @@ impl Display {
                 usage,
                 took,
             } => match self.answer.take() {
-                Some(mut answer) => answer.end(&outcome, usage, took),
+                Some(mut answer) => answer.on_end(&outcome, usage, took),
                 None => Ok(()),
             },
             EndEvent::NotRun => {
@@ -327,7 +326,7 @@ impl Display {
         }
     }
 
-    fn tell(&mut self, event: ToldEvent) -> Result<(), ScreenError> {
+    fn on_output(&mut self, event: ToldEvent) -> Result<(), ScreenError> {
         match event {
             ToldEvent::Page(bundle) => self.page(&bundle),
             ToldEvent::Earlier(earlier) => show_earlier(&self.screen, &self.appearance, &earlier),
@@ -343,7 +342,7 @@ impl Display {
             }
             ToldEvent::Help(page) => {
                 let width = usize::from(self.screen.size().columns);
-                self.long(page.ansi(width, self.screen.colour()))
+                self.print_or_page(page.ansi(width, self.screen.colour()))
             }
         }
     }
@@ -351,14 +350,14 @@ impl Display {
     fn page(&mut self, bundle: &MimeBundle) -> Result<(), ScreenError> {
         let size = self.screen.size();
         let (width, colour) = (usize::from(size.columns), self.screen.colour());
-        match pager::text_of(bundle, width, &self.appearance, colour) {
+        match pager::page_text(bundle, width, &self.appearance, colour) {
             None => self.cell.page(bundle),
-            Some(text) => self.long(text),
+            Some(text) => self.print_or_page(text),
         }
     }
 
     /// Help: printed when it is short, and in a turn, where nobody turns pages; else left for the end of the run.
-    fn long(&mut self, text: String) -> Result<(), ScreenError> {
+    fn print_or_page(&mut self, text: String) -> Result<(), ScreenError> {
         if self.pages && self.answer.is_none() && pager::is_long(&text, self.screen.size()) {
             self.aftermath.pages.push(text);
             return Ok(());
@@ -367,9 +366,9 @@ impl Display {
     }
 
     /// A fresh line, below a blank one when something stands above.
-    fn make_room(&mut self) -> Result<(), ScreenError> {
+    fn start_block(&mut self) -> Result<(), ScreenError> {
         match &mut self.answer {
-            Some(answer) if !self.in_cell => answer.make_room(),
+            Some(answer) if !self.in_cell => answer.start_block(),
             _ => self.settle_views(),
         }
     }
@@ -387,10 +386,81 @@ impl Display {
     }
 
     /// Shows what was held back, until the next question.
-    fn release(&mut self) -> Result<(), ScreenError> {
-        while let Some(event) = self.held.next(&self.talk) {
+    fn release_deferred(&mut self) -> Result<(), ScreenError> {
+        while let Some(event) = self.deferred.next(&self.prompt) {
             self.show(event)?;
         }
         Ok(())
+    }
+}
+
+impl Showing for Display {
+    fn is_live(&self) -> bool {
+        let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
+        self.answer.is_some() || replays || self.prompt.is_open() || self.cell.is_live()
+    }
+
+    fn rests(&self) -> Option<Duration> {
+        self.elapsed.until_tick()
+    }
+
+    fn listens(&self) -> bool {
+        let types = |keyboard: &Arc<dyn Keyboard>| {
+            keyboard.quiet() < TYPING_WINDOW && keyboard.ahead() != Ahead::default()
+        };
+        self.prompt.is_open()
+            || (self.answer.is_some() && self.keyboard.as_ref().is_some_and(types))
+    }
+
+    fn is_full(&self) -> bool {
+        self.deferred.is_full()
+    }
+
+    fn tick(&mut self) -> Result<(), ScreenError> {
+        if self.prompt.take_resumed()? {
+            if let Some(answer) = &mut self.answer {
+                answer.on_resume();
+            }
+            if let Some(replay) = &mut self.replay {
+                replay.on_resume();
+            }
+        }
+        if self.prompt.is_open() {
+            self.prompt.tick()?;
+            self.release_deferred()?;
+        }
+        let drawn = self.prompt.is_open()
+            || self.replay.is_some()
+            || (self.answer.is_some() && !self.in_cell);
+        let free = !drawn && self.cell.is_at_empty_row();
+        let ahead = self.keyboard.as_ref().map(|keyboard| keyboard.ahead());
+        let ahead = ahead.unwrap_or_default();
+        self.elapsed
+            .tick(free, self.cell.lends_terminal(), &ahead)?;
+        match &mut self.answer {
+            Some(answer) if !self.in_cell && !self.prompt.is_open() => answer.tick(ahead),
+            _ => {
+                if !self.prompt.is_open() {
+                    self.cell.tick()?;
+                }
+                self.replay.as_mut().map_or(Ok(()), ReplayView::tick)
+            }
+        }
+    }
+
+    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        if self.prompt.is_open() {
+            self.deferred.defer(event, &mut self.prompt)?;
+            self.release_deferred()
+        } else {
+            self.show(event)
+        }
+    }
+
+    fn settle(&mut self) -> Result<(), ScreenError> {
+        self.deferred.drop_questions(&mut self.prompt)?;
+        self.release_deferred()?;
+        self.elapsed.end()?;
+        self.settle_views()
     }
 }

@@ -12,7 +12,7 @@ use crate::text::escape::visible_lines;
 use crate::text::{counted, hanging};
 
 /// Columns before the second row of a hint.
-const HINT: usize = 8;
+const HINT_INDENT: usize = 8;
 
 /// Puts a text into the clipboard; what is said of that.
 pub fn copied(screen: &Screen, what: &str, text: &str) -> String {
@@ -57,7 +57,7 @@ pub fn notice_text(notice: &Notice, screen: &Screen) -> String {
     for hint in &notice.hints {
         let hint = format!("  hint: {}", visible_lines(hint));
         text.push('\n');
-        text.push_str(&hanging(&hint, width, HINT));
+        text.push_str(&hanging(&hint, width, HINT_INDENT));
     }
     text.push('\n');
     text

@@ -5,7 +5,7 @@
 //! pager does; a pager that cannot be started costs nothing but the page being printed. The reader of the keyboard has
 //! stopped before a pager starts: pages are shown when their run is over. Absent on purpose: paging of answers.
 
-mod own;
+mod builtin;
 
 use std::process::Command;
 
@@ -21,10 +21,10 @@ use crate::text::columns;
 
 /// What `less` is told unless the user has told it something: as git does, stay when short, keep colours and the
 /// screen.
-const LESS: &str = "FRX";
+const LESS_OPTIONS: &str = "FRX";
 
 /// A page as text that may be written as it is, each line ended; `None` for pictures.
-pub(super) fn text_of(
+pub(super) fn page_text(
     bundle: &MimeBundle,
     width: usize,
     appearance: &Appearance,
@@ -33,9 +33,9 @@ pub(super) fn text_of(
     if let Some(parts) = bundle.get(SOURCE).and_then(|parts| parts.as_array())
         && let [before, source] = parts.as_slice()
     {
-        let mut text = safe(before.as_str().unwrap_or_default(), colour);
+        let mut text = sanitize(before.as_str().unwrap_or_default(), colour);
         let mut code = CodeHighlighter::new("python", colour.then_some(appearance.theme));
-        for line in safe(source.as_str().unwrap_or_default(), false).lines() {
+        for line in sanitize(source.as_str().unwrap_or_default(), false).lines() {
             for (part, style) in code.line(line) {
                 text.push_str(&style.paint(part).to_string());
             }
@@ -45,7 +45,7 @@ pub(super) fn text_of(
     }
     match bundle.for_terminal(width) {
         TerminalForm::Plain(text) | TerminalForm::Json { tree: text, .. } => {
-            Some(safe(&text, colour))
+            Some(sanitize(&text, colour))
         }
         TerminalForm::Markdown(source) => {
             let lines = render(&source, width, appearance);
@@ -62,7 +62,7 @@ pub(super) fn text_of(
 }
 
 /// Foreign text: its own colours where there are any to be, no other sequence; ends in a newline.
-fn safe(text: &str, colour: bool) -> String {
+fn sanitize(text: &str, colour: bool) -> String {
     let policy = if colour {
         Policy::Colours
     } else {
@@ -81,7 +81,7 @@ pub(super) fn is_long(text: &str, size: TerminalSize) -> bool {
     let (width, height) = (usize::from(size.columns).max(1), usize::from(size.rows));
     let mut rows = 0;
     text.lines().any(|line| {
-        rows += columns(&own::uncoloured(line)).saturating_sub(1) / width + 1;
+        rows += columns(&builtin::without_colours(line)).saturating_sub(1) / width + 1;
         rows + 2 > height
     })
 }
@@ -122,7 +122,7 @@ pub fn show(
             return Ok(());
         }
     }
-    own::show(page, screen, guard)
+    builtin::show(page, screen, guard)
 }
 
 /// Runs a pager; false when it could not be started.
@@ -130,7 +130,7 @@ fn run(words: &[String], page: &str, environment: &Environment) -> bool {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     if environment.variable("LESS").is_none() {
-        command.env("LESS", LESS);
+        command.env("LESS", LESS_OPTIONS);
     }
     // It has been shown, however the pager ended.
     process::run_in_front(&mut command, Some(page.as_bytes())).is_ok()
@@ -146,7 +146,7 @@ mod tests {
             panic!("an object");
         };
         let bundle = MimeBundle::new(entries.into_iter().collect());
-        text_of(&bundle, 40, &Appearance::default(), colour).unwrap()
+        page_text(&bundle, 40, &Appearance::default(), colour).unwrap()
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         assert!(coloured.contains("\u{1b}["), "{coloured:?}");
         let uncoloured: String = coloured
             .lines()
-            .map(|line| own::uncoloured(line) + "\n")
+            .map(|line| builtin::without_colours(line) + "\n")
             .collect();
         assert_eq!(uncoloured, plain_text);
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn which_pager() {
+    fn the_pager_is_taken_from_the_environment() {
         let check = |chosen: Option<&str>, expected: &[&[&str]]| {
             let mut environment = Environment::default();
             if let Some(chosen) = chosen {

@@ -17,10 +17,10 @@ use crate::text::NOTICED;
 use crate::text::{Line, columns, cut, first_line};
 
 /// A step that takes longer than this shows its time while it runs.
-const PATIENCE: Duration = Duration::from_millis(300);
+const SHOW_TIME_AFTER: Duration = Duration::from_millis(300);
 
 /// And one that takes longer than this the keys that help.
-const LONG: Duration = Duration::from_secs(2);
+const SHOW_KEYS_AFTER: Duration = Duration::from_secs(2);
 
 /// What those keys do.
 const KEYS: &str = "  s skips it, Ctrl-C stops";
@@ -44,7 +44,7 @@ struct StepLine {
 
 impl ReplayView {
     /// Other programs wrote below: what is live begins again there.
-    pub(super) fn resumed(&mut self) {
+    pub(super) fn on_resume(&mut self) {
         self.live = LiveRegion::new(self.screen.colour());
         if let Some(step) = &mut self.step {
             step.drawn = None;
@@ -61,7 +61,7 @@ impl ReplayView {
     }
 
     /// A step begins; the cursor must stand at the start of a row.
-    pub(super) fn begin(
+    pub(super) fn on_step(
         &mut self,
         (step, of): (usize, usize),
         line: u32,
@@ -72,7 +72,7 @@ impl ReplayView {
         let width = of.to_string().len();
         self.step = Some(StepLine {
             label: format!("[{step:>width$}/{of}] In [{line}]: "),
-            source: told(source),
+            source: summary(source),
             started: Instant::now(),
             cell: kind == RunKind::Cell,
             raised: false,
@@ -94,10 +94,10 @@ impl ReplayView {
         let size = self.screen.size();
         let took = step.started.elapsed();
         let mut tail = String::new();
-        if took > PATIENCE {
+        if took > SHOW_TIME_AFTER {
             tail = seconds(took);
         }
-        if took > LONG && step.cell {
+        if took > SHOW_KEYS_AFTER && step.cell {
             tail.push_str(KEYS);
         }
         let line = step.row(room(size), &tail, None);
@@ -111,7 +111,7 @@ impl ReplayView {
     }
 
     /// The cell raised: its traceback comes next.
-    pub(super) fn raised(&mut self) -> Result<(), ScreenError> {
+    pub(super) fn on_error(&mut self) -> Result<(), ScreenError> {
         if let Some(step) = &mut self.step {
             step.raised = true;
         }
@@ -119,7 +119,7 @@ impl ReplayView {
     }
 
     /// The cell ended.
-    pub(super) fn ended(&mut self, ending: &Ending) -> Result<(), ScreenError> {
+    pub(super) fn on_cell_end(&mut self, ending: &Ending) -> Result<(), ScreenError> {
         let raised = self.step.as_ref().is_some_and(|step| step.raised);
         let mark = match ending {
             Ending::Ok => ("✓", Color::Green.normal()),
@@ -181,7 +181,7 @@ fn room(size: TerminalSize) -> usize {
     usize::from(size.columns).saturating_sub(1)
 }
 
-fn told(source: &str) -> String {
+fn summary(source: &str) -> String {
     let (first, more) = first_line(source);
     first + more
 }
@@ -201,7 +201,7 @@ mod tests {
     fn step(source: &str) -> StepLine {
         StepLine {
             label: "[ 3/12] In [3]: ".into(),
-            source: told(source),
+            source: summary(source),
             started: Instant::now(),
             cell: true,
             raised: false,

@@ -8,6 +8,7 @@
 use nu_ansi_term::Style;
 
 use crate::markdown::{Appearance, CodeHighlighter};
+use crate::screen::{Screen, ScreenError};
 use crate::text::escape::visible_lines;
 use crate::text::{Break, Line, Room, columns, expand_tabs, rows_of_runs};
 
@@ -98,6 +99,15 @@ impl Rows {
                 .push(std::iter::once((before.1, before.0)).chain(row).collect());
         }
     }
+}
+
+/// Writes rows to the scrollback. The terminal's wrapping stays on, since its widths may differ from ours.
+pub(super) fn print(screen: &Screen, rows: &[Line]) -> Result<(), ScreenError> {
+    for row in rows {
+        screen.trusted(row.to_ansi(screen.colour()).as_bytes())?;
+        screen.trusted(b"\n")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

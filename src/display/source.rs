@@ -41,7 +41,7 @@ pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<
 }
 
 /// The rows of what a cell asks, as if it had been typed; of a long one the beginning.
-pub(super) fn asked(number: u32, prompt: &str, width: usize) -> Vec<Line> {
+pub(super) fn asked_rows(number: u32, prompt: &str, width: usize) -> Vec<Line> {
     let mut rows = Rows::new(width);
     let label = format!("In [{number}]: ");
     let blank = " ".repeat(label.len());

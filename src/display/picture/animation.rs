@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Drawn;
+use super::DrawnPicture;
 use crate::runtime::TerminalSize;
 
 /// The shortest time between two pictures in one place.
@@ -17,7 +17,7 @@ const PACE_BELOW: Duration = Duration::from_secs(1);
 
 /// What stands on the screen.
 #[derive(Debug)]
-struct Standing {
+struct LastPicture {
     rows: u32,
     removal: Vec<u8>,
     /// Of the screen when it was drawn: a resize moves everything.
@@ -27,20 +27,20 @@ struct Standing {
 /// The pictures of one cell.
 #[derive(Debug)]
 pub(in crate::display) struct Animation<T> {
-    standing: Option<Standing>,
+    last_picture: Option<LastPicture>,
     drawn: Option<Instant>,
     /// The output was to be cleared: the next picture succeeds the last one.
     cleared: bool,
-    held: Option<T>,
+    pending: Option<T>,
 }
 
 impl<T> Default for Animation<T> {
     fn default() -> Self {
         Animation {
-            standing: None,
+            last_picture: None,
             drawn: None,
             cleared: false,
-            held: None,
+            pending: None,
         }
     }
 }
@@ -54,16 +54,16 @@ impl<T> Animation<T> {
         now: Instant,
     ) -> Option<T> {
         if !(update || self.cleared) {
-            self.standing = None;
+            self.last_picture = None;
             return Some(picture);
         }
-        self.held = Some(picture);
+        self.pending = Some(picture);
         self.due(now)
     }
 
     /// The picture whose time has come.
     pub(in crate::display) fn due(&mut self, now: Instant) -> Option<T> {
-        let pace = if self.standing.is_some() {
+        let pace = if self.last_picture.is_some() {
             PACE
         } else {
             PACE_BELOW
@@ -71,40 +71,43 @@ impl<T> Animation<T> {
         let early = self
             .drawn
             .is_some_and(|drawn| now.duration_since(drawn) < pace);
-        if early { None } else { self.held.take() }
+        if early { None } else { self.pending.take() }
     }
 
     /// The last picture that waits: nothing more comes.
-    pub(in crate::display) fn last(&mut self) -> Option<T> {
-        self.held.take()
+    pub(in crate::display) fn take_pending(&mut self) -> Option<T> {
+        self.pending.take()
     }
 
     /// Whether one waits.
-    pub(in crate::display) fn waits(&self) -> bool {
-        self.held.is_some()
+    pub(in crate::display) fn has_pending(&self) -> bool {
+        self.pending.is_some()
     }
 
     /// Something else is written.
-    pub(in crate::display) fn disturbed(&mut self) {
-        self.standing = None;
+    pub(in crate::display) fn on_other_output(&mut self) {
+        self.last_picture = None;
     }
 
     /// The output so far is to be cleared.
-    pub(in crate::display) fn cleared(&mut self) {
+    pub(in crate::display) fn on_clear(&mut self) {
         self.cleared = true;
     }
 
     /// Bytes that draw `picture`, in place of the last one where that can be.
     pub(in crate::display) fn draw(
         &mut self,
-        picture: Drawn,
+        picture: DrawnPicture,
         size: TerminalSize,
         now: Instant,
     ) -> Vec<u8> {
         self.drawn = Some(now);
         self.cleared = false;
         let mut out = Vec::new();
-        let before = self.standing.take().filter(|before| before.size == size);
+        let before = self
+            .last_picture
+            .take()
+            .filter(|before| before.size == size);
         if let Some(before) = &before {
             out.extend_from_slice(b"\x1b[?2026h");
             out.extend_from_slice(&before.removal);
@@ -116,7 +119,7 @@ impl<T> Animation<T> {
         if before.is_some() {
             out.extend_from_slice(b"\x1b[?2026l");
         }
-        self.standing = Some(Standing {
+        self.last_picture = Some(LastPicture {
             rows: picture.rows,
             removal: picture.removal,
             size,
@@ -134,8 +137,8 @@ mod tests {
         rows: 24,
     };
 
-    fn drawn(name: &str) -> Drawn {
-        Drawn {
+    fn drawn(name: &str) -> DrawnPicture {
+        DrawnPicture {
             bytes: format!("{name}\n").into_bytes(),
             rows: 1,
             removal: format!("-{name}").into_bytes(),
@@ -154,12 +157,12 @@ mod tests {
                 ("^", name) => animation.offer(drawn(name), true, now),
                 ("t", _) => animation.due(now),
                 ("c", _) => {
-                    animation.cleared();
+                    animation.on_clear();
                     None
                 }
-                ("e", _) => animation.last(),
+                ("e", _) => animation.take_pending(),
                 (_, text) => {
-                    animation.disturbed();
+                    animation.on_other_output();
                     written.push_str(text);
                     None
                 }
@@ -223,7 +226,7 @@ mod tests {
 
     #[test]
     fn after_a_resize_it_comes_below() {
-        let mut animation: Animation<Drawn> = Animation::default();
+        let mut animation: Animation<DrawnPicture> = Animation::default();
         let now = Instant::now();
         animation.draw(drawn("a"), SIZE, now);
         let narrow = TerminalSize {

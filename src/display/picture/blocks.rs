@@ -1,7 +1,7 @@
 //! A picture as half blocks: two pixels a cell, by `▀` in the colour of the upper on the colour of the lower.
 //!
 //! In: pixels, no more than there are half cells. Out: rows of text, each with its newline and no colour left open.
-//! Pixels that are nearly clear show the terminal's own background; others are laid over `ground`.
+//! Pixels that are nearly clear show the terminal's own background; others are laid over `background`.
 
 use crate::picture::Pixels;
 
@@ -14,7 +14,7 @@ pub(super) struct Palette {
     /// 24 bits a colour, else one of 256.
     pub(super) true_colour: bool,
     /// What pixels that let light through are laid over: the terminal's background.
-    pub(super) ground: [u8; 3],
+    pub(super) background: [u8; 3],
 }
 
 /// `None`: the terminal's own background.
@@ -26,8 +26,8 @@ pub(super) fn draw(picture: &Pixels, palette: Palette) -> Vec<u8> {
     for row in 0..picture.height().div_ceil(2) {
         let mut now: (Colour, Colour) = (None, None);
         for column in 0..picture.width() {
-            let upper = over(picture.get(column, 2 * row), palette.ground);
-            let lower = over(picture.get(column, 2 * row + 1), palette.ground);
+            let upper = over(picture.get(column, 2 * row), palette.background);
+            let lower = over(picture.get(column, 2 * row + 1), palette.background);
             // What the block is painted in, what is behind it, and the block.
             let (front, back, block) = match (upper, lower) {
                 (None, None) => (now.0, None, ' '),
@@ -52,17 +52,17 @@ pub(super) fn draw(picture: &Pixels, palette: Palette) -> Vec<u8> {
 }
 
 /// What is seen of a pixel.
-pub(super) fn over(pixel: Option<[u8; 4]>, ground: [u8; 3]) -> Colour {
+pub(super) fn over(pixel: Option<[u8; 4]>, background: [u8; 3]) -> Colour {
     let [red, green, blue, alpha] = pixel?;
     (alpha >= CLEAR).then(|| {
-        let mix = |colour: u8, ground: u8| {
+        let mix = |colour: u8, background: u8| {
             let alpha = u32::from(alpha);
-            ((u32::from(colour) * alpha + u32::from(ground) * (255 - alpha) + 127) / 255) as u8
+            ((u32::from(colour) * alpha + u32::from(background) * (255 - alpha) + 127) / 255) as u8
         };
         [
-            mix(red, ground[0]),
-            mix(green, ground[1]),
-            mix(blue, ground[2]),
+            mix(red, background[0]),
+            mix(green, background[1]),
+            mix(blue, background[2]),
         ]
     })
 }
@@ -117,7 +117,7 @@ mod tests {
         let picture = Pixels::new(width, height, pixels.concat()).unwrap();
         let palette = Palette {
             true_colour,
-            ground: [0, 0, 0],
+            background: [0, 0, 0],
         };
         String::from_utf8(draw(&picture, palette)).unwrap()
     }

@@ -65,7 +65,7 @@ pub(super) enum Method {
 
 /// The variables that tell what the terminal is.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Signs(BTreeMap<&'static str, String>);
+pub(super) struct TerminalVariables(BTreeMap<&'static str, String>);
 
 /// A terminal that draws pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +81,10 @@ enum Terminal {
     Other,
 }
 
-impl Signs {
-    pub(super) fn of(environment: &Environment) -> Self {
+impl TerminalVariables {
+    pub(super) fn new(environment: &Environment) -> Self {
         let found = |name: &'static str| Some((name, environment.variable(name)?.to_owned()));
-        Signs(VARIABLES.into_iter().filter_map(found).collect())
+        TerminalVariables(VARIABLES.into_iter().filter_map(found).collect())
     }
 
     fn get(&self, name: &str) -> Option<&str> {
@@ -241,7 +241,7 @@ impl Signs {
 }
 
 /// The background as rxvt and others tell it in `COLORFGBG`.
-pub(super) fn ground(colours: Option<&str>) -> Option<[u8; 3]> {
+pub(super) fn background_colour(colours: Option<&str>) -> Option<[u8; 3]> {
     colours
         .and_then(Background::of_variable)
         .map(|background| match background {

@@ -51,6 +51,20 @@ pub(super) struct Fit {
     pub(super) rows: u32,
 }
 
+impl Fit {
+    /// Makes the rows by newlines, before anything is drawn: the screen has scrolled by then, so every terminal ends in
+    /// the row below, wherever it leaves its cursor. The cursor goes back to the start of the first row.
+    pub(super) fn reserve_rows(&self, out: &mut Vec<u8>) {
+        out.extend(std::iter::repeat_n(b'\n', self.rows as usize));
+        out.extend_from_slice(format!("\x1b[{}A", self.rows).as_bytes());
+    }
+
+    /// Moves the cursor from the first row to the start of the one below the last.
+    pub(super) fn move_below(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("\x1b[{}B\r", self.rows).as_bytes());
+    }
+}
+
 impl Room {
     /// Rows a picture may take.
     fn height(&self) -> u32 {

@@ -8,7 +8,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::fit::Fit;
-use super::reserve::{below, reserve};
 use super::tmux;
 
 /// Bytes of a sequence that tmux still takes: its buffer holds 1 MiB.
@@ -25,7 +24,7 @@ pub(super) fn draw(file: &[u8], fit: Fit, in_tmux: bool) -> Option<Vec<u8>> {
         return None;
     }
     let mut out = Vec::with_capacity(sequence.len() + 1024);
-    reserve(rows, &mut out);
+    fit.reserve_rows(&mut out);
     out.extend_from_slice(b"\x1b7");
     if in_tmux {
         tmux::wrap(sequence.as_bytes(), &mut out);
@@ -33,7 +32,7 @@ pub(super) fn draw(file: &[u8], fit: Fit, in_tmux: bool) -> Option<Vec<u8>> {
         out.extend_from_slice(sequence.as_bytes());
     }
     out.extend_from_slice(b"\x1b8");
-    below(rows, &mut out);
+    fit.move_below(&mut out);
     Some(out)
 }
 

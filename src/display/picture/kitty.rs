@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::fit::Fit;
 use super::placeholder::{PictureId, rows};
-use super::reserve::{below, reserve};
 use super::tmux;
 
 /// Bytes of base64 in one sequence.
@@ -23,10 +22,10 @@ pub(super) fn draw(png: &[u8], fit: Fit, id: PictureId, exact: bool) -> Vec<u8> 
     } else {
         format!(",c={},r={}", fit.columns, fit.rows)
     };
-    reserve(fit.rows, &mut out);
+    fit.reserve_rows(&mut out);
     let control = format!("a=T,i={},f=100,q=2,C=1{size}", id.number());
     chunks(png, &control, |sequence| out.extend_from_slice(&sequence));
-    below(fit.rows, &mut out);
+    fit.move_below(&mut out);
     out
 }
 

@@ -7,19 +7,18 @@
 //! each other fast from flooding.
 //!
 //! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
-//! base64 and colours; a picture that lets light through stands where it can be read (`ground`), and nothing else about
+//! base64 and colours; a picture that lets light through stands where it can be read (`background`), and nothing else about
 //! it is changed.
 
 mod animation;
 mod blocks;
+mod contrast;
 mod detect;
 mod fit;
-mod ground;
 mod iterm2;
 mod kitty;
 mod placeholder;
 mod registers;
-mod reserve;
 mod sixel;
 mod source;
 mod svg;
@@ -41,49 +40,49 @@ pub(super) use animation::Animation;
 pub(super) use source::PictureSource;
 
 use blocks::Palette;
-use detect::{Method, Signs};
+use detect::{Method, TerminalVariables};
 use fit::{Cell, Fit, Room};
 use placeholder::{MARKS, PictureId};
 use svg::Drawing;
 
 /// Bytes of a file that is handed to the terminal as it is, though it could be made smaller.
-const PASSED: usize = 4 << 20;
+const MAX_UNCHANGED_BYTES: usize = 4 << 20;
 
 /// Drawings are made this much larger before they become blocks, for the sake of thin lines.
-const FINER: u32 = 6;
+const DRAWING_OVERSAMPLING: u32 = 6;
 
 /// How pictures are drawn: a handle, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Pictures {
     choice: Images,
     /// What the terminal's background is taken for.
-    ground: [u8; 3],
-    facts: Arc<Facts>,
+    background: [u8; 3],
+    facts: Arc<TerminalFacts>,
 }
 
 #[derive(Debug)]
-struct Facts {
-    signs: Signs,
+struct TerminalFacts {
+    variables: TerminalVariables,
     /// What relative paths start from.
     cwd: Option<PathBuf>,
     /// The terminal's background, if its environment tells.
-    ground: Option<[u8; 3]>,
+    background: Option<[u8; 3]>,
     /// A tmux that did not answer is not asked again.
-    tmux_is_deaf: AtomicBool,
+    tmux_unresponsive: AtomicBool,
 }
 
 /// What becomes of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PictureShown {
-    /// Drawn by these bytes.
-    Drawn(Drawn),
+pub(super) enum PictureOutput {
+    /// DrawnPicture by these bytes.
+    Drawn(DrawnPicture),
     /// Said in one line.
-    Told(String),
+    Text(String),
 }
 
 /// A picture for the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnPicture {
     /// From the start of a line to the start of a line.
     pub(super) bytes: Vec<u8>,
     /// Rows it takes.
@@ -95,15 +94,15 @@ pub(super) struct Drawn {
 impl Pictures {
     /// Pictures as the environment and the settings say; nothing is found out yet.
     pub fn new(environment: &Environment, choice: Images) -> Self {
-        let ground = detect::ground(environment.variable("COLORFGBG"));
+        let background = detect::background_colour(environment.variable("COLORFGBG"));
         Pictures {
             choice,
-            ground: ground.unwrap_or_default(),
-            facts: Arc::new(Facts {
-                signs: Signs::of(environment),
+            background: background.unwrap_or_default(),
+            facts: Arc::new(TerminalFacts {
+                variables: TerminalVariables::new(environment),
                 cwd: environment.cwd.clone(),
-                ground,
-                tmux_is_deaf: AtomicBool::new(false),
+                background,
+                tmux_unresponsive: AtomicBool::new(false),
             }),
         }
     }
@@ -111,13 +110,13 @@ impl Pictures {
     /// The same, drawn as the user chose meanwhile, on this background unless the environment tells another.
     #[must_use]
     pub fn drawn_as(&self, choice: Images, background: Background) -> Self {
-        let ground = match background {
+        let background = match background {
             Background::Light => [255; 3],
             Background::Dark => [0; 3],
         };
         Pictures {
             choice,
-            ground: self.facts.ground.unwrap_or(ground),
+            background: self.facts.background.unwrap_or(background),
             facts: Arc::clone(&self.facts),
         }
     }
@@ -128,12 +127,12 @@ impl Pictures {
     }
 
     /// What an answer points at: a local file or a `data:` URL that holds a picture.
-    pub(super) fn find(&self, target: &str) -> Option<PictureSource> {
-        PictureSource::find(target, self.facts.cwd.as_deref())
+    pub(super) fn resolve(&self, target: &str) -> Option<PictureSource> {
+        PictureSource::resolve(target, self.facts.cwd.as_deref())
     }
 
     /// Draws a picture, or says what it is.
-    pub(super) fn draw(&self, source: &PictureSource, screen: &Screen) -> PictureShown {
+    pub(super) fn draw(&self, source: &PictureSource, screen: &Screen) -> PictureOutput {
         let method = if self.are_drawn(screen) {
             self.method(screen)
         } else {
@@ -153,9 +152,9 @@ impl Pictures {
                 None => Cell::USUAL,
             },
         };
-        match draw(source, method, room, self.ground) {
+        match draw(source, method, room, self.background) {
             Ok(shown) => shown,
-            Err(trouble) => PictureShown::Told(format!("[{}: {trouble}]", source.kind())),
+            Err(trouble) => PictureOutput::Text(format!("[{}: {trouble}]", source.kind())),
         }
     }
 
@@ -174,15 +173,15 @@ impl Pictures {
     }
 
     fn method(&self, screen: &Screen) -> Method {
-        let signs = &self.facts.signs;
+        let variables = &self.facts.variables;
         let knows_cell = screen.cell_pixels().is_some();
-        signs.method(self.choice, knows_cell, || {
-            if self.facts.tmux_is_deaf.load(Ordering::Relaxed) {
+        variables.method(self.choice, knows_cell, || {
+            if self.facts.tmux_unresponsive.load(Ordering::Relaxed) {
                 return None;
             }
-            let answer = tmux::ask(signs.pane());
+            let answer = tmux::ask(variables.pane());
             self.facts
-                .tmux_is_deaf
+                .tmux_unresponsive
                 .store(answer.is_none(), Ordering::Relaxed);
             answer
         })
@@ -190,37 +189,37 @@ impl Pictures {
 }
 
 /// A picture before it is scaled.
-enum Opened<'a> {
+enum OpenedPicture<'a> {
     File(&'a [u8], (u32, u32)),
     Drawing(Box<Drawing>),
 }
 
-impl Opened<'_> {
+impl OpenedPicture<'_> {
     fn size(&self) -> (u32, u32) {
         match self {
-            Opened::File(_, size) => *size,
-            Opened::Drawing(drawing) => drawing.size(),
+            OpenedPicture::File(_, size) => *size,
+            OpenedPicture::Drawing(drawing) => drawing.size(),
         }
     }
 
     fn pixels(&self, width: u32, height: u32) -> Result<Pixels, Trouble> {
         match self {
-            Opened::File(file, _) => Ok(picture::pixels(file)?.shrunk(width, height)),
-            Opened::Drawing(drawing) => drawing.pixels(width, height),
+            OpenedPicture::File(file, _) => Ok(picture::pixels(file)?.shrunk(width, height)),
+            OpenedPicture::Drawing(drawing) => drawing.pixels(width, height),
         }
     }
 
     /// A PNG of this size, for a terminal of this background; the very file when that will do.
-    fn png(&self, fit: Fit, ground: [u8; 3]) -> Result<Vec<u8>, Trouble> {
+    fn png(&self, fit: Fit, background: [u8; 3]) -> Result<Vec<u8>, Trouble> {
         let pixels = self.pixels(fit.width, fit.height)?;
-        if let Some(needed) = ground::needed(&pixels, ground) {
+        if let Some(needed) = contrast::background_for(&pixels, background) {
             return pixels.over(needed).to_png();
         }
         match self {
             // It has been decoded to know that it is whole: a terminal would leave its place empty.
-            Opened::File(file, size)
+            OpenedPicture::File(file, size)
                 if *size == (fit.width, fit.height)
-                    && file.len() <= PASSED
+                    && file.len() <= MAX_UNCHANGED_BYTES
                     && picture_type(file) == Some("image/png") =>
             {
                 Ok(file.to_vec())
@@ -234,11 +233,11 @@ fn draw(
     source: &PictureSource,
     method: Method,
     room: Room,
-    ground: [u8; 3],
-) -> Result<PictureShown, Trouble> {
+    background: [u8; 3],
+) -> Result<PictureOutput, Trouble> {
     let opened = match source {
-        PictureSource::File(file) => Opened::File(file, picture::size(file)?),
-        PictureSource::Drawing(text) => Opened::Drawing(Box::new(Drawing::read(text)?)),
+        PictureSource::File(file) => OpenedPicture::File(file, picture::size(file)?),
+        PictureSource::Drawing(text) => OpenedPicture::Drawing(Box::new(Drawing::read(text)?)),
     };
     let size = opened.size();
     let fit = room.fit(size);
@@ -246,7 +245,7 @@ fn draw(
     let (bytes, rows) = match method {
         Method::Off => {
             let (width, height) = size;
-            return Ok(PictureShown::Told(format!(
+            return Ok(PictureOutput::Text(format!(
                 "[{} {width}x{height}]",
                 source.kind()
             )));
@@ -254,7 +253,7 @@ fn draw(
         Method::Kitty => {
             let id = PictureId::next();
             removal = kitty::remove(id);
-            let png = opened.png(fit, ground)?;
+            let png = opened.png(fit, background)?;
             (kitty::draw(&png, fit, id, room.cell.known), fit.rows)
         }
         Method::KittyInTmux => {
@@ -265,24 +264,24 @@ fn draw(
             };
             let fit = narrow.fit(size);
             (
-                kitty::draw_in_tmux(&opened.png(fit, ground)?, fit, PictureId::next()),
+                kitty::draw_in_tmux(&opened.png(fit, background)?, fit, PictureId::next()),
                 fit.rows,
             )
         }
         Method::Iterm2 { tmux } => {
             let file = match source {
-                PictureSource::File(file) if passes(file) => {
+                PictureSource::File(file) if is_readable_by_iterm2(file) => {
                     // As above: only what is whole is handed on.
-                    match ground::needed(&picture::pixels(file)?, ground) {
-                        Some(_) if !moves(file) => opened.png(fit, ground)?,
+                    match contrast::background_for(&picture::pixels(file)?, background) {
+                        Some(_) if !may_be_animated(file) => opened.png(fit, background)?,
                         _ => file.clone(),
                     }
                 }
-                _ => opened.png(fit, ground)?,
+                _ => opened.png(fit, background)?,
             };
             match iterm2::draw(&file, fit, tmux) {
                 Some(bytes) => (bytes, fit.rows),
-                None => blocks(&opened, room, ground, true)?,
+                None => blocks(&opened, room, background, true)?,
             }
         }
         Method::Sixel { known } => {
@@ -290,12 +289,12 @@ fn draw(
                 true => fit,
                 false => room.fit(fit::within(size, sixel::ANYWHERE)),
             };
-            let pixels = readable(opened.pixels(fit.width, fit.height)?, ground);
-            (sixel::draw(&pixels, fit, ground), fit.rows)
+            let pixels = made_readable(opened.pixels(fit.width, fit.height)?, background);
+            (sixel::draw(&pixels, fit, background), fit.rows)
         }
-        Method::Blocks { true_colour } => blocks(&opened, room, ground, true_colour)?,
+        Method::Blocks { true_colour } => blocks(&opened, room, background, true_colour)?,
     };
-    Ok(PictureShown::Drawn(Drawn {
+    Ok(PictureOutput::Drawn(DrawnPicture {
         bytes,
         rows,
         removal,
@@ -303,8 +302,8 @@ fn draw(
 }
 
 /// Whether iTerm2 gets a file as it is.
-fn passes(file: &[u8]) -> bool {
-    file.len() <= PASSED
+fn is_readable_by_iterm2(file: &[u8]) -> bool {
+    file.len() <= MAX_UNCHANGED_BYTES
         && matches!(
             picture_type(file),
             Some("image/png" | "image/jpeg" | "image/gif")
@@ -312,33 +311,36 @@ fn passes(file: &[u8]) -> bool {
 }
 
 /// Whether it may be more than one picture.
-fn moves(file: &[u8]) -> bool {
+fn may_be_animated(file: &[u8]) -> bool {
     picture_type(file) == Some("image/gif")
 }
 
-/// The picture on the ground it needs, if it needs one.
-fn readable(pixels: Pixels, ground: [u8; 3]) -> Pixels {
-    match ground::needed(&pixels, ground) {
+/// The picture on the background it needs, if it needs one.
+fn made_readable(pixels: Pixels, background: [u8; 3]) -> Pixels {
+    match contrast::background_for(&pixels, background) {
         Some(needed) => pixels.over(needed),
         None => pixels,
     }
 }
 
 fn blocks(
-    opened: &Opened<'_>,
+    opened: &OpenedPicture<'_>,
     room: Room,
-    ground: [u8; 3],
+    background: [u8; 3],
     true_colour: bool,
 ) -> Result<(Vec<u8>, u32), Trouble> {
     let fit = room.fit_blocks(opened.size());
     let pixels = match opened {
-        Opened::File(file, _) => picture::pixels(file)?,
-        Opened::Drawing(drawing) => drawing.pixels(fit.width * FINER, fit.height * FINER)?,
+        OpenedPicture::File(file, _) => picture::pixels(file)?,
+        OpenedPicture::Drawing(drawing) => drawing.pixels(
+            fit.width * DRAWING_OVERSAMPLING,
+            fit.height * DRAWING_OVERSAMPLING,
+        )?,
     };
-    let pixels = readable(pixels, ground).condensed(fit.width, fit.height);
+    let pixels = made_readable(pixels, background).condensed(fit.width, fit.height);
     let palette = Palette {
         true_colour,
-        ground,
+        background,
     };
     Ok((blocks::draw(&pixels, palette), fit.rows))
 }

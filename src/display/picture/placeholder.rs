@@ -15,7 +15,7 @@ const PLACEHOLDER: char = '\u{10EEEE}';
 pub(super) const MARKS: u32 = 297;
 
 /// Names of pictures so far.
-static TAKEN: AtomicU32 = AtomicU32::new(0);
+static IDS_TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// The id of a picture: a lowest byte that is a colour, a highest byte, nothing between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +27,14 @@ pub(super) struct PictureId {
 impl PictureId {
     /// One that this process has not used for its last 60,000 pictures; another process is unlikely to use it.
     pub(super) fn next() -> Self {
-        PictureId::of(std::process::id(), TAKEN.fetch_add(1, Ordering::Relaxed))
+        PictureId::from_parts(
+            std::process::id(),
+            IDS_TAKEN.fetch_add(1, Ordering::Relaxed),
+        )
     }
 
     /// Colours below 16 are left out: they may be written in a shorter form on the way.
-    fn of(process: u32, n: u32) -> Self {
+    fn from_parts(process: u32, n: u32) -> Self {
         let n = process.wrapping_mul(37).wrapping_add(n);
         PictureId {
             colour: 16 + (n % 240) as u8,
@@ -181,7 +184,7 @@ mod tests {
     #[test]
     fn ids_are_colours_and_differ() {
         let ids: std::collections::HashSet<u32> = (0..240 * 256)
-            .map(|n| PictureId::of(7, n).number())
+            .map(|n| PictureId::from_parts(7, n).number())
             .collect();
         assert_eq!(ids.len(), 240 * 256);
         assert!(ids.iter().all(|id| (16..=255).contains(&(id & 0xff_ffff))));

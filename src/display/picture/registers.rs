@@ -6,13 +6,13 @@
 //! (the median cut of Heckbert, 1982, at means); so no colour is compared with every register.
 
 /// Registers of a terminal: the most that all have.
-const MOST: usize = 256;
+const MAX_REGISTERS: usize = 256;
 
 /// Of the colours of a picture that has too many, at most so many stay as they are.
-const MOST_KEPT: usize = 64;
+const MAX_EXACT: usize = 64;
 
 /// One that covers this part of the picture stays as it is: one pixel of so many.
-const LARGE: usize = 1000;
+const EXACT_SHARE: usize = 1000;
 
 /// Steps of red, green and blue each.
 const STEPS: usize = 101;
@@ -23,12 +23,12 @@ pub(super) struct Percents(pub(super) [u8; 3]);
 
 impl Percents {
     /// A colour of three bytes.
-    pub(super) fn of(colour: [u8; 3]) -> Self {
+    pub(super) fn from_rgb(colour: [u8; 3]) -> Self {
         Percents(colour.map(|value| ((u32::from(value) * 100 + 127) / 255) as u8))
     }
 
     /// Among all there are.
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         self.0
             .iter()
             .fold(0, |place, value| place * STEPS + usize::from(*value))
@@ -49,12 +49,12 @@ pub(super) struct Registers {
 
 impl Registers {
     /// For a picture of these pixels.
-    pub(super) fn of(pixels: impl Iterator<Item = Percents>) -> Self {
+    pub(super) fn for_pixels(pixels: impl Iterator<Item = Percents>) -> Self {
         let mut counts = vec![0u32; STEPS.pow(3)];
         let mut found = Vec::new();
         let mut total = 0;
         for colour in pixels {
-            let count = &mut counts[colour.place()];
+            let count = &mut counts[colour.index()];
             if *count == 0 {
                 found.push(colour);
             }
@@ -65,22 +65,22 @@ impl Registers {
             colours: Vec::new(),
             numbers: vec![0; STEPS.pow(3)],
         };
-        if found.len() <= MOST {
+        if found.len() <= MAX_REGISTERS {
             for colour in found {
                 registers.add(colour, &[colour]);
             }
             return registers;
         }
-        let count = |colour: &Percents| counts[colour.place()];
+        let count = |colour: &Percents| counts[colour.index()];
         found.sort_by_key(|colour| std::cmp::Reverse(count(colour)));
-        let is_large = |colour: &Percents| count(colour) as usize * LARGE >= total;
-        let kept = found[..MOST_KEPT].partition_point(is_large);
+        let is_large = |colour: &Percents| count(colour) as usize * EXACT_SHARE >= total;
+        let kept = found[..MAX_EXACT].partition_point(is_large);
         let rest = found.split_off(kept);
         for colour in found {
             registers.add(colour, &[colour]);
         }
         let rest = rest.into_iter().map(|colour| (colour, count(&colour)));
-        for group in Group::split(rest.collect(), MOST - kept) {
+        for group in ColourGroup::split(rest.collect(), MAX_REGISTERS - kept) {
             let alike: Vec<Percents> = group.colours.iter().map(|(colour, _)| *colour).collect();
             registers.add(group.mean, &alike);
         }
@@ -93,7 +93,7 @@ impl Registers {
         let number = self.colours.len() as u8;
         self.colours.push(register);
         for colour in alike {
-            self.numbers[colour.place()] = number;
+            self.numbers[colour.index()] = number;
         }
     }
 
@@ -104,12 +104,12 @@ impl Registers {
 
     /// The register of a colour of the picture.
     pub(super) fn number(&self, colour: Percents) -> usize {
-        usize::from(self.numbers[colour.place()])
+        usize::from(self.numbers[colour.index()])
     }
 }
 
 /// Colours that share a register, each with its pixels.
-struct Group {
+struct ColourGroup {
     colours: Vec<(Percents, u32)>,
     mean: Percents,
     /// Which of red, green and blue differs most.
@@ -120,8 +120,8 @@ struct Group {
     spread: u64,
 }
 
-impl Group {
-    fn of(colours: Vec<(Percents, u32)>) -> Self {
+impl ColourGroup {
+    fn new(colours: Vec<(Percents, u32)>) -> Self {
         let total = colours
             .iter()
             .map(|(_, count)| u64::from(*count))
@@ -139,7 +139,7 @@ impl Group {
         let sums = [0, 1, 2].map(sums);
         let spreads = sums.map(|(sum, squares)| squares - sum * sum / total);
         let axis = (0..3).max_by_key(|axis| spreads[*axis]).unwrap_or_default();
-        Group {
+        ColourGroup {
             mean: Percents(sums.map(|(sum, _)| ((sum + total / 2) / total) as u8)),
             axis,
             cut: (sums[axis].0 / total) as u8,
@@ -149,9 +149,9 @@ impl Group {
     }
 
     /// At most `most` groups of these colours, greys apart from others.
-    fn split(colours: Vec<(Percents, u32)>, most: usize) -> Vec<Group> {
+    fn split(colours: Vec<(Percents, u32)>, most: usize) -> Vec<ColourGroup> {
         let parts: (Vec<_>, Vec<_>) = colours.into_iter().partition(|(it, _)| it.is_grey());
-        let mut groups = Vec::from([parts.0, parts.1].map(Group::of));
+        let mut groups = Vec::from([parts.0, parts.1].map(ColourGroup::new));
         groups.retain(|group| !group.colours.is_empty());
         while groups.len() < most {
             let Some(widest) = (0..groups.len()).max_by_key(|at| groups[*at].spread) else {
@@ -160,11 +160,11 @@ impl Group {
             if groups[widest].spread == 0 {
                 break;
             }
-            let Group {
+            let ColourGroup {
                 colours, axis, cut, ..
             } = groups.swap_remove(widest);
             let (low, high) = colours.into_iter().partition(|(it, _)| it.0[axis] <= cut);
-            groups.extend([low, high].map(Group::of));
+            groups.extend([low, high].map(ColourGroup::new));
         }
         groups
     }

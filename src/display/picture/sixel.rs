@@ -9,7 +9,6 @@
 use super::blocks::over;
 use super::fit::Fit;
 use super::registers::{Percents, Registers};
-use super::reserve::{below, reserve};
 use crate::picture::Pixels;
 
 /// The longest side, in pixels, that every terminal draws: of a larger picture xterm draws nothing.
@@ -25,14 +24,14 @@ const REPEATED: u32 = 4;
 type Column = (u32, u8);
 
 /// The picture in the rows of `fit`.
-pub(super) fn draw(pixels: &Pixels, fit: Fit, ground: [u8; 3]) -> Vec<u8> {
+pub(super) fn draw(pixels: &Pixels, fit: Fit, background: [u8; 3]) -> Vec<u8> {
     let (width, height) = (pixels.width(), pixels.height());
-    let colour = |x, y| over(pixels.get(x, y), ground).map(Percents::of);
+    let colour = |x, y| over(pixels.get(x, y), background).map(Percents::from_rgb);
     let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-    let registers = Registers::of(places.filter_map(|(x, y)| colour(x, y)));
+    let registers = Registers::for_pixels(places.filter_map(|(x, y)| colour(x, y)));
 
     let mut out = Vec::new();
-    reserve(fit.rows, &mut out);
+    fit.reserve_rows(&mut out);
     // What no sixel draws stays as it is (`0;1;0`), and pixels are squares (`1;1`).
     out.extend_from_slice(format!("\x1b7\x1bP0;1;0q\"1;1;{width};{height}").as_bytes());
     for (number, Percents([red, green, blue])) in registers.colours().iter().enumerate() {
@@ -58,7 +57,7 @@ pub(super) fn draw(pixels: &Pixels, fit: Fit, ground: [u8; 3]) -> Vec<u8> {
         band(&mut columns, &mut out);
     }
     out.extend_from_slice(b"\x1b\\\x1b8");
-    below(fit.rows, &mut out);
+    fit.move_below(&mut out);
     out
 }
 
@@ -193,7 +192,8 @@ mod tests {
     fn seen(pixels: &Pixels) -> Vec<Option<[u8; 3]>> {
         let places = (0..pixels.height()).flat_map(|y| (0..pixels.width()).map(move |x| (x, y)));
         let seen = places.map(|(x, y)| over(pixels.get(x, y), [0; 3]));
-        seen.map(|it| it.map(|it| Percents::of(it).0)).collect()
+        seen.map(|it| it.map(|it| Percents::from_rgb(it).0))
+            .collect()
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(in crate::display) enum PictureSource {
 
 impl PictureSource {
     /// The data of a bundle: base64 of a file, or the text of a drawing.
-    pub(in crate::display) fn of_bundle(mime: &str, data: &str) -> Self {
+    pub(in crate::display) fn from_bundle(mime: &str, data: &str) -> Self {
         if mime == SVG {
             return PictureSource::Drawing(data.to_owned());
         }
@@ -42,10 +42,10 @@ impl PictureSource {
     }
 
     /// What `target` points at, when that is a picture here; relative paths start from `cwd`.
-    pub(super) fn find(target: &str, cwd: Option<&Path>) -> Option<Self> {
+    pub(super) fn resolve(target: &str, cwd: Option<&Path>) -> Option<Self> {
         let target = target.trim();
         if let Some(rest) = strip_scheme(target, "data:") {
-            return of_data_url(rest);
+            return from_data_url(rest);
         }
         let path = match strip_scheme(target, "file:") {
             Some(rest) => {
@@ -75,7 +75,7 @@ impl PictureSource {
         }
     }
 
-    fn of_file(bytes: Vec<u8>) -> Option<Self> {
+    fn from_file(bytes: Vec<u8>) -> Option<Self> {
         if picture_type(&bytes).is_some() {
             return Some(PictureSource::File(bytes));
         }
@@ -96,11 +96,11 @@ fn read(path: &Path) -> Option<PictureSource> {
     let file = std::fs::File::open(path).ok()?;
     // It may grow meanwhile.
     file.take(MOST_BYTES as u64).read_to_end(&mut bytes).ok()?;
-    PictureSource::of_file(bytes)
+    PictureSource::from_file(bytes)
 }
 
 /// What follows `data:`.
-fn of_data_url(rest: &str) -> Option<PictureSource> {
+fn from_data_url(rest: &str) -> Option<PictureSource> {
     let (head, data) = rest.split_once(',')?;
     let mut words = head.split(';').map(str::trim);
     let mime = words.next().unwrap_or_default().to_ascii_lowercase();
@@ -113,7 +113,7 @@ fn of_data_url(rest: &str) -> Option<PictureSource> {
     } else {
         unescaped(data).into_bytes()
     };
-    PictureSource::of_file(bytes)
+    PictureSource::from_file(bytes)
 }
 
 fn strip_scheme<'a>(target: &'a str, scheme: &str) -> Option<&'a str> {
@@ -183,7 +183,11 @@ mod tests {
         let file = Some(PictureSource::File(PNG.to_vec()));
         let drawing = |text: &str| Some(PictureSource::Drawing(text.to_owned()));
         let check = |target: &str, expected: Option<PictureSource>| {
-            assert_eq!(PictureSource::find(target, Some(cwd)), expected, "{target}");
+            assert_eq!(
+                PictureSource::resolve(target, Some(cwd)),
+                expected,
+                "{target}"
+            );
         };
         check("a b.png", file.clone());
         check("./a%20b.png", file.clone());
@@ -210,7 +214,7 @@ mod tests {
 
         #[test]
         fn any_data_url_is_read(rest in "[a-z/;,%=A-Z0-9+ é]{0,40}") {
-            let _ = PictureSource::find(&format!("data:image/png{rest}"), None);
+            let _ = PictureSource::resolve(&format!("data:image/png{rest}"), None);
         }
     }
 }

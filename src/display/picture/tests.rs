@@ -22,7 +22,7 @@ const ROOM: Room = Room {
 
 fn drawn(source: &PictureSource, method: Method) -> (String, u32) {
     match draw(source, method, ROOM, [0; 3]) {
-        Ok(PictureShown::Drawn(drawn)) => (String::from_utf8(drawn.bytes).unwrap(), drawn.rows),
+        Ok(PictureOutput::Drawn(drawn)) => (String::from_utf8(drawn.bytes).unwrap(), drawn.rows),
         other => panic!("not drawn: {other:?}"),
     }
 }
@@ -75,7 +75,7 @@ fn two_by_two_pixels_by_each_method() {
 
     assert_eq!(
         draw(&file, Method::Off, ROOM, [0; 3]),
-        Ok(PictureShown::Told("[image/png 2x2]".into()))
+        Ok(PictureOutput::Text("[image/png 2x2]".into()))
     );
 }
 
@@ -90,7 +90,7 @@ fn a_large_picture_is_made_to_fit() {
         .skip(1)
         .map(|sequence| sequence.split([';', '\x1b']).nth(1).unwrap())
         .collect();
-    let sent = super::source::PictureSource::of_bundle("image/png", &data);
+    let sent = super::source::PictureSource::from_bundle("image/png", &data);
     let PictureSource::File(sent) = sent else {
         panic!("a file");
     };
@@ -108,7 +108,7 @@ fn of_sixels_nobody_knows_no_side_is_too_long() {
         ..ROOM
     };
     for (known, size, rows) in [(true, "\"1;1;2000;67#", 4), (false, "\"1;1;1000;33#", 2)] {
-        let Ok(PictureShown::Drawn(drawn)) = draw(&file, Method::Sixel { known }, wide, [0; 3])
+        let Ok(PictureOutput::Drawn(drawn)) = draw(&file, Method::Sixel { known }, wide, [0; 3])
         else {
             panic!("not drawn");
         };
@@ -127,7 +127,7 @@ fn a_drawing_is_made_at_its_size() {
     assert_eq!(bytes, "\x1b[38;2;255;0;0m\x1b[48;2;255;0;0m▀▀\x1b[0m\n");
     assert_eq!(
         draw(&drawing, Method::Off, ROOM, [0; 3]),
-        Ok(PictureShown::Told("[image/svg+xml 2x2]".into()))
+        Ok(PictureOutput::Text("[image/svg+xml 2x2]".into()))
     );
 }
 
@@ -145,13 +145,13 @@ fn what_is_damaged_is_said_in_one_line() {
     half.truncate(50);
     let check = |file: &[u8], expected: &str| {
         let shown = pictures.draw(&PictureSource::File(file.to_vec()), &screen);
-        assert_eq!(shown, PictureShown::Told(expected.to_owned()));
+        assert_eq!(shown, PictureOutput::Text(expected.to_owned()));
     };
     check(&half, "[image/png: the picture is damaged]");
     check(b"text", "[image: not a picture that can be drawn]");
     let off = pictures.drawn_as(Images::Off, Background::Dark);
     let shown = off.draw(&PictureSource::File(png()), &screen);
-    assert_eq!(shown, PictureShown::Told("[image/png 2x2]".into()));
+    assert_eq!(shown, PictureOutput::Text("[image/png 2x2]".into()));
     assert!(!off.are_drawn(&screen));
 }
 
@@ -169,8 +169,8 @@ fn what_stands_in_the_clear_can_be_read_by_each_method() {
             .unwrap(),
     );
     for method in [Method::Kitty, Method::Iterm2 { tmux: false }] {
-        let on = |ground| match draw(&file, method, ROOM, ground) {
-            Ok(PictureShown::Drawn(drawn)) => String::from_utf8(drawn.bytes).unwrap(),
+        let on = |background| match draw(&file, method, ROOM, background) {
+            Ok(PictureOutput::Drawn(drawn)) => String::from_utf8(drawn.bytes).unwrap(),
             other => panic!("not drawn: {other:?}"),
         };
         assert!(on([0; 3]).contains(&laid), "{method:?} on black");

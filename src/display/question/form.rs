@@ -6,7 +6,6 @@
 use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::Style;
 
-use super::frame::{FrameStep, QuestionFrame};
 use crate::agent::Field;
 use crate::display::rows::Rows;
 use crate::session::Reply;
@@ -18,6 +17,28 @@ use crate::text::{Line, columns};
 
 /// Options shown at a time.
 const SHOWN: usize = 8;
+
+/// What stands below a question while it is open.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::display) struct QuestionFrame {
+    /// Top to bottom, none wider than asked for.
+    pub(in crate::display) rows: Vec<Line>,
+    /// How many columns before the end of the last row the cursor stands.
+    pub(in crate::display) back: usize,
+}
+
+/// What became of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FrameStep {
+    /// Something else is shown.
+    Changed,
+    /// A field was answered, the next one is up; this line stays.
+    Next(String),
+    /// The last field was answered; this line stays.
+    Filled(String, Reply),
+    /// Answered.
+    Answered(Reply),
+}
 
 /// A form being filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +184,7 @@ impl Form {
     }
 
     /// The first thing it asks.
-    pub(super) fn asks(&self) -> &str {
+    pub(super) fn first_question(&self) -> &str {
         self.fields.first().map_or("", |field| {
             if field.header.trim().is_empty() {
                 &field.question
@@ -333,12 +354,12 @@ impl Form {
         } else {
             &field.header
         };
-        let said = format!("✓ {}: {}", visible(name), visible(&shown));
+        let verdict = format!("✓ {}: {}", visible(name), visible(&shown));
         self.given.push((field.id.clone(), values));
         if self.given.len() == self.fields.len() {
-            return FrameStep::Filled(said, Reply::Filled(std::mem::take(&mut self.given)));
+            return FrameStep::Filled(verdict, Reply::Filled(std::mem::take(&mut self.given)));
         }
         self.begin();
-        FrameStep::Next(said)
+        FrameStep::Next(verdict)
     }
 }

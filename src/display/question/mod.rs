@@ -4,13 +4,12 @@
 //! [`OpenQuestion::frame`] is what stands below it and changes. Invariants: the way to answer that is marked at first
 //! changes nothing; pasted text never answers a yes-or-no question; one reply comes out.
 //!
-//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out; `spoken`
+//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out; `line_question`
 //! is for front-ends that have lines in place of keys.
 
 pub(super) mod body;
 mod form;
-mod frame;
-mod spoken;
+mod line_question;
 
 #[cfg(test)]
 mod tests;
@@ -18,10 +17,9 @@ mod tests;
 use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::Style;
 
-use self::form::Form;
-use self::frame::FrameStep;
-pub(super) use self::frame::QuestionFrame;
-pub use self::spoken::Spoken;
+pub(super) use self::form::QuestionFrame;
+use self::form::{Form, FrameStep};
+pub use self::line_question::Spoken;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
@@ -190,18 +188,18 @@ impl OpenQuestion {
         };
         match step {
             FrameStep::Changed => KeyOutcome::Open,
-            FrameStep::Next(said) => KeyOutcome::Next(said),
-            FrameStep::Filled(said, reply) => KeyOutcome::Over(said, reply),
-            FrameStep::Answered(reply) => KeyOutcome::Over(self.said(&reply), reply),
+            FrameStep::Next(verdict) => KeyOutcome::Next(verdict),
+            FrameStep::Filled(verdict, reply) => KeyOutcome::Over(verdict, reply),
+            FrameStep::Answered(reply) => KeyOutcome::Over(self.verdict(&reply), reply),
         }
     }
 
     /// The line that stays when nobody wants to know any more.
-    pub(super) fn dropped(&self) -> String {
+    pub(super) fn dismissed(&self) -> String {
         format!("· not answered: {}", self.brief())
     }
 
-    fn said(&self, reply: &Reply) -> String {
+    fn verdict(&self, reply: &Reply) -> String {
         let verdict = match reply {
             Reply::Chosen(choice) => body::verdict(&self.question, *choice),
             Reply::NoBecause(why) => {
@@ -218,7 +216,7 @@ impl OpenQuestion {
             (About::Agent(Subject::Form { .. }), Stage::Form(form)) => {
                 let message = body::brief(&self.question.about);
                 if message.is_empty() {
-                    visible(form.asks()).into_owned()
+                    visible(form.first_question()).into_owned()
                 } else {
                     message
                 }

@@ -63,10 +63,10 @@ fn press(code: KeyCode) -> Event {
 
 /// Types `keys`; the last outcome that is not [`KeyOutcome::Open`], else that.
 fn pressed(about: About, keys: &str) -> KeyOutcome {
-    let mut asking = OpenQuestion::new(Question::usual(7, about));
+    let mut open = OpenQuestion::new(Question::usual(7, about));
     let mut last = KeyOutcome::Open;
     for key in Decoder::all(keys.as_bytes()) {
-        match asking.take(&key) {
+        match open.take(&key) {
             KeyOutcome::Open => {}
             over @ KeyOutcome::Over(..) => return over,
             other => last = other,
@@ -132,12 +132,12 @@ fn no_and_why() {
     check("wy\x1b[200~ a\nb\x1b[201~\r", because("y a b"));
     check("w\r", Some(Reply::Chosen(QuestionChoice::No)));
     check("wy\x1b", None);
-    let mut asking = OpenQuestion::new(Question::usual(1, cells()));
-    asking.take(&press(KeyCode::Char('w')));
-    asking.take(&press(KeyCode::Char('z')));
-    asking.take(&press(KeyCode::Esc));
+    let mut open = OpenQuestion::new(Question::usual(1, cells()));
+    open.take(&press(KeyCode::Char('w')));
+    open.take(&press(KeyCode::Char('z')));
+    open.take(&press(KeyCode::Esc));
     assert_eq!(
-        asking.take(&press(KeyCode::Char('y'))),
+        open.take(&press(KeyCode::Char('y'))),
         KeyOutcome::Over(
             "✓ allowed once: a = 1".into(),
             Reply::Chosen(QuestionChoice::Once)
@@ -221,26 +221,26 @@ fn a_secret_is_never_shown() {
         secret: true,
         ..field("key")
     };
-    let mut asking = OpenQuestion::new(Question::usual(1, form(vec![secret])));
+    let mut open = OpenQuestion::new(Question::usual(1, form(vec![secret])));
     for c in "hunter2".chars() {
-        asking.take(&press(KeyCode::Char(c)));
-        let shown = format!("{:?} {}", asking.frame(40), asking.line());
+        open.take(&press(KeyCode::Char(c)));
+        let shown = format!("{:?} {}", open.frame(40), open.line());
         assert!(!shown.contains('h') || !shown.contains("hu"), "{shown}");
     }
-    let KeyOutcome::Over(said, Reply::Filled(given)) = asking.take(&press(KeyCode::Enter)) else {
+    let KeyOutcome::Over(verdict, Reply::Filled(given)) = open.take(&press(KeyCode::Enter)) else {
         panic!("it is answered");
     };
-    assert_eq!(said, "✓ key?: (hidden)");
+    assert_eq!(verdict, "✓ key?: (hidden)");
     assert_eq!(given, [("key".to_owned(), vec!["hunter2".to_owned()])]);
 }
 
 #[test]
 fn the_line_that_stays_says_what_was_asked_and_answered() {
     let check = |about: About, keys: &str, expected: &str| {
-        let KeyOutcome::Over(said, _) = pressed(about, keys) else {
+        let KeyOutcome::Over(verdict, _) = pressed(about, keys) else {
             panic!("{keys:?} answers");
         };
-        assert_eq!(said, expected);
+        assert_eq!(verdict, expected);
     };
     check(command(), "y", "✓ allowed once: touch a");
     check(command(), "s", "✓ allowed for this session: touch a");
@@ -260,8 +260,8 @@ fn frames_fit_and_mark_no_first() {
             skill(),
             form(vec![options("a", true, true)]),
         ] {
-            let asking = OpenQuestion::new(Question::usual(1, about));
-            let frame = asking.frame(width);
+            let open = OpenQuestion::new(Question::usual(1, about));
+            let frame = open.frame(width);
             assert!(
                 frame.rows.iter().all(|row| row.width() <= width),
                 "{frame:?}"
@@ -317,7 +317,7 @@ fn options_with_words_of_their_own() {
         ]
     );
     let answer = |question: &Question, key| OpenQuestion::new(question.clone()).take(&press(key));
-    let over = |said: &str, choice| KeyOutcome::Over(said.into(), Reply::Chosen(choice));
+    let over = |verdict: &str, choice| KeyOutcome::Over(verdict.into(), Reply::Chosen(choice));
     assert_eq!(
         answer(&question, KeyCode::Char('1')),
         over("✓ Always^[: touch a", QuestionChoice::Named(0))

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn signs(variables: &[(&'static str, &str)]) -> Signs {
-    Signs(
+fn signs(variables: &[(&'static str, &str)]) -> TerminalVariables {
+    TerminalVariables(
         variables
             .iter()
             .map(|(name, value)| (*name, (*value).to_owned()))
@@ -103,9 +103,9 @@ fn terminals_behind_tmux() {
             passthrough,
             terminal: terminal.to_owned(),
         });
-        let signs = signs(&[("TMUX", "/tmp/x,1,0"), ("TERM_PROGRAM", "tmux"), variable]);
+        let variables = signs(&[("TMUX", "/tmp/x,1,0"), ("TERM_PROGRAM", "tmux"), variable]);
         assert_eq!(
-            signs.method(choice, true, || answer),
+            variables.method(choice, true, || answer),
             expected,
             "{variable:?}"
         );
@@ -157,7 +157,7 @@ fn terminals_behind_tmux() {
 #[test]
 fn light_backgrounds() {
     let check = |colours, expected: Option<u8>| {
-        assert_eq!(ground(colours), expected.map(|grey| [grey; 3]));
+        assert_eq!(background_colour(colours), expected.map(|grey| [grey; 3]));
     };
     check(None, None);
     check(Some("15;0"), Some(0));
@@ -169,9 +169,9 @@ fn light_backgrounds() {
 #[test]
 fn the_user_decides() {
     let check = |choice, expected| {
-        let signs = signs(&[("TERM", "xterm-kitty")]);
+        let variables = signs(&[("TERM", "xterm-kitty")]);
         assert_eq!(
-            signs.method(choice, true, || panic!("no tmux is there")),
+            variables.method(choice, true, || panic!("no tmux is there")),
             expected
         );
     };

@@ -62,8 +62,8 @@ impl Spoken {
         let enter = (!choosing || typed.is_empty()).then_some(KeyCode::Enter);
         for key in keys.chain(enter) {
             let key = Event::Key(KeyEvent::new(key, KeyModifiers::NONE));
-            if let KeyOutcome::Over(said, reply) = self.0.take(&key) {
-                return Some((said, reply));
+            if let KeyOutcome::Over(verdict, reply) = self.0.take(&key) {
+                return Some((verdict, reply));
             }
         }
         None

@@ -1,6 +1,6 @@
-//! What a picture that lets light through stands on, so that what is drawn at its clear places can be read.
+//! The background of a picture with transparent pixels, so that what is drawn beside them can be read.
 //!
-//! In: pixels, the terminal's background. Out: the ground to lay them over, when the terminal's own would hide them:
+//! In: pixels, the terminal's background. Out: the background to lay them over, when the terminal's own would hide them:
 //! the black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a picture
 //! that is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps it.
 
@@ -15,15 +15,15 @@ const DARK: u32 = 90;
 /// Lighter than this is light.
 const LIGHT: u32 = 165;
 
-/// The ground a picture needs where the terminal's background is `terminal`.
-pub(super) fn needed(picture: &Pixels, terminal: [u8; 3]) -> Option<[u8; 3]> {
+/// The background a picture needs where the terminal's background is `terminal`.
+pub(super) fn background_for(picture: &Pixels, terminal: [u8; 3]) -> Option<[u8; 3]> {
     let (mut dark, mut light) = (0u32, 0u32);
     for y in 0..picture.height() {
         for x in 0..picture.width() {
             let Some([red, green, blue, alpha]) = picture.get(x, y) else {
                 continue;
             };
-            if alpha < CLEAR || !stands_in_the_clear(picture, x, y) {
+            if alpha < CLEAR || !touches_clear_pixel(picture, x, y) {
                 continue;
             }
             match brightness([red, green, blue]) {
@@ -42,7 +42,7 @@ pub(super) fn needed(picture: &Pixels, terminal: [u8; 3]) -> Option<[u8; 3]> {
 }
 
 /// A clear pixel is beside it.
-fn stands_in_the_clear(picture: &Pixels, x: u32, y: u32) -> bool {
+fn touches_clear_pixel(picture: &Pixels, x: u32, y: u32) -> bool {
     let beside = [
         (x.checked_sub(1), Some(y)),
         (Some(x + 1), Some(y)),
@@ -90,8 +90,8 @@ mod tests {
             ("wkwk", None, None),
             ("....", None, None),
         ] {
-            assert_eq!(needed(&row(pixels), BLACK), on_black, "{pixels}");
-            assert_eq!(needed(&row(pixels), WHITE), on_white, "{pixels}");
+            assert_eq!(background_for(&row(pixels), BLACK), on_black, "{pixels}");
+            assert_eq!(background_for(&row(pixels), WHITE), on_white, "{pixels}");
         }
     }
 

@@ -1,51 +1,55 @@
-//! What happens while the user is asked: held back, and shown afterwards in the same order.
+//! Events of a run that arrive while a question is open: deferred, and rendered afterwards in the same order.
 //!
-//! Invariant: what ends the question is acted on at once, or nobody could answer it any more.
+//! Invariant: an event that ends the question takes effect at once; otherwise nobody could answer it any more.
 
 use std::collections::VecDeque;
 
-use super::asking::Talk;
+use super::question_prompt::QuestionPrompt;
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, CellEvent, EndEvent, QuestionEvent, SessionEvent};
 
-/// Events held back; with more, no further ones are taken.
-const MOST: usize = 512;
+/// With so many deferred events, no further ones are taken.
+const MAX_EVENTS: usize = 512;
 
 /// Events that wait for the end of a question.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct DeferredEvents {
     events: VecDeque<SessionEvent>,
 }
 
-impl Held {
+impl DeferredEvents {
     pub(super) fn is_full(&self) -> bool {
-        self.events.len() >= MOST
+        self.events.len() >= MAX_EVENTS
     }
 
-    /// What is to be shown next, unless the user is being asked.
-    pub(super) fn next(&mut self, talk: &Talk) -> Option<SessionEvent> {
-        self.events.pop_front_if(|_| !talk.is_open())
+    /// The next event, unless a question is open.
+    pub(super) fn next(&mut self, prompt: &QuestionPrompt) -> Option<SessionEvent> {
+        self.events.pop_front_if(|_| !prompt.is_open())
     }
 
-    /// Takes an event while the user is asked: what ends the question does so, the rest waits.
-    pub(super) fn hold(&mut self, event: SessionEvent, talk: &mut Talk) -> Result<(), ScreenError> {
+    /// Takes an event while a question is open: closes the question if the event ends it, else defers the event.
+    pub(super) fn defer(
+        &mut self,
+        event: SessionEvent,
+        prompt: &mut QuestionPrompt,
+    ) -> Result<(), ScreenError> {
         match &event {
             SessionEvent::Question(QuestionEvent::Over(id)) => {
-                talk.over(*id)?;
-                let asks = |held: &SessionEvent| match held {
+                prompt.close_question(*id)?;
+                let asks = |event: &SessionEvent| match event {
                     SessionEvent::Question(QuestionEvent::Asked(question)) => question.id == *id,
                     _ => false,
                 };
-                self.events.retain(|held| !asks(held));
+                self.events.retain(|event| !asks(event));
                 return Ok(());
             }
             SessionEvent::End(EndEvent::Turn { .. } | EndEvent::Asked { .. })
             | SessionEvent::RuntimeDied { .. } => {
-                self.forget_questions(talk)?;
+                self.drop_questions(prompt)?;
             }
             SessionEvent::Cell(CellEvent::Ended { .. })
             | SessionEvent::Answer(AnswerEvent::ToolRan { .. } | AnswerEvent::Denied { .. }) => {
-                talk.input_over()?;
+                prompt.close_input()?;
             }
             // The end of the command brings all of it.
             SessionEvent::Answer(AnswerEvent::CommandOutput { .. }) => return Ok(()),
@@ -73,8 +77,11 @@ impl Held {
         Ok(())
     }
 
-    /// Nobody waits for an answer any more.
-    pub(super) fn forget_questions(&mut self, talk: &mut Talk) -> Result<(), ScreenError> {
+    /// Drops every question, open or deferred: nobody waits for an answer any more.
+    pub(super) fn drop_questions(
+        &mut self,
+        prompt: &mut QuestionPrompt,
+    ) -> Result<(), ScreenError> {
         let asks = |event: &SessionEvent| {
             matches!(
                 event,
@@ -82,7 +89,7 @@ impl Held {
                     | SessionEvent::Cell(CellEvent::InputRequested { .. })
             )
         };
-        self.events.retain(|held| !asks(held));
-        talk.drop_open()
+        self.events.retain(|event| !asks(event));
+        prompt.dismiss()
     }
 }

@@ -1,7 +1,7 @@
-//! Questions and input lines on the screen: printed once in full, answered below, one line stays.
+//! The prompt of a question or of a tool's `input()`: printed once in full, answered below, one line stays.
 //!
 //! In: a question (or a tool's `input()`), and keys through [`Keyboard`]. Out: rows on the screen and one reply. Driven
-//! by ticks; whoever shows other things holds them back while [`Talk::is_open`].
+//! by ticks; whoever shows other things holds them back while [`QuestionPrompt::is_open`].
 //!
 //! Invariants: keys count only once the choices are on the screen, and those appear only after a pause in typing, so
 //! nothing typed ahead answers a question; what follows an answer goes back to whoever has the keyboard then. What is
@@ -15,7 +15,7 @@ use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
 use super::question::{KeyOutcome, OpenQuestion, QuestionFrame};
-use super::rows::Rows;
+use super::rows::{Rows, print};
 use crate::markdown::Appearance;
 use crate::runtime::{InputReply, TerminalSize};
 use crate::screen::live::LiveRegion;
@@ -24,19 +24,19 @@ use crate::session::{Question, Reply};
 use crate::text::entry::Entry;
 use crate::text::escape::visible_lines;
 use crate::text::keys::{Decoder, is_control, plain};
-use crate::text::{Line, columns, cut};
+use crate::text::{columns, cut};
 
 /// Nobody has typed for this long: what comes now is meant for the question.
-const PAUSE: Duration = Duration::from_millis(400);
+const TYPING_PAUSE: Duration = Duration::from_millis(400);
 
 /// What follows an `ESC` later than this is a key of its own.
-const ESCAPE: Duration = Duration::from_millis(60);
+const ESCAPE_TIMEOUT: Duration = Duration::from_millis(60);
 
 /// Pastes come marked as such.
-const PASTES: &[u8] = b"\x1b[?2004h";
+const BRACKETED_PASTE: &[u8] = b"\x1b[?2004h";
 
 /// Rows below a question.
-const CHOICES: usize = 6;
+const CHOICE_ROWS: usize = 6;
 
 /// What was typed for the editor while something runs.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -82,45 +82,45 @@ pub trait Keyboard: Send + Sync {
     fn reply_input(&self, call: u64, reply: InputReply);
 }
 
-/// Who is asked, and what is open.
-pub(super) struct Talk {
+/// The open question or input request, if there is one.
+pub(super) struct QuestionPrompt {
     screen: Screen,
     appearance: Appearance,
     keyboard: Option<Arc<dyn Keyboard>>,
-    open: Option<Open>,
+    open: Option<OpenPrompt>,
 }
 
-struct Open {
-    what: What,
+struct OpenPrompt {
+    subject: Subject,
     since: Instant,
     listening: bool,
     decoder: Decoder,
     last_byte: Instant,
-    painter: Painter,
+    painter: PromptPainter,
     size: TerminalSize,
     /// What stands on the screen is no longer ours.
     stale: bool,
 }
 
-enum What {
+enum Subject {
     Question(Box<OpenQuestion>),
-    Input(Input),
+    Input(InputRequest),
 }
 
 /// A tool's `input()`.
-struct Input {
+struct InputRequest {
     call: u64,
     label: String,
     entry: Entry,
 }
 
-impl Talk {
+impl QuestionPrompt {
     pub(super) fn new(
         screen: Screen,
         appearance: Appearance,
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
-        Talk {
+        QuestionPrompt {
             screen,
             appearance,
             keyboard,
@@ -138,11 +138,11 @@ impl Talk {
         if self.keyboard.is_none() {
             return Ok(());
         }
-        let asking = OpenQuestion::new(question);
+        let question = OpenQuestion::new(question);
         let size = self.screen.size();
         let width = usize::from(size.columns);
-        let mut body = asking.body(width, &self.appearance);
-        if body.len() + CHOICES > usize::from(size.rows) {
+        let mut body = question.body(width, &self.appearance);
+        if body.len() + CHOICE_ROWS > usize::from(size.rows) {
             let mut note = Rows::new(width);
             let text = format!("({} lines: its beginning is further up)", body.len());
             note.text(0, &text, Style::new().dimmed());
@@ -150,7 +150,7 @@ impl Talk {
         }
         print(&self.screen, &body)?;
         self.screen.flush()?;
-        self.begin(What::Question(Box::new(asking)));
+        self.begin(Subject::Question(Box::new(question)));
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl Talk {
             .pop_if(|last| last.width() * 4 <= width * 3)
             .map_or(String::new(), |last| last.plain());
         print(&self.screen, &rows)?;
-        self.begin(What::Input(Input {
+        self.begin(Subject::Input(InputRequest {
             call,
             label,
             entry: Entry::new(password),
@@ -182,14 +182,14 @@ impl Talk {
         self.draw()
     }
 
-    fn begin(&mut self, what: What) {
-        self.open = Some(Open {
-            what,
+    fn begin(&mut self, subject: Subject) {
+        self.open = Some(OpenPrompt {
+            subject,
             since: Instant::now(),
             listening: false,
             decoder: Decoder::default(),
             last_byte: Instant::now(),
-            painter: Painter::new(self.screen.clone()),
+            painter: PromptPainter::new(self.screen.clone()),
             size: self.screen.size(),
             stale: false,
         });
@@ -200,42 +200,42 @@ impl Talk {
             open.listening = true;
             keyboard.listen();
             if self.screen.rich() {
-                self.screen.trusted(PASTES)?;
+                self.screen.trusted(BRACKETED_PASTE)?;
             }
         }
         Ok(())
     }
 
     /// The question of this id needs no answer any more.
-    pub(super) fn over(&mut self, question: u64) -> Result<(), ScreenError> {
+    pub(super) fn close_question(&mut self, question: u64) -> Result<(), ScreenError> {
         match &self.open {
-            Some(Open {
-                what: What::Question(asking),
+            Some(OpenPrompt {
+                subject: Subject::Question(open),
                 ..
-            }) if asking.id() == question => self.drop_open(),
+            }) if open.id() == question => self.dismiss(),
             _ => Ok(()),
         }
     }
 
     /// A tool that waited for a line has ended.
-    pub(super) fn input_over(&mut self) -> Result<(), ScreenError> {
+    pub(super) fn close_input(&mut self) -> Result<(), ScreenError> {
         match &self.open {
-            Some(Open {
-                what: What::Input(_),
+            Some(OpenPrompt {
+                subject: Subject::Input(_),
                 ..
-            }) => self.drop_open(),
+            }) => self.dismiss(),
             _ => Ok(()),
         }
     }
 
     /// Nothing is asked any more.
-    pub(super) fn drop_open(&mut self) -> Result<(), ScreenError> {
+    pub(super) fn dismiss(&mut self) -> Result<(), ScreenError> {
         let Some(open) = &self.open else {
             return Ok(());
         };
-        let (line, call) = match &open.what {
-            What::Question(asking) => (Some(asking.dropped()), None),
-            What::Input(input) => (None, Some(input.call)),
+        let (line, call) = match &open.subject {
+            Subject::Question(question) => (Some(question.dismissed()), None),
+            Subject::Input(input) => (None, Some(input.call)),
         };
         self.close(line.as_deref(), &[])?;
         if let (Some(call), Some(keyboard)) = (call, &self.keyboard) {
@@ -246,13 +246,13 @@ impl Talk {
     }
 
     /// True once after the program was stopped and goes on: other programs wrote meanwhile, what stood there is theirs.
-    pub(super) fn resumed(&mut self) -> Result<bool, ScreenError> {
+    pub(super) fn take_resumed(&mut self) -> Result<bool, ScreenError> {
         let resumed = self.keyboard.as_ref().is_some_and(|keys| keys.resumed());
         if let Some(open) = self.open.as_mut().filter(|_| resumed) {
-            open.painter = Painter::new(self.screen.clone());
+            open.painter = PromptPainter::new(self.screen.clone());
             open.stale = true;
             if open.listening && self.screen.rich() {
-                self.screen.trusted(PASTES)?;
+                self.screen.trusted(BRACKETED_PASTE)?;
             }
         }
         Ok(resumed)
@@ -267,11 +267,11 @@ impl Talk {
             return Ok(());
         };
         if keyboard.stopped() {
-            return self.drop_open();
+            return self.dismiss();
         }
         let mut changed = std::mem::take(&mut open.stale);
         if !open.listening {
-            if open.since.elapsed() < PAUSE || keyboard.quiet() < PAUSE {
+            if open.since.elapsed() < TYPING_PAUSE || keyboard.quiet() < TYPING_PAUSE {
                 return Ok(());
             }
             self.listen()?;
@@ -285,17 +285,17 @@ impl Talk {
             open.last_byte = Instant::now();
             if let Some(key) = open.decoder.push(*byte) {
                 changed = true;
-                if self.key(&key, &bytes[at + 1..])? {
+                if self.on_key(&key, &bytes[at + 1..])? {
                     return Ok(());
                 }
             }
         }
         if let Some(open) = &mut self.open
-            && open.last_byte.elapsed() > ESCAPE
+            && open.last_byte.elapsed() > ESCAPE_TIMEOUT
             && let Some(key) = open.decoder.escape()
         {
             changed = true;
-            if self.key(&key, &[])? {
+            if self.on_key(&key, &[])? {
                 return Ok(());
             }
         }
@@ -307,41 +307,41 @@ impl Talk {
     }
 
     /// Hands a key on; true when nothing is open any more.
-    fn key(&mut self, key: &Event, rest: &[u8]) -> Result<bool, ScreenError> {
+    fn on_key(&mut self, key: &Event, rest: &[u8]) -> Result<bool, ScreenError> {
         let (Some(open), Some(keyboard)) = (&mut self.open, self.keyboard.clone()) else {
             return Ok(true);
         };
-        match &mut open.what {
-            What::Question(asking) => match asking.take(key) {
+        match &mut open.subject {
+            Subject::Question(question) => match question.take(key) {
                 KeyOutcome::Open => Ok(false),
-                KeyOutcome::Next(said) => {
+                KeyOutcome::Next(verdict) => {
                     let width = usize::from(self.screen.size().columns);
-                    let more = asking.more(width);
+                    let more = question.more(width);
                     open.painter.clear()?;
-                    self.print_said(&said)?;
+                    self.print_verdict(&verdict)?;
                     print(&self.screen, &more)?;
                     Ok(false)
                 }
-                KeyOutcome::Over(said, reply) => {
-                    let id = asking.id();
-                    self.close(Some(&said), rest)?;
+                KeyOutcome::Over(verdict, reply) => {
+                    let id = question.id();
+                    self.close(Some(&verdict), rest)?;
                     keyboard.answer(id, reply);
                     Ok(true)
                 }
                 KeyOutcome::Interrupt => {
-                    self.drop_open()?;
+                    self.dismiss()?;
                     keyboard.stop();
                     Ok(true)
                 }
             },
-            What::Input(input) => {
+            Subject::Input(input) => {
                 let reply = match key {
                     key if plain(key) == KeyCode::Enter => {
                         InputReply::Line(input.entry.text().to_owned())
                     }
                     key if is_control(key, 'd') && input.entry.text().is_empty() => InputReply::Eof,
                     key if is_control(key, 'c') => {
-                        self.drop_open()?;
+                        self.dismiss()?;
                         keyboard.stop();
                         return Ok(true);
                     }
@@ -363,7 +363,7 @@ impl Talk {
         }
     }
 
-    fn close(&mut self, said: Option<&str>, rest: &[u8]) -> Result<(), ScreenError> {
+    fn close(&mut self, verdict: Option<&str>, rest: &[u8]) -> Result<(), ScreenError> {
         let Some(mut open) = self.open.take() else {
             return Ok(());
         };
@@ -371,22 +371,22 @@ impl Talk {
         if let Some(keyboard) = self.keyboard.as_ref().filter(|_| open.listening) {
             keyboard.release(rest);
         }
-        if let Some(said) = said {
-            self.print_said(said)?;
+        if let Some(verdict) = verdict {
+            self.print_verdict(verdict)?;
         }
         self.screen.flush()
     }
 
     /// The line that stays, in its colour.
-    fn print_said(&self, said: &str) -> Result<(), ScreenError> {
+    fn print_verdict(&self, verdict: &str) -> Result<(), ScreenError> {
         let width = usize::from(self.screen.size().columns);
-        let style = match said.chars().next() {
+        let style = match verdict.chars().next() {
             Some('✓') => Color::Green.normal(),
             Some('✗') => Color::Red.normal(),
             _ => Style::new().dimmed(),
         };
         let mut rows = Rows::new(width);
-        rows.text(0, &cut(said, width), style);
+        rows.text(0, &cut(verdict, width), style);
         print(&self.screen, &rows.into_rows())
     }
 
@@ -398,10 +398,12 @@ impl Talk {
             return Ok(());
         }
         let width = usize::from(self.screen.size().columns);
-        match &open.what {
-            What::Question(asking) if self.screen.rich() => open.painter.draw(&asking.frame(width)),
-            What::Question(asking) => open.painter.line(&asking.line()),
-            What::Input(input) if self.screen.rich() => {
+        match &open.subject {
+            Subject::Question(question) if self.screen.rich() => {
+                open.painter.draw(&question.frame(width))
+            }
+            Subject::Question(question) => open.painter.line(&question.line()),
+            Subject::Input(input) if self.screen.rich() => {
                 let room = width.saturating_sub(columns(&input.label));
                 let (shown, behind) = input.entry.window(room);
                 let mut rows = Rows::new(width);
@@ -411,7 +413,7 @@ impl Talk {
                     back: behind,
                 })
             }
-            What::Input(input) => {
+            Subject::Input(input) => {
                 open.painter
                     .line(&format!("{}{}", input.label, input.entry.shown()))
             }
@@ -420,7 +422,7 @@ impl Talk {
 }
 
 /// Draws what changes, below what stays.
-struct Painter {
+struct PromptPainter {
     screen: Screen,
     live: LiveRegion,
     /// Columns the cursor stands before the end of the last row.
@@ -429,10 +431,10 @@ struct Painter {
     line: String,
 }
 
-impl Painter {
+impl PromptPainter {
     fn new(screen: Screen) -> Self {
         let live = LiveRegion::new(screen.colour());
-        Painter {
+        PromptPainter {
             screen,
             live,
             back: 0,
@@ -480,13 +482,4 @@ impl Painter {
             back => self.screen.trusted(format!("\x1b[{back}C").as_bytes()),
         }
     }
-}
-
-/// Writes rows that stay. The terminal may wrap what it thinks wider than we do.
-pub(super) fn print(screen: &Screen, rows: &[Line]) -> Result<(), ScreenError> {
-    for row in rows {
-        screen.trusted(row.to_ansi(screen.colour()).as_bytes())?;
-        screen.trusted(b"\n")?;
-    }
-    Ok(())
 }

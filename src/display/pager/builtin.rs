@@ -1,7 +1,7 @@
 //! A small pager, for where there is no other: Space, b, Up, Down, g, G, /text, n, q; Ctrl-Z stops the program.
 //!
 //! In: safe text, keys of the terminal in host mode. Out: pages on the alternate screen, which is left as it was found.
-//! What is pure (moving, searching) is in [`View`]. Absent on purpose: everything a pager that can be installed has.
+//! What is pure (moving, searching) is in [`PagerView`]. Absent on purpose: everything a pager that can be installed has.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -25,32 +25,32 @@ const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
 
 /// What is shown of a text.
-struct View {
+struct PagerView {
     rows: Vec<String>,
     first: usize,
     height: usize,
     decoder: Decoder,
     /// Being typed after `/`.
     typing: Option<Entry>,
-    sought: String,
+    query: String,
     /// Said in the last row once.
-    said: &'static str,
+    message: &'static str,
 }
 
 /// Shows a text until it is left.
 pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result<(), ScreenError> {
     let _alternate = Alternate::open(screen, Some(guard))?;
-    let mut view = View::of(page, usize::from(screen.size().columns));
+    let mut view = PagerView::new(page, usize::from(screen.size().columns));
     let stdin = std::io::stdin();
     // Also tells that the program goes on after a stop.
-    let resized = Resized::listen().map_err(ScreenError::Write)?;
+    let resized = ResizeSignal::register().map_err(ScreenError::Write)?;
     loop {
         let size = screen.size();
         view.height = usize::from(size.rows).saturating_sub(1).max(1);
-        screen.trusted(view.picture(usize::from(size.columns)).as_bytes())?;
+        screen.trusted(view.render(usize::from(size.columns)).as_bytes())?;
         screen.flush()?;
         let mut sources = [
-            PollFd::new(&resized.heard, PollFlags::IN),
+            PollFd::new(&resized.reader, PollFlags::IN),
             PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
         ];
         if guard.take_interrupt() && view.take(&[CTRL_C]) {
@@ -62,7 +62,7 @@ pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result
             Ok(_) => {}
         }
         if !sources[0].revents().is_empty() {
-            resized.take();
+            resized.drain();
             continue;
         }
         let mut keys = [0; 256];
@@ -83,35 +83,35 @@ pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result
 }
 
 /// The window has another size.
-struct Resized {
-    heard: UnixStream,
+struct ResizeSignal {
+    reader: UnixStream,
     handler: SigId,
 }
 
-impl Resized {
-    fn listen() -> std::io::Result<Self> {
-        let (heard, teller) = UnixStream::pair()?;
-        heard.set_nonblocking(true)?;
-        let handler = pipe::register(SIGWINCH, teller)?;
-        Ok(Resized { heard, handler })
+impl ResizeSignal {
+    fn register() -> std::io::Result<Self> {
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        let handler = pipe::register(SIGWINCH, writer)?;
+        Ok(ResizeSignal { reader, handler })
     }
 
     /// Forgets what was heard.
-    fn take(&self) {
-        let mut heard = [0; 64];
-        while matches!((&self.heard).read(&mut heard), Ok(1..)) {}
+    fn drain(&self) {
+        let mut bytes = [0; 64];
+        while matches!((&self.reader).read(&mut bytes), Ok(1..)) {}
     }
 }
 
-impl Drop for Resized {
+impl Drop for ResizeSignal {
     fn drop(&mut self) {
         signal_hook::low_level::unregister(self.handler);
     }
 }
 
-impl View {
-    fn of(page: &str, width: usize) -> Self {
-        View {
+impl PagerView {
+    fn new(page: &str, width: usize) -> Self {
+        PagerView {
             rows: page
                 .lines()
                 .flat_map(|line| wrapped(line, width.max(4)))
@@ -120,14 +120,14 @@ impl View {
             height: 1,
             decoder: Decoder::default(),
             typing: None,
-            sought: String::new(),
-            said: "",
+            query: String::new(),
+            message: "",
         }
     }
 
     /// Takes keys; true when the pager is left.
     fn take(&mut self, keys: &[u8]) -> bool {
-        self.said = "";
+        self.message = "";
         let keys = keys.iter().filter_map(|byte| self.decoder.push(*byte));
         let mut keys: Vec<Event> = keys.collect();
         keys.extend(self.decoder.escape());
@@ -139,7 +139,7 @@ impl View {
             match plain(key) {
                 KeyCode::Enter => {
                     if !typed.text().is_empty() {
-                        typed.text().clone_into(&mut self.sought);
+                        typed.text().clone_into(&mut self.query);
                     }
                     self.typing = None;
                     self.seek();
@@ -185,15 +185,15 @@ impl View {
         let count = self.rows.len();
         let hit = (1..=count)
             .map(|step| (self.first + step) % count)
-            .find(|row| uncoloured(&self.rows[*row]).contains(&self.sought));
+            .find(|row| without_colours(&self.rows[*row]).contains(&self.query));
         match hit {
-            Some(row) if !self.sought.is_empty() => self.first = row.min(self.last()),
-            _ => self.said = "not found",
+            Some(row) if !self.query.is_empty() => self.first = row.min(self.last()),
+            _ => self.message = "not found",
         }
     }
 
     /// All rows of the screen.
-    fn picture(&self, columns: usize) -> String {
+    fn render(&self, columns: usize) -> String {
         let mut picture = String::from("\x1b[H");
         for row in 0..self.height {
             if let Some(row) = self.rows.get(self.first + row) {
@@ -203,7 +203,7 @@ impl View {
         }
         let status = match &self.typing {
             Some(typed) => format!("/{}", typed.text()),
-            None if !self.said.is_empty() => self.said.to_owned(),
+            None if !self.message.is_empty() => self.message.to_owned(),
             None => {
                 let end = (self.first + self.height).min(self.rows.len());
                 format!(
@@ -220,7 +220,7 @@ impl View {
 }
 
 /// Without colours.
-pub(super) fn uncoloured(line: &str) -> String {
+pub(super) fn without_colours(line: &str) -> String {
     let mut filter = Filter::new(Policy::Text);
     let mut out = Vec::new();
     filter.push(line.as_bytes(), &mut out);
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn keys_move_and_search() {
         let page: String = (1..=100).map(|n| format!("row {n}\n")).collect();
-        let mut view = View::of(&page, 40);
+        let mut view = PagerView::new(&page, 40);
         view.height = 10;
         for (keys, first) in [
             (" ", 10),
@@ -320,9 +320,9 @@ mod tests {
 
     #[test]
     fn a_picture_has_as_many_rows_as_the_screen() {
-        let mut view = View::of("a\nb\n", 20);
+        let mut view = PagerView::new("a\nb\n", 20);
         view.height = 4;
-        let picture = view.picture(20);
+        let picture = view.render(20);
         assert_eq!(picture.matches("\r\n").count(), 4);
         assert!(picture.contains("1-2 of 2"), "{picture:?}");
     }

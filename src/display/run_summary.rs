@@ -1,9 +1,9 @@
-//! What a run leaves to the shell, and how it went.
+//! The summary of a run: its outcome, and what the front-end has to do after it.
 
 use crate::runtime::Ending;
 use crate::session::{ReplayStop, Replayed, TurnOutcome};
 
-/// What a run leaves to the shell.
+/// The outcome of a run, and what the front-end has to do after it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Aftermath {
     /// Text for the editor.
@@ -31,7 +31,6 @@ pub enum Ended {
 }
 
 impl Aftermath {
-    /// A cell of the user ended.
     pub(super) fn cell_ended(&mut self, ending: &Ending) {
         self.ended = match ending {
             Ending::Ok => self.ended,
@@ -40,7 +39,6 @@ impl Aftermath {
         };
     }
 
-    /// A turn ended.
     pub(super) fn turn_ended(&mut self, outcome: &TurnOutcome) {
         self.ended = match outcome {
             TurnOutcome::Complete => Ended::Well,
@@ -49,7 +47,7 @@ impl Aftermath {
         };
     }
 
-    /// A replay ended: whatever became of single cells.
+    /// The outcome of single cells does not count.
     pub(super) fn replay_ended(&mut self, replayed: &Replayed) {
         self.ended = match &replayed.stopped {
             None => Ended::Well,

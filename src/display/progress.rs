@@ -1,4 +1,4 @@
-//! What goes on beside the text of an answer: commands, tools, work of the agent's own, and its plan.
+//! Progress beside the text of an answer: running commands, tools, activities of the agent, and its plan.
 //!
 //! In: beginnings, output, ends. Out: rows that are redrawn while something runs, lines that stay when it has ended.
 //! The plan is one block: redrawn while there is something left to do, and left to stand when there is not. Pure; all
@@ -26,14 +26,14 @@ const ROW_STEPS: usize = 5;
 
 /// What runs at this moment, and the plan.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(super) struct Progress {
     running: Vec<Running>,
     /// The cells of the tool that runs, where there are several.
     cells: Vec<PlanStep>,
     /// As it was told last.
     plan: Vec<PlanStep>,
     /// It stands among the lines that stay.
-    plan_stays: bool,
+    plan_printed: bool,
 }
 
 #[derive(Debug)]
@@ -44,9 +44,9 @@ struct Running {
     output: String,
 }
 
-impl Work {
+impl Progress {
     /// A command, a tool of ours (which has no id) or work of the agent's own runs from now on.
-    pub(super) fn begin(&mut self, id: String, what: &str) {
+    pub(super) fn start(&mut self, id: String, what: &str) {
         self.running.push(Running {
             id,
             line: format!("⌛ {what}"),
@@ -55,26 +55,26 @@ impl Work {
     }
 
     /// A command put out more, or another cell of the tool runs.
-    pub(super) fn on(&mut self, event: AnswerEvent) {
+    pub(super) fn on_event(&mut self, event: AnswerEvent) {
         match event {
-            AnswerEvent::CommandOutput { id, delta } => self.grew(&id, &delta),
+            AnswerEvent::CommandOutput { id, delta } => self.append_output(&id, &delta),
             AnswerEvent::CellsStand(cells) => self.cells = cells,
             _ => {}
         }
     }
 
     /// The tool returned. How its cells ended, if not all did as they should.
-    pub(super) fn returned(&mut self, success: bool) -> Option<String> {
-        self.over("");
+    pub(super) fn tool_finished(&mut self, success: bool) -> Option<String> {
+        self.remove("");
         let mut cells = std::mem::take(&mut self.cells);
         let stopped = cells
             .iter_mut()
             .find(|it| it.status == WorkStatus::Running)?;
         stopped.status = WorkStatus::Failed;
-        (!success).then(|| format!("  {}", in_a_row(&cells)))
+        (!success).then(|| format!("  {}", steps_in_one_row(&cells)))
     }
 
-    fn grew(&mut self, id: &str, delta: &str) {
+    fn append_output(&mut self, id: &str, delta: &str) {
         let Some(running) = self.running.iter_mut().find(|running| running.id == id) else {
             return;
         };
@@ -87,7 +87,7 @@ impl Work {
     }
 
     /// It ended.
-    pub(super) fn over(&mut self, id: &str) {
+    pub(super) fn remove(&mut self, id: &str) {
         self.running.retain(|running| running.id != id);
     }
 
@@ -108,7 +108,7 @@ impl Work {
         for running in &self.running {
             let row = match running.id.as_str() {
                 "" if !self.cells.is_empty() => {
-                    format!("{}  {}", running.line, in_a_row(&self.cells))
+                    format!("{}  {}", running.line, steps_in_one_row(&self.cells))
                 }
                 _ => running.line.clone(),
             };
@@ -125,20 +125,20 @@ impl Work {
     }
 
     /// Takes work of the agent's own; the line that stays when it has ended.
-    pub(super) fn worked(&mut self, activity: &Activity) -> Option<(String, Style)> {
+    pub(super) fn on_activity(&mut self, activity: &Activity) -> Option<(String, Style)> {
         if activity.denied {
-            self.over(&activity.id);
+            self.remove(&activity.id);
             return None;
         }
         let Some(line) = activity.ended() else {
             let id = &activity.id;
             match self.running.iter_mut().find(|running| running.id == *id) {
                 Some(running) => running.line = format!("⌛ {}", activity.told()),
-                None => self.begin(id.clone(), &activity.told()),
+                None => self.start(id.clone(), &activity.told()),
             }
             return None;
         };
-        self.over(&activity.id);
+        self.remove(&activity.id);
         let style = match activity.status {
             WorkStatus::Failed => Color::Red.normal(),
             _ => Style::new().dimmed(),
@@ -147,17 +147,17 @@ impl Work {
     }
 
     /// Takes the plan; false when it is the same as before.
-    pub(super) fn planned(&mut self, steps: &[PlanStep]) -> bool {
+    pub(super) fn set_plan(&mut self, steps: &[PlanStep]) -> bool {
         let other = self.plan != steps;
         if other {
             self.plan = steps.to_vec();
-            self.plan_stays = false;
+            self.plan_printed = false;
         }
         other
     }
 
     /// Some step of the plan is still to be done.
-    pub(super) fn plan_goes_on(&self) -> bool {
+    pub(super) fn plan_is_open(&self) -> bool {
         let open =
             |step: &PlanStep| matches!(step.status, WorkStatus::Waiting | WorkStatus::Running);
         self.plan.iter().any(open)
@@ -165,7 +165,7 @@ impl Work {
 
     /// The lines of the plan that stay, once: a box for each step.
     pub(super) fn take_plan(&mut self) -> Vec<(String, Style)> {
-        match std::mem::replace(&mut self.plan_stays, true) {
+        match std::mem::replace(&mut self.plan_printed, true) {
             true => Vec::new(),
             false => self.plan.iter().map(step_line).collect(),
         }
@@ -173,7 +173,7 @@ impl Work {
 
     /// A row for each step of the plan while it goes on; of a long one, those around the first that is not done.
     pub(super) fn plan_rows(&self, columns: usize) -> Vec<Line> {
-        if self.plan_stays || !self.plan_goes_on() {
+        if self.plan_printed || !self.plan_is_open() {
             return Vec::new();
         }
         let done = |step: &PlanStep| step.status == WorkStatus::Done;
@@ -199,7 +199,7 @@ impl Work {
 }
 
 /// Steps side by side; of many, those around the one that runs.
-fn in_a_row(steps: &[PlanStep]) -> String {
+fn steps_in_one_row(steps: &[PlanStep]) -> String {
     let done = |step: &&PlanStep| step.status == WorkStatus::Done;
     let over = steps.iter().take_while(done).count();
     let from = over
@@ -238,23 +238,28 @@ mod tests {
             };
             all.iter().enumerate().map(step).collect()
         };
-        let mut work = Work::default();
-        let rows =
-            |work: &Work| -> Vec<String> { work.plan_rows(20).iter().map(Line::plain).collect() };
-        let stays = |work: &mut Work| -> Vec<String> {
-            work.take_plan().into_iter().map(|(line, _)| line).collect()
+        let mut progress = Progress::default();
+        let rows = |progress: &Progress| -> Vec<String> {
+            progress.plan_rows(20).iter().map(Line::plain).collect()
         };
-        assert!(work.planned(&plan(&[Done, Running, Waiting, Failed])));
-        assert_eq!(rows(&work), ["☑ 0", "▸ 1", "☐ 2", "✗ 3"]);
-        assert!(!work.planned(&plan(&[Done, Running, Waiting, Failed])));
-        assert!(work.planned(&plan(&[Done, Done])) && !work.plan_goes_on());
-        assert_eq!(rows(&work), [""; 0]);
-        assert_eq!(stays(&mut work), ["☑ 0", "☑ 1"]);
-        assert_eq!(stays(&mut work), [""; 0]);
+        let stays = |progress: &mut Progress| -> Vec<String> {
+            progress
+                .take_plan()
+                .into_iter()
+                .map(|(line, _)| line)
+                .collect()
+        };
+        assert!(progress.set_plan(&plan(&[Done, Running, Waiting, Failed])));
+        assert_eq!(rows(&progress), ["☑ 0", "▸ 1", "☐ 2", "✗ 3"]);
+        assert!(!progress.set_plan(&plan(&[Done, Running, Waiting, Failed])));
+        assert!(progress.set_plan(&plan(&[Done, Done])) && !progress.plan_is_open());
+        assert_eq!(rows(&progress), [""; 0]);
+        assert_eq!(stays(&mut progress), ["☑ 0", "☑ 1"]);
+        assert_eq!(stays(&mut progress), [""; 0]);
         let mut long = [Done; 20];
         long[15..].fill(Waiting);
-        work.planned(&plan(&long));
-        let shown = rows(&work);
+        progress.set_plan(&plan(&long));
+        let shown = rows(&progress);
         assert_eq!((shown[0].as_str(), shown.len()), ("… 8 more steps", 13));
         assert_eq!(shown[12], "☐ 19");
     }
@@ -272,22 +277,22 @@ mod tests {
             };
             AnswerEvent::CellsStand((0..count).map(step).collect())
         };
-        let mut work = Work::default();
-        let row = |work: &Work| work.rows(80, 3).first().map(Line::plain);
-        let begin = |work: &mut Work| work.begin(String::new(), "run_cells(3 cells)");
-        begin(&mut work);
-        work.on(cells(1, 3));
+        let mut progress = Progress::default();
+        let row = |progress: &Progress| progress.rows(80, 3).first().map(Line::plain);
+        let begin = |progress: &mut Progress| progress.start(String::new(), "run_cells(3 cells)");
+        begin(&mut progress);
+        progress.on_event(cells(1, 3));
         let shown = "⌛ run_cells(3 cells)  ☑ c0  ▸ c1  ☐ c2";
-        assert_eq!(row(&work).as_deref(), Some(shown));
-        assert_eq!(work.returned(true), None, "nothing more to say");
-        assert_eq!(row(&work), None);
-        begin(&mut work);
-        work.on(cells(1, 3));
-        let said = work.returned(false);
+        assert_eq!(row(&progress).as_deref(), Some(shown));
+        assert_eq!(progress.tool_finished(true), None, "nothing more to say");
+        assert_eq!(row(&progress), None);
+        begin(&mut progress);
+        progress.on_event(cells(1, 3));
+        let said = progress.tool_finished(false);
         assert_eq!(said.as_deref(), Some("  ☑ c0  ✗ c1  ☐ c2"));
-        assert_eq!(work.returned(false), None, "a call of one cell");
-        work.on(cells(6, 20));
-        let said = work.returned(false);
+        assert_eq!(progress.tool_finished(false), None, "a call of one cell");
+        progress.on_event(cells(6, 20));
+        let said = progress.tool_finished(false);
         let many = "  ☑ 5 more  ☑ c5  ✗ c6  ☐ c7  ☐ c8  ☐ c9  … 10 more";
         assert_eq!(said.as_deref(), Some(many));
     }
@@ -303,22 +308,23 @@ mod tests {
             denied: false,
             places: Vec::new(),
         };
-        let mut work = Work::default();
-        let rows =
-            |work: &Work| -> Vec<String> { work.rows(20, 3).iter().map(Line::plain).collect() };
-        work.begin("c".into(), "make");
-        work.grew("c", "1\n2\n3\n\x1b[4");
-        assert_eq!(work.worked(&activity), None);
+        let mut progress = Progress::default();
+        let rows = |progress: &Progress| -> Vec<String> {
+            progress.rows(20, 3).iter().map(Line::plain).collect()
+        };
+        progress.start("c".into(), "make");
+        progress.append_output("c", "1\n2\n3\n\x1b[4");
+        assert_eq!(progress.on_activity(&activity), None);
         activity.title = "w.now('Oslo')".into();
-        assert_eq!(work.worked(&activity), None);
+        assert_eq!(progress.on_activity(&activity), None);
         assert_eq!(
-            rows(&work),
+            rows(&progress),
             ["⌛ make", "2", "3", "^[[4", "⌛ w.now('Oslo')"]
         );
         activity.status = WorkStatus::Done;
-        let (line, _) = work.worked(&activity).expect("a line");
+        let (line, _) = progress.on_activity(&activity).expect("a line");
         assert_eq!(line, "🔧 w.now('Oslo') => rain");
-        work.over("c");
-        assert!(work.is_idle());
+        progress.remove("c");
+        assert!(progress.is_idle());
     }
 }
