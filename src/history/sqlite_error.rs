@@ -3,7 +3,7 @@
 use rusqlite::ErrorCode;
 
 /// True for what goes away by itself.
-pub(super) fn passing(error: &rusqlite::Error) -> bool {
+pub(super) fn is_transient(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(
@@ -18,7 +18,7 @@ pub(super) fn passing(error: &rusqlite::Error) -> bool {
 }
 
 /// True when the file is damaged.
-pub(super) fn damaged(error: &rusqlite::Error) -> bool {
+pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
@@ -26,7 +26,7 @@ pub(super) fn damaged(error: &rusqlite::Error) -> bool {
 }
 
 /// True when another program holds the file.
-pub(super) fn locked(error: &rusqlite::Error) -> bool {
+pub(super) fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
