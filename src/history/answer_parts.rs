@@ -1,4 +1,4 @@
-//! Answers while they come: what is new of each, in pieces in the file until the answer is whole.
+//! Streamed answers: each new part is a row until the answer is complete.
 //!
 //! In: the whole text so far, each time. Out: rows of `ipycodex_answer_parts`, each with the byte it begins at.
 //! Invariant: the parts of a turn, in order, are the last text that was handed over; a text that grows is written once,
@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 
 use super::values::TurnKey;
 
-/// What has been handed over of each running answer; all clones are one.
+/// The text written so far of each running answer; clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StreamedAnswers {
     answers: Arc<Mutex<HashMap<TurnKey, StreamedAnswer>>>,
@@ -57,12 +57,12 @@ impl StreamedAnswers {
         Some((at, stored[at..].to_owned()))
     }
 
-    /// The answer is whole.
+    /// Forgets a complete answer.
     pub(super) fn finish(&self, key: TurnKey) {
         self.answers().remove(&key);
     }
 
-    /// The file with the parts is gone: each answer is handed over from its beginning.
+    /// The file with the parts is gone: each answer is written again from its beginning.
     pub(super) fn clear(&self) {
         self.answers().clear();
     }

@@ -1,4 +1,4 @@
-//! The file as a book of sessions: looked through, named, thinned out, by whoever does not record into it.
+//! The sessions of a record file, for callers that do not record: list, preview, search, rename, delete.
 //!
 //! A connection of its own beside the history thread's, so a list can be read before a session begins and while one
 //! goes on. Invariant: reading changes nothing, makes nothing and renames nothing; a session a living process has open

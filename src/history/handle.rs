@@ -1,4 +1,6 @@
-//! The handle on the record: what happens is told to its thread, which answers questions in its own time.
+//! The handle on the record: sends writes and queries to its thread, which answers queries in order.
+//!
+//! No call waits for a lock. A query whose thread has ended gets its neutral value.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -27,10 +29,10 @@ use super::values::{
 };
 use super::{store, thread};
 
-/// How long an input is waited for while the file is being opened: a new one takes syncs of the disk, many on a busy
-/// machine. Troubles with it answer earlier; the bound is for a disk that hangs.
+/// Longest wait for an input to be written while the file is being opened: a new file takes several syncs of the disk.
+/// Errors answer earlier; the bound is for a disk that hangs.
 const OPENED: Duration = Duration::from_secs(5);
-/// And once it has been tried: room for the sync of a tidied log.
+/// Longest wait once the file has been opened: one checkpoint of the log, with its sync.
 const RECORDED: Duration = Duration::from_secs(1);
 
 /// A handle on the record; cheap to clone, usable from any thread.
@@ -39,9 +41,9 @@ pub struct History {
     messages: mpsc::Sender<StoreRequest>,
     turns: Arc<AtomicU64>,
     streamed: StreamedAnswers,
-    /// The file takes nothing for now.
+    /// Set while the file takes no writes.
     is_stuck: Arc<AtomicBool>,
-    /// Opening the file has been tried.
+    /// Set after the first attempt to open the file.
     is_opened: Arc<AtomicBool>,
     recall: Recall,
 }
@@ -77,7 +79,7 @@ pub fn open_in_turn(
             thread::run(store, &inbox);
         });
     if let Err(error) = started {
-        // Without its thread every question below gets its neutral answer. The receiver may be gone: nobody to tell.
+        // Without its thread every question below gets its neutral answer. The receiver may be gone.
         let _ = report_sender.send(Report::failure("history is not being saved").because(error));
     }
     let history = History {

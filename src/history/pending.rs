@@ -1,7 +1,7 @@
 //! Writes the file has not taken yet, in order, in bounded memory.
 //!
-//! Invariant: never much over [`MAX_BYTES`] bytes. What is let go first is what costs most and says least: answers in
-//! progress (the finished one comes whole) and outputs of cells, from the oldest on; then whole entries.
+//! Invariant: never much over [`MAX_BYTES`] bytes. Dropped first are parts of streamed answers (the
+//! finished answer comes whole) and outputs of cells, from the oldest on; then whole entries.
 
 use std::collections::VecDeque;
 

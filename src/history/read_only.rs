@@ -1,4 +1,4 @@
-//! The file looked at without a trace: no byte, mode or time of it changes, nothing appears beside it.
+//! Read-only connections: no byte, mode or time of the file changes, nothing appears beside it.
 //!
 //! In: a path. Out: a connection that reads what is committed, whoever writes there meanwhile, in the tables of this
 //! version: what an older file (or IPython's own) has not is put in its place in memory. Invariant: the file is never
@@ -161,7 +161,7 @@ impl Drop for OwnedConnection {
 }
 
 impl ReadConnection {
-    /// Opens `path`; what it is comes with it.
+    /// Opens `path` and reads whose tables these are.
     pub(super) fn open(
         path: &Path,
         patience: Duration,
@@ -224,7 +224,7 @@ impl ReadConnection {
         }
     }
 
-    /// Reads; anew when the file was written to meanwhile.
+    /// Runs `query`; again, up to five times, when an unlocked file was written meanwhile.
     pub(super) fn read<T>(
         &mut self,
         query: impl Fn(&Connection) -> rusqlite::Result<T>,

@@ -1,4 +1,4 @@
-//! Looking back further than what is in memory: over the whole record, however long it is.
+//! Recall beyond the inputs in memory: a search of the whole record, in steps.
 //!
 //! In: a text. Out: the inputs that may hold it, a few hundred rows looked through at a time, in the order in which
 //! people look back: those of this directory, then the others, each from new to old. Rows are taken in blocks, of which
@@ -52,7 +52,7 @@ pub struct RecordedInput {
     pub row: i64,
 }
 
-/// A look back that goes on where it stopped.
+/// A search that continues where it stopped.
 #[derive(Debug)]
 pub struct Further {
     look: ReadConnection,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// True of the error that says so: the file cannot be read before it is written.
+/// True for the error of a file with a hot journal: SQLite must roll it back before reading.
 pub(super) fn needs_rollback(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ReadOnly)
 }

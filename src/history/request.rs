@@ -1,6 +1,6 @@
-//! What the handles on the record send to its thread: changes, and questions with a way back for the answer.
+//! Requests to the thread of the record: writes, and queries with a channel for the reply.
 //!
-//! Absent on purpose: what becomes of them (`thread`, `store`).
+//! Absent on purpose: their handling (`thread`, `store`).
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub(super) enum RecordWrite {
     Reset,
 }
 
-/// What the handles send to the thread.
+/// A request to the thread.
 pub(super) enum StoreRequest {
     Write(RecordWrite),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
@@ -111,7 +111,7 @@ pub(super) enum StoreRequest {
     },
     Reset(oneshot::Sender<usize>),
     Flush(oneshot::Sender<()>),
-    /// All before has been tried.
+    /// Replied to once all earlier requests have been attempted.
     Attempted(oneshot::Sender<()>),
     Close,
 }

@@ -1,4 +1,4 @@
-//! Where the inputs of this process lie in the file.
+//! Maps lines and turns of this process to rows of the file.
 //!
 //! In and out: In numbers. Invariant: a row that is there is never written over. When the place of an input is taken
 //! (two processes on one session, or a session taken up only after its first inputs had their numbers), it and all
@@ -29,10 +29,10 @@ impl LineMap {
     }
 }
 
-/// Where the things of this process lie in the file.
+/// Rows of this process in the file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RowMap {
-    /// Rows of the turns that run.
+    /// Row ids of the running turns.
     pub(super) turns: HashMap<TurnKey, i64>,
     pub(super) lines: LineMap,
 }

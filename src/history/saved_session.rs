@@ -1,4 +1,4 @@
-//! What of a session goes into a file: its cells with what they showed, its exchanges; of any session of the record.
+//! Sessions of the record as they are saved to a file: cells with their outputs, and exchanges.
 //!
 //! In: the dialog, and of each cell the forms of its values and where they stand. Out: a [`SavedSession`] without what
 //! was hidden, undone or stepped back over, without commands and prompts that have no answer. Writes that wait count.
@@ -16,7 +16,7 @@ use crate::notebook::{CellTime, SavedCell, SavedPrompt, SavedSession};
 use crate::output::mime::MimeBundle;
 use crate::output::shown::{Layout, without_layout};
 
-/// Of one cell, beside its text.
+/// The stored parts of a cell beside its text.
 #[derive(Debug, Default)]
 pub(super) struct StoredCell {
     bundles: Vec<MimeBundle>,
@@ -29,7 +29,7 @@ pub(super) struct StoredCell {
     ours: bool,
 }
 
-/// Of the session that goes on; `waiting` are the writes that wait.
+/// The session at hand; `waiting` gives the pending writes.
 pub(super) fn with_pending<'a, W: Iterator<Item = &'a RecordWrite>>(
     mut dialog: Dialog,
     mut forms: HashMap<u32, StoredCell>,
@@ -70,7 +70,7 @@ pub(super) fn with_pending<'a, W: Iterator<Item = &'a RecordWrite>>(
     assemble(dialog, forms)
 }
 
-/// Of a session in the file; `None`: there is no such session.
+/// A session in the file; `None` when there is none of that number.
 pub(super) fn read(db: &Connection, session: i64) -> rusqlite::Result<Option<SavedSession>> {
     let there = db
         .query_row(

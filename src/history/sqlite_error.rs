@@ -1,8 +1,8 @@
-//! What an error of SQLite means for the record: wait, go on without the file, or nothing to be done.
+//! Classes of SQLite errors: transient, corrupt, locked.
 
 use rusqlite::ErrorCode;
 
-/// True for what goes away by itself.
+/// True for an error that may go away by itself: retry.
 pub(super) fn is_transient(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -25,7 +25,7 @@ pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// True when another program holds the file.
+/// True when another connection holds a lock.
 pub(super) fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

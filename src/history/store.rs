@@ -1,7 +1,7 @@
-//! The open record: opens the file, begins the session, writes what waits, and copes with troubles.
+//! The open record: opens the file, begins the session, writes the pending queue and handles errors.
 //!
-//! Invariant: a write leaves the queue only when it is in the file, or can never be; each trouble is said once until it
-//! is over: a lock when it has lasted five seconds, all else at once.
+//! Invariant: a write leaves the queue only when it is in the file, or can never be; each error is reported once
+//! until it is over: a lock after five seconds, all else at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,10 +25,10 @@ use crate::trace::STARTUP;
 /// Writes of one transaction, when many wait.
 const BATCH: usize = 256;
 
-/// How long a lock is borne in silence, and waited for where somebody has to have the file.
+/// How long a lock lasts before it is reported; also the wait where the file is required.
 pub(super) const LONG_WAIT: Duration = Duration::from_secs(5);
 
-/// What the handles and the thread have in common.
+/// State shared by the handles and the thread.
 pub(super) struct SharedState {
     pub(super) recall: Recall,
     pub(super) streamed: StreamedAnswers,
@@ -47,24 +47,24 @@ pub(super) struct Store {
     pub(super) session: Option<SessionStart>,
     pub(super) refused: Option<Report>,
     pub(super) rows: RowMap,
-    /// Begins of the turns that run: written anew when the file had to be left.
+    /// `BeginTurn` of the running turns: written again to a new file.
     pub(super) running_turns: Vec<RecordWrite>,
     pub(super) pending: PendingWrites,
     /// Since when another program holds the file.
     pub(super) locked_since: Option<Instant>,
-    /// The trouble has been said.
+    /// The current error has been reported.
     pub(super) trouble_reported: bool,
     /// When writing was last tried.
     pub(super) last_attempt: Instant,
-    /// The inputs to look back to have been read, or nobody wants them.
+    /// The inputs for recall have been read, or are not needed.
     pub(super) recall_loaded: bool,
-    /// There may be something to index; a run that ends at once leaves that to others.
+    /// The index may lack rows; a run that ends at once leaves them to later runs.
     pub(super) index_incomplete: bool,
-    /// The last row when the file was opened: ours come later.
+    /// The last row of `history` when the file was opened; rows of this process come later.
     pub(super) newest: i64,
-    /// The caller knows numbers of the file: what it says is about those.
+    /// The caller has read line numbers of the file; its writes refer to those.
     pub(super) numbers_known: bool,
-    /// The log has what the file itself has not.
+    /// The log holds pages that are not in the file yet.
     pub(super) log_is_ahead: bool,
 }
 
@@ -120,7 +120,7 @@ impl Store {
         }
     }
 
-    /// Does what can be done now: opens, begins, writes what waits.
+    /// One attempt to open the file, begin the session and write the queue.
     pub(super) fn advance(&mut self, patience: Duration) {
         self.attempt(patience);
         self.last_attempt = Instant::now();
@@ -318,7 +318,7 @@ impl Store {
         self.shared.recall.load(found, source);
     }
 
-    /// Goes on with what is found faster later; true when there is more of it.
+    /// Indexes some more rows; true when there are others.
     pub(super) fn index_next(&mut self) -> bool {
         let Some(db) = &mut self.db else { return false };
         // Another program holds it, or it is full: the next start goes on.
@@ -373,7 +373,7 @@ impl Store {
     }
 
     pub(super) fn report(&self, report: Report) {
-        // Nobody listening is nobody to tell.
+        // The receiver may be gone.
         let _ = self.reports.send(report);
     }
 

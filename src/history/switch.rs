@@ -1,4 +1,4 @@
-//! The record goes on in another session: the present one is ended, the other begun where it ended.
+//! Switches to another session: ends the present one and begins or resumes the other.
 //!
 //! Invariants: a session that cannot be taken up leaves the present one as it is; what is not written yet belongs to
 //! the session it was typed in, so nothing is left for another before all of it is.

@@ -1,4 +1,4 @@
-//! What a session held before this process took it up: its end as it was shown, and the cells that can be run again.
+//! A session as it was before this process resumed it: its last entries as shown, and the cells to run again.
 //!
 //! Out: an [`Earlier`], for which only as many entries are read as are asked for, and of each text no more than can be
 //! shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells count

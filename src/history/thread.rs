@@ -1,4 +1,4 @@
-//! The thread that owns the connection: takes messages in order, keeps what cannot be written yet.
+//! The thread that owns the connection: handles requests in order and keeps writes the file does not take yet.
 //!
 //! While the file is locked, full or failing, writes wait in bounded memory, in order; they are tried again every
 //! second and before each question. Questions never wait for a lock longer than it takes to see it, but for the begin
@@ -23,15 +23,15 @@ use crate::report::Report;
 /// How long to wait before trying again to write.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long a lock is waited for in passing; messages queue behind that.
+/// Longest wait for a lock on an ordinary write; requests queue behind it.
 const SHORT_WAIT: Duration = Duration::from_millis(200);
-/// And once that was in vain.
+/// The same once an attempt has failed.
 const RETRY_WAIT: Duration = Duration::from_millis(20);
 
-/// Bytes of the log that may stay beside the file: the next start reads them all.
+/// Largest log left beside the file at the end, in bytes: the next start reads all of it.
 const MAX_LOG_BYTES: u64 = 512 << 10;
 
-/// Answers in progress rest a little, so that several make one transaction: so much of them, for so long at most.
+/// Parts of streamed answers are batched into one transaction, up to this many bytes and this long.
 const STREAM_BATCH_BYTES: usize = 16 << 10;
 const STREAM_BATCH_DELAY: Duration = Duration::from_millis(200);
 
@@ -46,7 +46,7 @@ pub(super) fn run(mut store: Store, inbox: &Receiver<StoreRequest>) {
     loop {
         let settled = store.pending.is_empty() && store.session.is_some();
         if !store.recall_loaded && store.db.is_some() {
-            // Whoever waits for the session comes first.
+            // Requests come before the inputs for recall.
             match inbox.try_recv() {
                 Ok(StoreRequest::Close) | Err(TryRecvError::Disconnected) => break,
                 Ok(message) => handle_request(store, message),
@@ -105,15 +105,15 @@ fn close(store: &mut Store) {
         // Without it the end takes a few ms longer.
         let _ = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
-    // Let go of the file before whoever listens hears that we have.
+    // Close the file before the report channel closes.
     store.db = None;
 }
 
-/// While nobody waits: brings the log into the file, which takes a sync of the disk.
+/// Checkpoints the log while idle: it takes a sync of the disk.
 fn checkpoint(store: &mut Store) {
     store.log_is_ahead = false;
     if let Some(db) = &store.db {
-        // Another program may be reading: then it is done another time.
+        // Another program may be reading: the next idle time tries again.
         let _ = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     }
 }
@@ -167,7 +167,7 @@ fn handle_request(store: &mut Store, message: StoreRequest) {
     if matches!(message, StoreRequest::Session(_) | StoreRequest::Dialog(_)) {
         store.numbers_known = store.session.is_some();
     }
-    // Whoever asked may have stopped waiting.
+    // The requester may have dropped its receiver.
     match message {
         StoreRequest::Session(reply) => drop(reply.send(match (&store.refused, &store.session) {
             (Some(report), _) => Err(report.clone()),

@@ -1,6 +1,6 @@
-//! What is said to the record and what it says, as values.
+//! Values that go into the record and come out of it.
 //!
-//! Absent on purpose: where they lie in the file.
+//! Absent on purpose: their rows in the file.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
@@ -169,7 +169,7 @@ pub(super) struct StoredBundle {
     pub(super) has_picture: bool,
 }
 
-/// Under which the metadata of a bundle stands among its forms: for those who do not know it, one more form.
+/// The MIME type under which the metadata of a bundle is stored; other readers see one more form.
 const METADATA: &str = "application/vnd.ipycodex.metadata+json";
 
 impl StoredBundle {
@@ -283,7 +283,7 @@ pub struct RecordedCell {
     pub line: u32,
     /// As typed.
     pub source: String,
-    /// It ran to its end.
+    /// It ended without error.
     pub well: bool,
     /// The interpreter has stepped back over it since.
     pub stepped_over: bool,
