@@ -10,7 +10,7 @@
 //!
 //! Layout: `artifacts/<of the record>/<session>/<id>.txt`; session numbers are unique in one record only.
 
-mod room;
+mod retention;
 
 use std::collections::VecDeque;
 use std::fs::{DirEntry, Metadata};
@@ -33,21 +33,21 @@ const MOST_FILES: u64 = 1 << 30;
 /// The kept texts of one session; clones are the same.
 #[derive(Debug, Clone, Default)]
 pub struct Artifacts {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ArtifactsState>>,
     /// One writer at a time.
     writing: Arc<Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    place: Option<Place>,
+struct ArtifactsState {
+    place: Option<SessionDirectory>,
     /// Oldest first.
-    texts: VecDeque<Kept>,
+    texts: VecDeque<Artifact>,
 }
 
 /// Where the files go.
 #[derive(Debug, Clone)]
-struct Place {
+struct SessionDirectory {
     /// `artifacts`.
     root: PathBuf,
     /// The session's.
@@ -57,7 +57,7 @@ struct Place {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Artifact {
     id: String,
     bytes: u64,
     /// `None`: in its file.
@@ -72,7 +72,7 @@ impl Artifacts {
         let directory = directory_of(root, record, session);
         let mut state = self.state();
         if resumed {
-            let known: Vec<_> = listed(&directory)
+            let known: Vec<_> = stored_artifacts(&directory)
                 .into_iter()
                 .filter(|kept| !state.texts.iter().any(|new| new.id == kept.id))
                 .collect();
@@ -80,7 +80,7 @@ impl Artifacts {
                 state.texts.push_front(kept);
             }
         }
-        state.place = Some(Place {
+        state.place = Some(SessionDirectory {
             root: root.to_owned(),
             directory,
             cleared: resumed,
@@ -103,26 +103,31 @@ impl Artifacts {
         let Some(place) = self.state().place.clone() else {
             return Ok(None);
         };
-        self.make(&place)?;
+        self.prepare(&place)?;
         Ok(Some(place.directory.join(name)))
     }
 
     /// Keeps `text` under `id` (lower-case letters, digits and `-`), in place of an earlier one.
     pub fn keep(&self, id: &str, text: String) {
-        debug_assert!(is_id(id), "{id}");
+        debug_assert!(is_valid_id(id), "{id}");
         let mut state = self.state();
         state.texts.retain(|kept| kept.id != id);
-        state.texts.push_back(Kept {
+        state.texts.push_back(Artifact {
             id: id.to_owned(),
             bytes: text.len() as u64,
             text: Some(text.into()),
         });
-        let mut held: usize = state.held();
+        let mut held: usize = state.bytes_in_memory();
         while held > MOST_MEMORY {
             let Some(oldest) = state.texts.iter().position(|kept| kept.text.is_some()) else {
                 return;
             };
-            held = held.saturating_sub(state.texts.remove(oldest).map_or(0, |kept| kept.size()));
+            held = held.saturating_sub(
+                state
+                    .texts
+                    .remove(oldest)
+                    .map_or(0, |kept| kept.bytes_in_memory()),
+            );
         }
     }
 
@@ -134,7 +139,7 @@ impl Artifacts {
     /// Ids and bytes, oldest first.
     pub fn list(&self) -> Vec<(String, u64)> {
         let state = self.state();
-        let row = |kept: &Kept| (kept.id.clone(), kept.bytes);
+        let row = |kept: &Artifact| (kept.id.clone(), kept.bytes);
         state.texts.iter().map(row).collect()
     }
 
@@ -184,7 +189,7 @@ impl Artifacts {
                     _ => return Ok(()),
                 }
             };
-            self.make(&place)?;
+            self.prepare(&place)?;
             write_whole(&place.file(&id), text.as_bytes(), FileMode::Private)?;
             let surplus = {
                 let mut state = self.state();
@@ -197,7 +202,7 @@ impl Artifacts {
                         kept.text = None;
                     }
                 }
-                state.surplus()
+                state.remove_surplus()
             };
             for id in surplus {
                 // A file that stays is found by the next process.
@@ -207,7 +212,7 @@ impl Artifacts {
     }
 
     /// The session's directory is there, and holds nothing of another session.
-    fn make(&self, place: &Place) -> Result<(), FileError> {
+    fn prepare(&self, place: &SessionDirectory) -> Result<(), FileError> {
         if !place.cleared {
             place.clear();
             if let Some(place) = &mut self.state().place {
@@ -217,20 +222,20 @@ impl Artifacts {
         private_dir(&place.directory)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ArtifactsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ArtifactsState {
     /// Bytes in memory.
-    fn held(&self) -> usize {
-        self.texts.iter().map(Kept::size).sum()
+    fn bytes_in_memory(&self) -> usize {
+        self.texts.iter().map(Artifact::bytes_in_memory).sum()
     }
 
     /// Forgets the oldest files beyond what a session may have; returns their ids.
-    fn surplus(&mut self) -> Vec<String> {
-        let on_disk = |kept: &&Kept| kept.text.is_none();
+    fn remove_surplus(&mut self) -> Vec<String> {
+        let on_disk = |kept: &&Artifact| kept.text.is_none();
         let mut total: u64 = self
             .texts
             .iter()
@@ -252,14 +257,14 @@ impl State {
     }
 }
 
-impl Kept {
+impl Artifact {
     /// Bytes it holds in memory.
-    fn size(&self) -> usize {
+    fn bytes_in_memory(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len())
     }
 }
 
-impl Place {
+impl SessionDirectory {
     fn file(&self, id: &str) -> PathBuf {
         self.directory.join(format!("{id}.txt"))
     }
@@ -268,20 +273,20 @@ impl Place {
     fn clear(&self) {
         // What cannot be removed is no reason not to go on.
         let _ = std::fs::remove_dir_all(&self.directory);
-        room::make(&self.root, &self.directory, MOST_FILES);
+        retention::remove_oldest(&self.root, &self.directory, MOST_FILES);
     }
 }
 
 /// The files of a session, oldest first.
-fn listed(directory: &Path) -> Vec<Kept> {
+fn stored_artifacts(directory: &Path) -> Vec<Artifact> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
     let known = |entry: DirEntry| {
         let name = entry.file_name().into_string().ok()?;
-        let id = name.strip_suffix(".txt").filter(|id| is_id(id))?;
+        let id = name.strip_suffix(".txt").filter(|id| is_valid_id(id))?;
         let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
-        let kept = Kept {
+        let kept = Artifact {
             id: id.to_owned(),
             bytes: metadata.len(),
             text: None,
@@ -306,7 +311,7 @@ pub fn forget(root: &Path, record: &Path, session: i64) {
 }
 
 /// True for what is a file name as it stands.
-fn is_id(id: &str) -> bool {
+fn is_valid_id(id: &str) -> bool {
     let fits = |byte: u8| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=80).contains(&id.len()) && id.bytes().all(fits)
 }

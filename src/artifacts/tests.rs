@@ -96,7 +96,7 @@ fn old_sessions_make_room_and_nothing_else_is_touched() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("precious"), "p".repeat(100)).unwrap();
     std::os::unix::fs::symlink(outside.path(), root.path().join("record/link")).unwrap();
-    room::make(root.path(), &root.path().join("record/1"), 30);
+    retention::remove_oldest(root.path(), &root.path().join("record/1"), 30);
     let left = |name: &str| root.path().join("record").join(name).exists();
     assert_eq!((left("1"), left("2"), left("3")), (true, false, true));
     assert!(root.path().join("stray").exists());
@@ -114,6 +114,6 @@ fn ids_are_file_names() {
         ("A", false),
         ("é", false),
     ] {
-        assert_eq!(is_id(id), fits, "{id:?}");
+        assert_eq!(is_valid_id(id), fits, "{id:?}");
     }
 }

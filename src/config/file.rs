@@ -27,7 +27,7 @@ pub struct ConfigFile {
     /// Repeated keys repeat.
     keys: Vec<Key>,
     /// False: the file is there and could not be understood.
-    whole: bool,
+    is_readable: bool,
 }
 
 impl ConfigFile {
@@ -38,10 +38,10 @@ impl ConfigFile {
             text: String::new(),
             values: Map::new(),
             keys: Vec::new(),
-            whole: true,
+            is_readable: true,
         };
         let report = file.load().err();
-        file.whole = report.is_none();
+        file.is_readable = report.is_none();
         (file, report)
     }
 
@@ -52,12 +52,12 @@ impl ConfigFile {
         let Some(text) = read_text(&self.path)? else {
             return Ok(());
         };
-        self.take(text)
+        self.parse(text)
     }
 
     /// Understands `text` as the file.
-    fn take(&mut self, text: String) -> Result<(), Report> {
-        let json = jsonc::plain(without_mark(&text));
+    fn parse(&mut self, text: String) -> Result<(), Report> {
+        let json = jsonc::strip_comments(without_bom(&text));
         self.text = text;
         // An editor leaves an empty file.
         if json.trim().is_empty() {
@@ -108,23 +108,23 @@ impl ConfigFile {
     /// # Errors
     /// When the file could not be read whole before, or cannot be written; the file is as before then.
     pub fn save(&mut self, key: &str, value: Value) -> Result<(), Report> {
-        if !self.whole {
+        if !self.is_readable {
             return Err(Report::failure(format!(
                 "`{}` was not changed: it could not be read",
                 self.path.display()
             ))
             .hint("fix the file or move it away"));
         }
-        let body = without_mark(&self.text);
+        let body = without_bom(&self.text);
         let mark = &self.text[..self.text.len() - body.len()];
-        let text = format!("{mark}{}", jsonc::with(body, key, &value));
+        let text = format!("{mark}{}", jsonc::set_value(body, key, &value));
         let mut changed = ConfigFile {
             text: String::new(),
             values: Map::new(),
             keys: Vec::new(),
             ..self.clone()
         };
-        changed.take(text)?;
+        changed.parse(text)?;
         let mut expected = self.values.clone();
         expected.insert(key.to_owned(), value);
         if changed.values != expected {
@@ -145,7 +145,7 @@ impl ConfigFile {
 }
 
 /// A text without the byte order mark some editors leave.
-fn without_mark(text: &str) -> &str {
+fn without_bom(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Key {
 }
 
 /// `text` with comments, and commas before a closing bracket, as blanks.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn strip_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
     // The last byte that counts, and where it stands.
@@ -111,7 +111,7 @@ pub(super) fn keys(text: &str) -> Vec<Key> {
                     let (name, value) = match open.as_slice() {
                         [true] => {
                             outer.clone_from(&key);
-                            (Some(key), value_behind(text, end))
+                            (Some(key), value_after(text, end))
                         }
                         [true, true] => (Some(format!("{outer}.{key}")), end..end),
                         _ => (None, end..end),
@@ -134,7 +134,7 @@ pub(super) fn keys(text: &str) -> Vec<Key> {
 }
 
 /// The value behind the key that ends at `from`.
-fn value_behind(text: &str, from: usize) -> Range<usize> {
+fn value_after(text: &str, from: usize) -> Range<usize> {
     let blank = |c: char| c == ':' || c.is_whitespace();
     let start = text.len() - text[from..].trim_start_matches(blank).len();
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
@@ -144,8 +144,8 @@ fn value_behind(text: &str, from: usize) -> Range<usize> {
 }
 
 /// `text` with `name` set to `value`. What has no object yet gets one.
-pub(super) fn with(text: &str, name: &str, value: &Value) -> String {
-    let json = plain(text);
+pub(super) fn set_value(text: &str, name: &str, value: &Value) -> String {
+    let json = strip_comments(text);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let keys = keys(&json);
     // Of repeated keys the last one counts.
@@ -223,7 +223,7 @@ mod tests {
             ("{ /* open", "{ /* open"),
             ("{\"a\": 1 / 2}", "{\"a\": 1 / 2}"),
         ] {
-            assert_eq!(plain(text), expected, "{text:?}");
+            assert_eq!(strip_comments(text), expected, "{text:?}");
         }
     }
 
@@ -272,9 +272,9 @@ mod tests {
                 "{\"think\": 1, \"think\": \"h\"}",
             ),
         ] {
-            let changed = with(text, "think", &json!("h"));
+            let changed = set_value(text, "think", &json!("h"));
             assert_eq!(changed, expected, "{text:?}");
-            let read: Value = serde_json::from_str(&plain(&changed)).unwrap();
+            let read: Value = serde_json::from_str(&strip_comments(&changed)).unwrap();
             assert_eq!(read["think"], json!("h"));
         }
     }
@@ -293,8 +293,8 @@ mod tests {
             } else {
                 format!("/*{comment}*/ {} // {comment}", Value::Object(object.clone()))
             };
-            let changed = with(&text, "new", &json!(["v"]));
-            let read: Value = serde_json::from_str(&plain(&changed)).unwrap();
+            let changed = set_value(&text, "new", &json!(["v"]));
+            let read: Value = serde_json::from_str(&strip_comments(&changed)).unwrap();
             let mut expected = object;
             expected.insert("new".into(), json!(["v"]));
             prop_assert_eq!(read, Value::Object(expected));

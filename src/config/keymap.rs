@@ -107,7 +107,7 @@ impl Keymap {
                 }
             }
         }
-        for (action, name, taker) in keymap.settle(&said) {
+        for (action, name, taker) in keymap.drop_shadowed_defaults(&said) {
             wrong.push(WrongKey {
                 action: taker.name().to_owned(),
                 value: setting.get(taker.name()).cloned().unwrap_or_default(),
@@ -132,7 +132,10 @@ impl Keymap {
 
     /// The user's own chords take the place of the defaults they meet. Gives the actions nobody spoke of that have no
     /// chord any more, and who took the last one.
-    fn settle(&mut self, said: &[KeyAction]) -> Vec<(KeyAction, &'static str, KeyAction)> {
+    fn drop_shadowed_defaults(
+        &mut self,
+        said: &[KeyAction],
+    ) -> Vec<(KeyAction, &'static str, KeyAction)> {
         let own: Vec<Binding> = self
             .bindings
             .iter()
@@ -218,7 +221,7 @@ fn chords(value: &Value) -> Result<Option<Vec<Chord>>, String> {
 /// What may stand in place of a name that is none.
 fn known_actions(name: &str) -> String {
     let alike = KeyAction::rows()
-        .map(|row| (row.name, common(row.name, name)))
+        .map(|row| (row.name, shared_length(row.name, name)))
         .max_by_key(|(_, common)| *common)
         .filter(|(_, common)| *common > 2);
     match alike {
@@ -228,7 +231,7 @@ fn known_actions(name: &str) -> String {
 }
 
 /// How many characters two names begin and end with alike.
-fn common(a: &str, b: &str) -> usize {
+fn shared_length(a: &str, b: &str) -> usize {
     let start = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a.as_bytes()[start..], &b.as_bytes()[start..]);
     let end = a.iter().rev().zip(b.iter().rev());

@@ -95,14 +95,14 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         flags.hist_file.as_deref(),
     );
     let (file, report) = ConfigFile::read(&paths.config_file);
-    let mut said = Said {
+    let mut resolver = FileResolver {
         file: &file,
         reports: report.into_iter().collect(),
     };
-    said.unknown_keys();
+    resolver.unknown_keys();
     let mut provenance = Provenance::new(&paths, environment.home.as_deref());
-    let mut choices = said.choices(&mut provenance);
-    choices.mcp_servers = said.mcp_servers();
+    let mut choices = resolver.choices(&mut provenance);
+    choices.mcp_servers = resolver.mcp_servers();
     let background = environment.variable("COLORFGBG");
     if let Some(background) = background.and_then(Background::of_variable)
         && !choices.code_theme_chosen
@@ -113,37 +113,37 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
             provenance.decided(row, Origin::Environment, &choices);
         }
     }
-    overrule(&mut choices, flags, environment);
+    apply_overrides(&mut choices, flags, environment);
     if let Some(word) = environment.variable(TOOLS) {
         match AgentTools::parse(word) {
             Ok(tools) => choices.agent_tools = tools,
-            Err(wrong) => said
+            Err(wrong) => resolver
                 .reports
                 .push(Report::failure(format!("`{TOOLS}`: {wrong}"))),
         }
     }
-    for (name, origin) in overruled(flags, environment) {
+    for (name, origin) in override_origins(flags, environment) {
         let row = Setting::named(name).expect("a row of the table");
         provenance.decided(row, origin, &choices);
     }
     let settings = Settings {
         choices,
-        keys: said.keys(),
+        keys: resolver.keys(),
         color: flags.color.unwrap_or_default(),
         ipython: !flags.no_ipython,
         record: !flags.no_record,
-        agents: said.agents(),
-        codex_command: codex_command(environment, &mut said.reports),
-        system_prompt: system_prompt(&paths.system_prompt, &mut said.reports),
+        agents: resolver.agents(),
+        codex_command: codex_command(environment, &mut resolver.reports),
+        system_prompt: system_prompt(&paths.system_prompt, &mut resolver.reports),
         paths: paths.clone(),
         provenance,
     };
-    let reports = said.reports;
+    let reports = resolver.reports;
     (settings, reports)
 }
 
 /// Flags and the environment before the file.
-fn overrule(choices: &mut Choices, flags: &ConfigFlags, environment: &Environment) {
+fn apply_overrides(choices: &mut Choices, flags: &ConfigFlags, environment: &Environment) {
     fn put<T: Clone>(place: &mut T, flag: Option<&T>) {
         if let Some(value) = flag {
             place.clone_from(value);
@@ -169,7 +169,7 @@ fn overrule(choices: &mut Choices, flags: &ConfigFlags, environment: &Environmen
 }
 
 /// What [`overrule`] decides, and by whom.
-fn overruled(
+fn override_origins(
     flags: &ConfigFlags,
     environment: &Environment,
 ) -> impl Iterator<Item = (&'static str, Origin)> {
@@ -205,12 +205,12 @@ fn overruled(
 }
 
 /// What the file says, and what is wrong with it.
-struct Said<'a> {
+struct FileResolver<'a> {
     file: &'a ConfigFile,
     reports: Vec<Report>,
 }
 
-impl Said<'_> {
+impl FileResolver<'_> {
     fn unknown_keys(&mut self) {
         let known = SETTINGS.iter().map(|row| row.name);
         let known: Vec<&str> = known.chain(["keys", "agents", "mcp_servers"]).collect();

@@ -137,7 +137,7 @@ macro_rules! row {
             when: When::$when,
             get: |choices| choices.$field.written(),
             set: |choices, text| {
-                choices.$field = Written::read(text)?;
+                choices.$field = SettingValue::read(text)?;
                 Ok(())
             },
             values: || values(|choices| &choices.$field),
@@ -335,18 +335,18 @@ fn set_theme(choices: &mut Choices, name: &str) -> Result<(), WrongValue> {
 }
 
 /// What a field takes.
-fn values<T: Written>(_field: fn(&Choices) -> &T) -> SettingValues {
+fn values<T: SettingValue>(_field: fn(&Choices) -> &T) -> SettingValues {
     T::values()
 }
 
 /// A value as people write it and as the file has it.
-trait Written: Sized {
+trait SettingValue: Sized {
     fn read(text: &str) -> Result<Self, WrongValue>;
     fn written(&self) -> Value;
     fn values() -> SettingValues;
 }
 
-impl<C: ChoiceSetting> Written for C {
+impl<C: ChoiceSetting> SettingValue for C {
     fn read(text: &str) -> Result<Self, WrongValue> {
         C::parse(text)
     }
@@ -360,7 +360,7 @@ impl<C: ChoiceSetting> Written for C {
     }
 }
 
-impl Written for bool {
+impl SettingValue for bool {
     fn read(text: &str) -> Result<Self, WrongValue> {
         match text.to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" | "on" => Ok(true),
@@ -381,7 +381,7 @@ impl Written for bool {
     }
 }
 
-impl Written for u32 {
+impl SettingValue for u32 {
     fn read(text: &str) -> Result<Self, WrongValue> {
         let number = text.trim().parse().ok();
         number
@@ -398,7 +398,7 @@ impl Written for u32 {
     }
 }
 
-impl Written for Seconds {
+impl SettingValue for Seconds {
     fn read(text: &str) -> Result<Self, WrongValue> {
         let number = text.trim().parse().ok().filter(|it| *it <= MOST_SECONDS);
         number.map(Seconds).ok_or_else(|| not_a_count(MOST_SECONDS))
@@ -419,7 +419,7 @@ fn not_a_count(most: u32) -> WrongValue {
     }
 }
 
-impl Written for String {
+impl SettingValue for String {
     fn read(text: &str) -> Result<Self, WrongValue> {
         Ok(match text.trim() {
             "" => String::new(),
@@ -436,7 +436,7 @@ impl Written for String {
     }
 }
 
-impl Written for Option<PathBuf> {
+impl SettingValue for Option<PathBuf> {
     fn read(text: &str) -> Result<Self, WrongValue> {
         Ok((!text.trim().is_empty()).then(|| text.into()))
     }
@@ -454,7 +454,7 @@ impl Written for Option<PathBuf> {
     }
 }
 
-impl Written for AgentChoice {
+impl SettingValue for AgentChoice {
     fn read(text: &str) -> Result<Self, WrongValue> {
         text.parse()
     }
@@ -468,7 +468,7 @@ impl Written for AgentChoice {
     }
 }
 
-impl Written for RuntimeChoice {
+impl SettingValue for RuntimeChoice {
     fn read(text: &str) -> Result<Self, WrongValue> {
         text.parse()
     }

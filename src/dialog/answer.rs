@@ -198,13 +198,13 @@ impl GatheredAnswer {
             match block {
                 Block::Text { text, .. } if !text.is_empty() => {
                     blank_line(&mut stored);
-                    push_spoken(&mut stored, text);
+                    push_model_text(&mut stored, text);
                     after_details = false;
                 }
                 Block::Thought { text, .. } if !text.trim().is_empty() => {
                     blank_line(&mut stored);
                     stored.push_str("<thinking>\n");
-                    push_spoken(&mut stored, text.trim());
+                    push_model_text(&mut stored, text.trim());
                     stored.push_str("\n</thinking>\n\n");
                     after_details = false;
                 }
@@ -235,11 +235,11 @@ fn details_block(summary: &str, data: &Value) -> String {
 }
 
 /// The model's own words. What it writes like the beginning of a tool's block does not begin one: results name tools.
-fn push_spoken(stored: &mut String, text: &str) {
+fn push_model_text(stored: &mut String, text: &str) {
     let mut pieces = text.split(DETAILS);
     stored.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
-        stored.push_str(DETAILS_SPOKEN);
+        stored.push_str(DETAILS_IN_TEXT);
         stored.push_str(piece);
     }
 }
@@ -263,7 +263,7 @@ pub fn interrupted(stored: &str) -> String {
 
 const DETAILS: &str = "<details class='tool-usage-details'>";
 /// The same tag as the model may write it.
-const DETAILS_SPOKEN: &str = "<details class=\"tool-usage-details\">";
+const DETAILS_IN_TEXT: &str = "<details class=\"tool-usage-details\">";
 
 /// Characters a result is cut to on its line.
 const RESULT_CHARACTERS: usize = 100;

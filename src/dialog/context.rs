@@ -57,7 +57,7 @@ impl Dialog {
 
     /// The visible earlier exchanges, oldest first, as they were sent and answered.
     pub fn exchanges(&self) -> Vec<PastExchange> {
-        let cells = self.told_cells();
+        let cells = self.context_cells();
         let mut cells = cells.as_slice();
         self.prompts
             .iter()
@@ -104,13 +104,13 @@ impl Dialog {
     fn next_cells(&self) -> Vec<&CellEntry> {
         let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
-        let mut cells = self.told_cells();
+        let mut cells = self.context_cells();
         cells.drain(..cells.partition_point(|cell| cell.line <= after));
         cells
     }
 
     /// The cells that are context of some exchange: not those another exchange of the conversation tells of.
-    fn told_cells(&self) -> Vec<&CellEntry> {
+    fn context_cells(&self) -> Vec<&CellEntry> {
         let visible = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let visible: HashSet<u32> = visible.map(|prompt| prompt.line).collect();
         let cells = self.cells.iter().filter(|cell| {

@@ -148,17 +148,17 @@ impl Target {
             return Ok(target);
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-            return target.checked();
+            return target.require_writable();
         }
-        target.only_ours("is a link in a directory that others can write")?;
+        target.require_private_directory("is a link in a directory that others can write")?;
         if stat.st_uid != geteuid().as_raw() {
             target.refuse("is a link made by another user")?;
         }
         let real = std::fs::canonicalize(path)
             .map_err(|error| FileError::system("follow", path, error))?;
         let goal = Target::open(&real, path)?;
-        goal.only_ours("is a link into a directory that others own or can write")?;
-        goal.checked()
+        goal.require_private_directory("is a link into a directory that others own or can write")?;
+        goal.require_writable()
     }
 
     fn open(path: &Path, shown: &Path) -> Result<Self, FileError> {
@@ -186,7 +186,7 @@ impl Target {
     }
 
     /// A file that is there must be one we may write: replacing it would get around its protection.
-    fn checked(self) -> Result<Self, FileError> {
+    fn require_writable(self) -> Result<Self, FileError> {
         let Some(stat) = &self.existing else {
             return Ok(self);
         };
@@ -208,7 +208,7 @@ impl Target {
     }
 
     /// The directory belongs to the user and nobody else can write there.
-    fn only_ours(&self, reason: &str) -> Result<(), FileError> {
+    fn require_private_directory(&self, reason: &str) -> Result<(), FileError> {
         let stat = fstat(&self.directory)
             .map_err(|error| FileError::system("access", &self.path, error))?;
         if stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o022 == 0 {
@@ -238,7 +238,7 @@ impl Target {
         for _ in 0..TRIES {
             let name = self.temporary_name()?;
             match openat(&self.directory, &name, flags, Mode::from_raw_mode(bits)) {
-                Ok(file) if leftovers::hold(&file) => return Ok((name, File::from(file))),
+                Ok(file) if leftovers::lock(&file) => return Ok((name, File::from(file))),
                 Ok(_) | Err(Errno::EXIST) => {}
                 Err(error) => {
                     last = error;
@@ -292,7 +292,7 @@ impl Target {
                 Unkept::default()
             }
             (FileMode::Keep, Some(stat)) => {
-                attributes::carry(&self.directory, &self.name, stat, &file)?
+                attributes::copy_to(&self.directory, &self.name, stat, &file)?
             }
             (FileMode::Keep, None) => Unkept::default(),
         };

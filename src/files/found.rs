@@ -17,23 +17,23 @@ use crate::process::large_buffer;
 pub struct FoundFile {
     path: PathBuf,
     /// `None`: it was not there.
-    stamp: Option<Stamp>,
+    status: Option<FileStatus>,
     /// What was lost when it was replaced.
     unkept: Unkept,
 }
 
 /// What changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStatus {
     place: (u64, u64),
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        Stamp {
+impl FileStatus {
+    fn from_metadata(metadata: &Metadata) -> Self {
+        FileStatus {
             place: (metadata.dev(), metadata.ino()),
             size: metadata.len(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
@@ -58,7 +58,7 @@ impl FoundFile {
         };
         let mut found = FoundFile {
             path: path.to_owned(),
-            stamp: None,
+            status: None,
             unkept: Unkept::default(),
         };
         match std::fs::metadata(path) {
@@ -82,7 +82,7 @@ impl FoundFile {
         file.take(most + 1)
             .read_to_end(&mut bytes)
             .map_err(cannot)?;
-        found.stamp = Some(Stamp::of(&metadata));
+        found.status = Some(FileStatus::from_metadata(&metadata));
         match String::from_utf8(bytes) {
             Ok(text) => Ok((Some(text), found)),
             Err(error) => {
@@ -101,14 +101,14 @@ impl FoundFile {
     /// # Errors
     /// It cannot be looked at.
     pub fn here(path: &Path) -> Result<Self, FileError> {
-        let stamp = match std::fs::metadata(path) {
-            Ok(metadata) => Some(Stamp::of(&metadata)),
+        let status = match std::fs::metadata(path) {
+            Ok(metadata) => Some(FileStatus::from_metadata(&metadata)),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(FileError::system("access", path, error)),
         };
         Ok(FoundFile {
             path: path.to_owned(),
-            stamp,
+            status,
             unkept: Unkept::default(),
         })
     }
@@ -120,13 +120,13 @@ impl FoundFile {
 
     /// It was there.
     pub fn is_there(&self) -> bool {
-        self.stamp.is_some()
+        self.status.is_some()
     }
 
     /// Nobody has written it since.
     pub fn is_unchanged(&self) -> bool {
         let now = std::fs::metadata(&self.path).ok();
-        now.as_ref().map(Stamp::of) == self.stamp
+        now.as_ref().map(FileStatus::from_metadata) == self.status
     }
 
     /// What is to be said of what it was besides its bytes, when the last [`FoundFile::replace`] could not keep all of
@@ -166,7 +166,7 @@ impl FoundFile {
             }
         })?;
         let metadata = std::fs::metadata(&self.path);
-        self.stamp = metadata.as_ref().ok().map(Stamp::of);
+        self.status = metadata.as_ref().ok().map(FileStatus::from_metadata);
         self.unkept = unkept;
         Ok(())
     }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_of_that_size_is_refused() {
+    fn a_large_or_binary_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         for (bytes, why) in [

@@ -1,4 +1,4 @@
-//! The file as a book of sessions: looked through, named, thinned out, by whoever does not record into it.
+//! The sessions of a record file, for callers that do not record: list, preview, search, rename, delete.
 //!
 //! A connection of its own beside the history thread's, so a list can be read before a session begins and while one
 //! goes on. Invariant: reading changes nothing, makes nothing and renames nothing; a session a living process has open
@@ -14,11 +14,11 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::file;
 use super::listing::{self, Scope};
-use super::look::Look;
-use super::schema::{self, RecordKind, Schema};
-use super::search::{SearchHit, Sought};
+use super::read_only::ReadConnection;
+use super::schema::{self, MigrationOutcome, RecordKind};
+use super::search::{SearchHit, SearchPlan};
 use super::values::SessionRow;
-use super::{fault, index, saved, search, sessions};
+use super::{index, saved_session, search, sessions, sqlite_error};
 use crate::artifacts;
 use crate::notebook::SavedSession;
 use crate::report::Report;
@@ -33,9 +33,9 @@ const INPUTS: u32 = 12;
 /// Sessions, open to look through.
 #[derive(Debug)]
 pub struct Archive {
-    look: Option<Look>,
+    look: Option<ReadConnection>,
     /// What was looked for last.
-    sought: Option<Sought>,
+    plan: Option<SearchPlan>,
     path: PathBuf,
     artifacts: PathBuf,
 }
@@ -78,18 +78,20 @@ impl Archive {
                     .hint("name another file with --hist-file"));
             }
             // SQLite would take a single byte for an empty file.
-            Ok(found) if found.len() == 1 => return Err(file::refusal(path, &file::no_database())),
+            Ok(found) if found.len() == 1 => {
+                return Err(file::damage_report(path, &file::not_a_database()));
+            }
             Ok(_) => {}
         }
-        match Look::open(path, PATIENCE) {
+        match ReadConnection::open(path, PATIENCE) {
             Ok((_, RecordKind::Empty)) => Ok(None),
             Ok((look, RecordKind::Ours(_))) => Ok(Some(Archive {
                 look: Some(look),
-                sought: None,
+                plan: None,
                 path: path.to_owned(),
                 artifacts: artifacts.to_owned(),
             })),
-            Ok((_, other)) => Err(file::other(path, other)),
+            Ok((_, other)) => Err(file::foreign_report(path, other)),
             Err(error) => Err(failed(path, &error)),
         }
     }
@@ -115,7 +117,7 @@ impl Archive {
                         row.get::<_, i64>(0)
                     })
                     .map(|count| usize::try_from(count).unwrap_or(0))?,
-                schema: match schema::kind(db)? {
+                schema: match schema::read_kind(db)? {
                     RecordKind::Ours(migrations) => migrations,
                     _ => 0,
                 },
@@ -130,7 +132,7 @@ impl Archive {
     /// # Errors
     /// The file cannot be read.
     pub fn near(&mut self, cwd: &Path) -> Result<Scope, Report> {
-        self.read(|db| listing::near(db, cwd))
+        self.read(|db| listing::nearby(db, cwd))
     }
 
     /// The same to search in: what is in no list of a directory counts too.
@@ -138,7 +140,7 @@ impl Archive {
     /// # Errors
     /// The file cannot be read.
     pub fn searched(&mut self, cwd: &Path) -> Result<Scope, Report> {
-        self.read(|db| listing::near_any(db, cwd))
+        self.read(|db| listing::nearby_with_unlisted(db, cwd))
     }
 
     /// At most `most` sessions with a number below `before`, newest first; those nothing was recorded of are left out.
@@ -181,7 +183,7 @@ impl Archive {
     /// # Errors
     /// The file cannot be read.
     pub fn saved(&mut self, session: i64) -> Result<Option<SavedSession>, Report> {
-        self.read(|db| saved::of(db, session))
+        self.read(|db| saved_session::read(db, session))
     }
 
     /// Names a session; a blank name takes its name away.
@@ -235,17 +237,17 @@ impl Archive {
         before: i64,
         most: u32,
     ) -> Result<(Vec<SearchHit>, Option<i64>), Report> {
-        let known = self.sought.take();
-        let sought = self.read(|db| Sought::of(db, needle, known.as_ref()))?;
-        let found = self.read(|db| search::find(db, &sought, scope, before, most));
-        self.sought = Some(sought);
+        let known = self.plan.take();
+        let plan = self.read(|db| SearchPlan::new(db, needle, known.as_ref()))?;
+        let found = self.read(|db| search::find(db, &plan, scope, before, most));
+        self.plan = Some(plan);
         found
     }
 
     fn read<T>(&mut self, query: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, Report> {
         let look = match self.look.take() {
             Some(look) => Ok(look),
-            None => Look::open(&self.path, PATIENCE).map(|(look, _)| look),
+            None => ReadConnection::open(&self.path, PATIENCE).map(|(look, _)| look),
         };
         look.and_then(|look| self.look.insert(look).read(query))
             .map_err(|error| failed(&self.path, &error))
@@ -259,12 +261,14 @@ impl Archive {
         // While one that only reads is there, the index of the log is open for reading alone, to all of this process.
         self.look = None;
         let changed = match file::connect(&self.path, PATIENCE) {
-            Ok((mut db, Schema::Ready { .. })) => change(&mut db),
-            Ok((_, Schema::Other(kind))) => return Err(file::other(&self.path, kind)),
+            Ok((mut db, MigrationOutcome::Ready { .. })) => change(&mut db),
+            Ok((_, MigrationOutcome::Unsupported(kind))) => {
+                return Err(file::foreign_report(&self.path, kind));
+            }
             Err(error) => Err(error),
         };
         changed.map_err(|error| {
-            if fault::locked(&error) {
+            if sqlite_error::is_locked(&error) {
                 return failed(&self.path, &error);
             }
             Report::failure(format!("`{}` cannot be written", self.path.display())).because(error)
@@ -277,15 +281,15 @@ fn unreadable(path: &Path) -> Report {
 }
 
 fn failed(path: &Path, error: &rusqlite::Error) -> Report {
-    if fault::locked(error) {
+    if sqlite_error::is_locked(error) {
         return Report::failure(format!("`{}` is locked by another program", path.display()))
             .hint("close that program, then try again");
     }
-    if fault::damaged(error) {
-        return file::refusal(path, error);
+    if sqlite_error::is_corrupt(error) {
+        return file::damage_report(path, error);
     }
     let report = unreadable(path).because(error);
-    if fault::passing(error) {
+    if sqlite_error::is_transient(error) {
         // A log without its index, or a change cut off: only whoever may write can bring them in.
         return report.hint(format!(
             "if it was not closed properly, starting `ipycodex --hist-file {}` once repairs it",
@@ -333,7 +337,7 @@ fn delete(db: &mut Connection, session: i64) -> rusqlite::Result<Option<u32>> {
         )
         .optional()?;
     if open == Some(true)
-        && let Some(process) = sessions::holder(&change, session)?
+        && let Some(process) = sessions::owner_process(&change, session)?
     {
         return Ok(Some(process));
     }
@@ -348,7 +352,7 @@ fn delete(db: &mut Connection, session: i64) -> rusqlite::Result<Option<u32>> {
         )?;
     }
     // What is left of its texts in the index goes, too.
-    index::forget(&change)?;
+    index::clear(&change)?;
     change.commit()?;
     Ok(None)
 }

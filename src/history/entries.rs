@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::message::Write;
-use super::places::Places;
+use super::pending::PendingWrite;
+use super::request::RecordWrite;
+use super::row_map::RowMap;
 use super::values::{CellEnd, PromptStart, RecordedOutcome, RecordedThread, TurnKey};
-use super::waiting::WaitingWrite;
-use super::{answers, decisions, pictures, turns, usage};
+use super::{answer_parts, decisions, pictures, turns, usage};
 use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry, ShellEntry};
 use crate::input::shell_cell;
 
@@ -17,24 +17,24 @@ use crate::input::shell_cell;
 pub(super) fn write<'a>(
     db: &mut Connection,
     session: i64,
-    places: &mut Places,
-    entries: impl Iterator<Item = &'a WaitingWrite> + Clone,
+    rows: &mut RowMap,
+    entries: impl Iterator<Item = &'a PendingWrite> + Clone,
 ) -> rusqlite::Result<()> {
     // An answer cannot be typed again: it survives a power cut too.
     let precious = entries
         .clone()
-        .any(|entry| matches!(entry.write, Write::FinishTurn { .. }));
+        .any(|entry| matches!(entry.write, RecordWrite::FinishTurn { .. }));
     if precious {
         db.pragma_update(None, "synchronous", "FULL")?;
     }
     let result = (|| {
         let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut next = places.clone();
+        let mut next = rows.clone();
         for entry in entries {
             apply(&change, session, &mut next, entry)?;
         }
         change.commit()?;
-        *places = next;
+        *rows = next;
         Ok(())
     })();
     if precious {
@@ -46,18 +46,18 @@ pub(super) fn write<'a>(
 fn apply(
     change: &Connection,
     session: i64,
-    places: &mut Places,
-    entry: &WaitingWrite,
+    rows: &mut RowMap,
+    entry: &PendingWrite,
 ) -> rusqlite::Result<()> {
     match &entry.write {
-        Write::Input {
+        RecordWrite::Input {
             line,
             source,
             raw,
             shell,
             at,
         } => {
-            let line = free_line(change, session, places, *line)?;
+            let line = free_line(change, session, rows, *line)?;
             change
                 .prepare_cached("INSERT INTO history VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![session, line, source, raw])?;
@@ -66,13 +66,13 @@ fn apply(
                                  VALUES (?1, ?2, 'running', ?3, ?4)")?
                 .execute(params![session, line, seconds(*at), shell])?;
         }
-        Write::Exited { line, exit } => {
+        RecordWrite::ShellExit { line, exit } => {
             change.execute(
                 "UPDATE ipycodex_entries SET exit = ?3 WHERE session = ?1 AND line = ?2",
-                params![session, places.lines.of(*line), exit],
+                params![session, rows.lines.to_file(*line), exit],
             )?;
         }
-        Write::Output {
+        RecordWrite::Output {
             line,
             text,
             bundles,
@@ -80,13 +80,13 @@ fn apply(
             state,
             execution_ms,
         } => {
-            let line = places.lines.of(*line);
+            let line = rows.lines.to_file(*line);
             if !text.is_empty() {
                 change
                     .prepare_cached("INSERT OR REPLACE INTO output_history VALUES (?1, ?2, ?3)")?
                     .execute(params![session, line, text])?;
             }
-            pictures::keep(change, session, line, bundles)?;
+            pictures::write_bundles(change, session, line, bundles)?;
             change
                 .prepare_cached(
                     "INSERT INTO ipycodex_entries (session, line, state, execution_ms, layout)
@@ -95,22 +95,22 @@ fn apply(
                 )?
                 .execute(params![session, line, state.name(), i64::try_from(*execution_ms).ok(), layout])?;
         }
-        Write::BeginTurn { key, start } => {
-            turns::begin(change, session, places, start, entry.early)?;
-            places.turns.insert(*key, change.last_insert_rowid());
+        RecordWrite::BeginTurn { key, start } => {
+            turns::begin(change, session, rows, start, entry.early)?;
+            rows.turns.insert(*key, change.last_insert_rowid());
         }
-        Write::Stream { key, at, text } => {
-            if let Some(turn) = places.turns.get(key) {
-                answers::append(change, *turn, *at, text)?;
+        RecordWrite::Stream { key, at, text } => {
+            if let Some(turn) = rows.turns.get(key) {
+                answer_parts::write_part(change, *turn, *at, text)?;
             }
         }
-        Write::FinishTurn {
+        RecordWrite::FinishTurn {
             key,
             outcome,
             response,
             usage,
         } => {
-            let Some(turn) = places.turns.remove(key) else {
+            let Some(turn) = rows.turns.remove(key) else {
                 return Ok(()); // its begin was let go
             };
             let state = match outcome {
@@ -119,7 +119,7 @@ fn apply(
                 RecordedOutcome::Failed => "failed",
             };
             let usage = usage.as_ref().map(usage::json);
-            answers::discard(change, turn)?;
+            answer_parts::delete_parts(change, turn)?;
             change.execute(
                 "UPDATE ipycodex_turns SET usage = ?2 WHERE id = ?1",
                 params![turn, usage],
@@ -138,7 +138,7 @@ fn apply(
                 turns::publish(change, turn, response, state)?;
             }
         }
-        Write::Thread { thread, provider } => {
+        RecordWrite::Thread { thread, provider } => {
             let (id, digest) = match thread {
                 Some(RecordedThread { id, digest }) => (Some(id), Some(digest)),
                 None => (None, None),
@@ -149,40 +149,44 @@ fn apply(
             )?;
             super::sessions::set_agent(change, session, provider, id.map(String::as_str))?;
         }
-        Write::Hide { lines, hidden } => {
+        RecordWrite::Hide { lines, hidden } => {
             let (from, to) = (
-                places.lines.of(*lines.start()),
-                places.lines.of(*lines.end()),
+                rows.lines.to_file(*lines.start()),
+                rows.lines.to_file(*lines.end()),
             );
             turns::hide(change, session, from, to, *hidden)?;
         }
-        Write::StepOver {
+        RecordWrite::StepOver {
             session: other,
             lines,
             over,
         } => {
             for line in lines {
-                let here = (session, places.lines.of(*line));
+                let here = (session, rows.lines.to_file(*line));
                 let (session, line) = other.map_or(here, |other| (other, *line));
                 turns::step_over(change, session, line, *over)?;
             }
         }
-        Write::Told { line, prompt } => {
+        RecordWrite::InAnswer { line, prompt } => {
             change.execute(
                 "UPDATE ipycodex_entries SET told = ?3 WHERE session = ?1 AND line = ?2",
-                params![session, places.lines.of(*line), places.lines.of(*prompt)],
+                params![
+                    session,
+                    rows.lines.to_file(*line),
+                    rows.lines.to_file(*prompt)
+                ],
             )?;
         }
-        Write::Decided(decided) => {
-            decisions::write(change, session, places.lines.of(decided.line), decided)?;
+        RecordWrite::Decision(decided) => {
+            decisions::write(change, session, rows.lines.to_file(decided.line), decided)?;
         }
-        Write::Rename(name) => {
+        RecordWrite::Rename(name) => {
             change.execute(
                 "UPDATE ipycodex_sessions SET name = ?2 WHERE session = ?1",
                 params![session, name],
             )?;
         }
-        Write::Reset => super::sessions::reset(change, session)?,
+        RecordWrite::Reset => super::sessions::reset(change, session)?,
     }
     Ok(())
 }
@@ -210,13 +214,8 @@ pub(super) fn seconds(at: SystemTime) -> Option<i64> {
 }
 
 /// The place of an input in the file: its own number, or behind the last row when another has it.
-fn free_line(
-    db: &Connection,
-    session: i64,
-    places: &mut Places,
-    line: u32,
-) -> rusqlite::Result<u32> {
-    let place = places.lines.of(line);
+fn free_line(db: &Connection, session: i64, rows: &mut RowMap, line: u32) -> rusqlite::Result<u32> {
+    let place = rows.lines.to_file(line);
     let taken: bool = db
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM history WHERE session = ?1 AND line = ?2)")?
         .query_row(params![session, place], |row| row.get(0))?;
@@ -224,7 +223,7 @@ fn free_line(
         return Ok(place);
     }
     let free = super::sessions::last_line(db, session)? + 1;
-    places.lines.move_to(line, free);
+    rows.lines.shift(line, free);
     Ok(free)
 }
 
@@ -278,11 +277,11 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
 }
 
 /// Applies writes that wait to a dialog read from the file (or to an empty one).
-pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Write>) {
+pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &RecordWrite>) {
     let mut begun: HashMap<TurnKey, &PromptStart> = HashMap::new();
     for write in waiting {
         match write {
-            Write::Input {
+            RecordWrite::Input {
                 line,
                 source,
                 raw,
@@ -294,7 +293,7 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 shell: self::shell(shell.clone(), None, source),
                 ..CellEntry::default()
             }),
-            Write::Output {
+            RecordWrite::Output {
                 line, text, state, ..
             } => {
                 if let Some(cell) = dialog.cells.iter_mut().rfind(|cell| cell.line == *line) {
@@ -302,21 +301,21 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                     cell.failed = *state == CellEnd::Failed;
                 }
             }
-            Write::Exited { line, exit } => {
+            RecordWrite::ShellExit { line, exit } => {
                 let cells = dialog.cells.iter_mut().filter(|cell| cell.line == *line);
                 for shell in cells.filter_map(|cell| cell.shell.as_mut()) {
                     shell.exit = Some(*exit);
                 }
             }
-            Write::Told { line, prompt } => {
+            RecordWrite::InAnswer { line, prompt } => {
                 for cell in dialog.cells.iter_mut().filter(|cell| cell.line == *line) {
                     cell.told = Some(*prompt);
                 }
             }
-            Write::BeginTurn { key, start } => {
+            RecordWrite::BeginTurn { key, start } => {
                 begun.insert(*key, start);
             }
-            Write::FinishTurn {
+            RecordWrite::FinishTurn {
                 key,
                 outcome,
                 response,
@@ -341,13 +340,13 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                     });
                 }
             }
-            Write::Hide { lines, hidden } => dialog.hide(lines, *hidden),
-            Write::StepOver {
+            RecordWrite::Hide { lines, hidden } => dialog.hide(lines, *hidden),
+            RecordWrite::StepOver {
                 session: None,
                 lines,
                 over,
             } => dialog.step_over(lines, *over),
-            Write::Reset => {
+            RecordWrite::Reset => {
                 dialog.prompts.clear();
                 dialog.reset_line = dialog.cells.iter().map(|cell| cell.line).max().unwrap_or(0);
             }

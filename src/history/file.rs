@@ -3,7 +3,7 @@
 //! Directory 0700, file 0600 whatever the umask (SQLite gives `-wal` and `-shm` the file's mode). Invariants: nothing
 //! of a file changes, its mode included, before it is known to be ours or IPython's, or empty; a damaged one is renamed
 //! with its companions, never overwritten, and only at our own place or when it is known whose it is; a locked one is
-//! [`Failed::Locked`].
+//! [`OpenError::Locked`].
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::copied::with;
-use super::fault::{damaged, locked};
-use super::look::{Look, keep_plans};
-use super::schema::{self, RecordKind, Schema};
+use super::read_only::{ReadConnection, keep_query_plans};
+use super::recovery_copy::with_suffix;
+use super::schema::{self, MigrationOutcome, RecordKind};
+use super::sqlite_error::{is_corrupt, is_locked};
 use super::values::Opening;
 use crate::report::Report;
 
@@ -24,17 +24,17 @@ use crate::report::Report;
 const LOG_PAGES: u32 = 8_000;
 
 /// Why there is no connection.
-pub(super) enum Failed {
+pub(super) enum OpenError {
     /// Another program holds it: try again.
     Locked(Report),
     /// Full or failing: try again.
-    Later(Report),
+    Retry(Report),
     /// This file will not do, and why.
-    Never(Report),
+    Unusable(Report),
 }
 
 /// A database in memory with our tables.
-pub(super) fn memory() -> Connection {
+pub(super) fn open_in_memory() -> Connection {
     let mut db = Connection::open_in_memory().expect("a database in memory needs no file");
     schema::migrate(&mut db, |_| Ok(())).expect("the schema is valid");
     db
@@ -44,87 +44,93 @@ pub(super) fn memory() -> Connection {
 pub(super) fn open(
     opening: &Opening,
     patience: Duration,
-    tell: &mut dyn FnMut(Report),
-) -> Result<Connection, Failed> {
+    report: &mut dyn FnMut(Report),
+) -> Result<Connection, OpenError> {
     let path = &opening.path;
-    let file = reach(path).map_err(|error| unusable(path, error))?;
-    match recognise(opening, &file, patience) {
+    let file = open_or_create(path).map_err(|error| io_error(path, error))?;
+    match probe(opening, &file, patience) {
         Ok(()) => {}
         // At our own place whatever is no record is in the way of one.
-        Err(Unfit::Damaged(error)) if !opening.named => {
+        Err(ProbeError::Corrupt(error)) if !opening.named => {
             drop(file);
-            return anew(path, &error, patience, tell);
+            return replace_corrupt(path, &error, patience, report);
         }
-        Err(Unfit::Damaged(error)) => return Err(Failed::Never(refusal(path, &error))),
-        Err(Unfit::Other(kind)) => return Err(Failed::Never(other(path, kind))),
-        Err(Unfit::NotNow(error)) => return Err(not_now(path, &error)),
+        Err(ProbeError::Corrupt(error)) => {
+            return Err(OpenError::Unusable(damage_report(path, &error)));
+        }
+        Err(ProbeError::Foreign(kind)) => {
+            return Err(OpenError::Unusable(foreign_report(path, kind)));
+        }
+        Err(ProbeError::Busy(error)) => return Err(sqlite_open_error(path, &error)),
     }
     let private = make_private(&file);
     drop(file);
-    private.map_err(|error| unusable(path, error))?;
+    private.map_err(|error| io_error(path, error))?;
     match connect(path, patience) {
-        Ok((db, Schema::Ready { renamed })) => {
+        Ok((db, MigrationOutcome::Ready { renamed })) => {
             if let Some(table) = renamed {
-                tell(Report::failure(format!(
+                report(Report::failure(format!(
                     "`{}` had an `ai_prompts` table of another form: it is kept as `{table}`",
                     path.display()
                 )));
             }
             Ok(db)
         }
-        Ok((_, Schema::Other(kind))) => Err(Failed::Never(other(path, kind))),
-        Err(error) if damaged(&error) => anew(path, &error, patience, tell),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
-            Err(Failed::Never(unwritable(path)))
+        Ok((_, MigrationOutcome::Unsupported(kind))) => {
+            Err(OpenError::Unusable(foreign_report(path, kind)))
         }
-        Err(error) => Err(not_now(path, &error)),
+        Err(error) if is_corrupt(&error) => replace_corrupt(path, &error, patience, report),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
+            Err(OpenError::Unusable(unwritable_report(path)))
+        }
+        Err(error) => Err(sqlite_open_error(path, &error)),
     }
 }
 
 /// Renames the damaged file and begins another one in its place.
-fn anew(
+fn replace_corrupt(
     path: &Path,
     damage: &rusqlite::Error,
     patience: Duration,
-    tell: &mut dyn FnMut(Report),
-) -> Result<Connection, Failed> {
-    tell(set_aside(path, damage).map_err(Failed::Never)?);
-    reach(path).map_err(|error| Failed::Never(Report::from(error)))?;
+    report: &mut dyn FnMut(Report),
+) -> Result<Connection, OpenError> {
+    report(set_aside(path, damage).map_err(OpenError::Unusable)?);
+    open_or_create(path).map_err(|error| OpenError::Unusable(Report::from(error)))?;
     match connect(path, patience) {
         Ok((db, _)) => Ok(db),
-        Err(error) => Err(not_now(path, &error)),
+        Err(error) => Err(sqlite_open_error(path, &error)),
     }
 }
 
 /// Why a file is not written to.
-enum Unfit {
+enum ProbeError {
     /// It is no database, or its tables cannot be told.
-    Damaged(rusqlite::Error),
-    Other(RecordKind),
-    NotNow(rusqlite::Error),
+    Corrupt(rusqlite::Error),
+    Foreign(RecordKind),
+    Busy(rusqlite::Error),
 }
 
 /// Whether this may be written to; nothing is changed to find out.
-fn recognise(opening: &Opening, file: &fs::File, patience: Duration) -> Result<(), Unfit> {
-    if !says_sqlite(file) {
-        return Err(Unfit::Damaged(no_database()));
+fn probe(opening: &Opening, file: &fs::File, patience: Duration) -> Result<(), ProbeError> {
+    if !has_sqlite_header(file) {
+        return Err(ProbeError::Corrupt(not_a_database()));
     }
-    match Look::kind(&opening.path, patience) {
+    match ReadConnection::kind(&opening.path, patience) {
         Ok(RecordKind::Empty | RecordKind::Ours(_)) => Ok(()),
-        Ok(other) => Err(Unfit::Other(other)),
-        Err(error) if damaged(&error) => Err(Unfit::Damaged(error)),
-        Err(error) => Err(Unfit::NotNow(error)),
+        Ok(other) => Err(ProbeError::Foreign(other)),
+        Err(error) if is_corrupt(&error) => Err(ProbeError::Corrupt(error)),
+        Err(error) => Err(ProbeError::Busy(error)),
     }
 }
 
 /// What SQLite says of most files that are not its own.
-pub(super) fn no_database() -> rusqlite::Error {
+pub(super) fn not_a_database() -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
     rusqlite::Error::SqliteFailure(error, None)
 }
 
 /// True for a file that begins as SQLite's do, or has nothing in it yet. SQLite takes one of one byte for empty, too.
-fn says_sqlite(mut file: &fs::File) -> bool {
+fn has_sqlite_header(mut file: &fs::File) -> bool {
     const HEADER: &[u8; 16] = b"SQLite format 3\0";
     let mut start = [0; HEADER.len()];
     file.metadata().is_ok_and(|found| found.len() == 0)
@@ -132,7 +138,7 @@ fn says_sqlite(mut file: &fs::File) -> bool {
 }
 
 /// What is said of a file that is not ours to write to.
-pub(super) fn other(path: &Path, kind: RecordKind) -> Report {
+pub(super) fn foreign_report(path: &Path, kind: RecordKind) -> Report {
     let shown = path.display();
     let (what, hint) = match kind {
         RecordKind::Newer(number) => (
@@ -148,7 +154,7 @@ pub(super) fn other(path: &Path, kind: RecordKind) -> Report {
 }
 
 /// What is said of a file that is damaged, or was never a record, and stays as it is.
-pub(super) fn refusal(path: &Path, error: &rusqlite::Error) -> Report {
+pub(super) fn damage_report(path: &Path, error: &rusqlite::Error) -> Report {
     let shown = path.display();
     let other = "name another file with --hist-file";
     if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
@@ -160,32 +166,32 @@ pub(super) fn refusal(path: &Path, error: &rusqlite::Error) -> Report {
         .hint(other)
 }
 
-fn unusable(path: &Path, error: io::Error) -> Failed {
+fn io_error(path: &Path, error: io::Error) -> OpenError {
     let report = match error.kind() {
-        ErrorKind::StorageFull => return Failed::Later(full(path)),
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => unwritable(path),
+        ErrorKind::StorageFull => return OpenError::Retry(disk_full_report(path)),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => unwritable_report(path),
         _ => Report::failure(format!("cannot use `{}`", path.display())),
     };
-    Failed::Never(
+    OpenError::Unusable(
         report
             .because(error)
             .hint("name another file with --hist-file"),
     )
 }
 
-fn not_now(path: &Path, error: &rusqlite::Error) -> Failed {
-    let report = trouble(path, error);
-    if locked(error) {
-        Failed::Locked(report)
+fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> OpenError {
+    let report = delay_report(path, error);
+    if is_locked(error) {
+        OpenError::Locked(report)
     } else {
-        Failed::Later(report)
+        OpenError::Retry(report)
     }
 }
 
 /// Says that a write has to wait, by its cause.
-pub(super) fn trouble(path: &Path, error: &rusqlite::Error) -> Report {
+pub(super) fn delay_report(path: &Path, error: &rusqlite::Error) -> Report {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => full(path),
+        Some(ErrorCode::DiskFull) => disk_full_report(path),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Report::failure(format!(
             "`{}` is locked by another program: history is kept in memory and written later",
             path.display()
@@ -198,7 +204,7 @@ pub(super) fn trouble(path: &Path, error: &rusqlite::Error) -> Report {
     }
 }
 
-fn full(path: &Path) -> Report {
+fn disk_full_report(path: &Path) -> Report {
     Report::failure(format!(
         "history is not being saved: no room for `{}`",
         path.display()
@@ -206,13 +212,13 @@ fn full(path: &Path) -> Report {
     .hint("free some space: what is not written yet is kept in memory and written then")
 }
 
-fn unwritable(path: &Path) -> Report {
+fn unwritable_report(path: &Path) -> Report {
     Report::failure(format!("`{}` cannot be written", path.display()))
         .hint("make it writable, or name another file with --hist-file")
 }
 
 /// Opens the file for writing, making it and its directory when missing; refuses what is no file of the user's.
-fn reach(path: &Path) -> io::Result<fs::File> {
+fn open_or_create(path: &Path) -> io::Result<fs::File> {
     if let Some(directory) = path
         .parent()
         .filter(|directory| !directory.as_os_str().is_empty())
@@ -246,20 +252,23 @@ fn make_private(file: &fs::File) -> io::Result<()> {
 }
 
 /// Opens a file that is there, brings its tables up to date and sets what holds for the connection.
-pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Connection, Schema)> {
+pub(super) fn connect(
+    path: &Path,
+    patience: Duration,
+) -> rusqlite::Result<(Connection, MigrationOutcome)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
-    keep_plans(&db)?;
+    keep_query_plans(&db)?;
     db.busy_timeout(patience)?;
     let journal = if on_network(path) { "DELETE" } else { "WAL" };
     // Look before touching: a foreign or newer file keeps even its journal mode.
     let _: i64 = db.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
     let schema = schema::migrate(&mut db, |db| {
-        let copy = beside(path, "before-migration");
+        let copy = free_sibling(path, "before-migration");
         db.execute("VACUUM INTO ?1", [copy.to_string_lossy()])
             .map(|_| ())
     })?;
-    if matches!(schema, Schema::Ready { .. }) {
+    if matches!(schema, MigrationOutcome::Ready { .. }) {
         db.pragma_update(None, "journal_mode", journal)?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
         db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
@@ -271,14 +280,14 @@ pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Conn
 
 /// True when the file that was open here may be renamed: it still says that it is SQLite's, or it is at our own place.
 pub(super) fn may_set_aside(opening: &Opening) -> bool {
-    !opening.named || fs::File::open(&opening.path).is_ok_and(|file| says_sqlite(&file))
+    !opening.named || fs::File::open(&opening.path).is_ok_and(|file| has_sqlite_header(&file))
 }
 
 /// Renames a damaged file and its companions; they are never overwritten.
 pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, Report> {
-    let target = beside(path, "corrupt");
+    let target = free_sibling(path, "corrupt");
     for suffix in ["", "-wal", "-shm"] {
-        match fs::rename(with(path, suffix), with(&target, suffix)) {
+        match fs::rename(with_suffix(path, suffix), with_suffix(&target, suffix)) {
             Err(failure) if failure.kind() != ErrorKind::NotFound || suffix.is_empty() => {
                 return Err(Report::failure(format!(
                     "`{}` is damaged and cannot be renamed",
@@ -301,7 +310,7 @@ pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, 
 }
 
 /// A free name beside `path` with a date in it.
-fn beside(path: &Path, word: &str) -> PathBuf {
+fn free_sibling(path: &Path, word: &str) -> PathBuf {
     let date: String = Connection::open_in_memory()
         .and_then(|db| {
             db.query_row("SELECT strftime('%Y%m%dT%H%M%SZ', 'now')", [], |row| {

@@ -1,4 +1,6 @@
-//! The handle on the record: what happens is told to its thread, which answers questions in its own time.
+//! The handle on the record: sends writes and queries to its thread, which answers queries in order.
+//!
+//! No call waits for a lock. A query whose thread has ended gets its neutral value.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -17,32 +19,32 @@ use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
 use crate::report::Report;
 
-use super::answers::Handed;
+use super::answer_parts::StreamedAnswers;
 use super::inputs::{InputsWanted, NumberedInput};
-use super::message::{RecordMessage, Write};
 use super::recall::Recall;
+use super::request::{RecordWrite, StoreRequest};
 use super::values::{
-    Begin, Bundle, CellEnd, Decided, Earlier, Opening, PromptStart, RecordedCell, RecordedOutcome,
-    RecordedThread, SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
+    Begin, CellEnd, Decided, Earlier, Opening, PromptStart, RecordedCell, RecordedOutcome,
+    RecordedThread, SessionRow, SessionStart, StoredBundle, TakenUp, TurnKey, TurnRow,
 };
 use super::{store, thread};
 
-/// How long an input is waited for while the file is being opened: a new one takes syncs of the disk, many on a busy
-/// machine. Troubles with it answer earlier; the bound is for a disk that hangs.
+/// Longest wait for an input to be written while the file is being opened: a new file takes several syncs of the disk.
+/// Errors answer earlier; the bound is for a disk that hangs.
 const OPENED: Duration = Duration::from_secs(5);
-/// And once it has been tried: room for the sync of a tidied log.
+/// Longest wait once the file has been opened: one checkpoint of the log, with its sync.
 const RECORDED: Duration = Duration::from_secs(1);
 
 /// A handle on the record; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
 pub struct History {
-    messages: mpsc::Sender<RecordMessage>,
+    messages: mpsc::Sender<StoreRequest>,
     turns: Arc<AtomicU64>,
-    handed: Handed,
-    /// The file takes nothing for now.
-    stuck: Arc<AtomicBool>,
-    /// Opening the file has been tried.
-    opened: Arc<AtomicBool>,
+    streamed: StreamedAnswers,
+    /// Set while the file takes no writes.
+    is_stuck: Arc<AtomicBool>,
+    /// Set after the first attempt to open the file.
+    is_opened: Arc<AtomicBool>,
     recall: Recall,
 }
 
@@ -58,18 +60,18 @@ pub fn open_in_turn(
     turn: impl FnOnce() + Send + 'static,
 ) -> (History, reports::UnboundedReceiver<Report>) {
     let (messages, inbox) = mpsc::channel();
-    let (tell, told) = reports::unbounded_channel();
+    let (report_sender, report_receiver) = reports::unbounded_channel();
     let recall = Recall::default();
-    let handed = Handed::default();
-    let stuck = Arc::new(AtomicBool::new(false));
-    let opened = Arc::new(AtomicBool::new(false));
-    let shared = store::Shared {
+    let streamed = StreamedAnswers::default();
+    let is_stuck = Arc::new(AtomicBool::new(false));
+    let is_opened = Arc::new(AtomicBool::new(false));
+    let shared = store::SharedState {
         recall: recall.clone(),
-        handed: handed.clone(),
-        stuck: stuck.clone(),
-        opened: opened.clone(),
+        streamed: streamed.clone(),
+        is_stuck: is_stuck.clone(),
+        is_opened: is_opened.clone(),
     };
-    let store = store::Store::new(opening, begin, tell.clone(), shared);
+    let store = store::Store::new(opening, begin, report_sender.clone(), shared);
     let started = std::thread::Builder::new()
         .name("history".into())
         .spawn(move || {
@@ -77,28 +79,28 @@ pub fn open_in_turn(
             thread::run(store, &inbox);
         });
     if let Err(error) = started {
-        // Without its thread every question below gets its neutral answer. The receiver may be gone: nobody to tell.
-        let _ = tell.send(Report::failure("history is not being saved").because(error));
+        // Without its thread every question below gets its neutral answer. The receiver may be gone.
+        let _ = report_sender.send(Report::failure("history is not being saved").because(error));
     }
     let history = History {
         messages,
         turns: Arc::default(),
-        handed,
-        stuck,
-        opened,
+        streamed,
+        is_stuck,
+        is_opened,
         recall,
     };
-    (history, told)
+    (history, report_receiver)
 }
 
 impl History {
-    fn send(&self, message: RecordMessage) {
+    fn send(&self, message: StoreRequest) {
         // The thread ends only after `close`; what comes later has nowhere to go.
         let _ = self.messages.send(message);
     }
 
-    fn write(&self, write: Write) {
-        self.send(RecordMessage::Write(write));
+    fn write(&self, write: RecordWrite) {
+        self.send(StoreRequest::Write(write));
     }
 
     /// The session as it is known now: asked again later, a session whose file was locked at first has its number.
@@ -107,7 +109,7 @@ impl History {
     /// The session to resume is not in the record, or the record cannot be used.
     pub fn session(&self) -> impl Future<Output = Result<SessionStart, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
-        self.send(RecordMessage::Session(reply));
+        self.send(StoreRequest::Session(reply));
         async {
             answer
                 .await
@@ -119,7 +121,7 @@ impl History {
     /// typed.
     pub fn input(&self, line: u32, source: &str, source_raw: &str) {
         self.recall.push(source_raw);
-        self.write(Write::Input {
+        self.write(RecordWrite::Input {
             line,
             source: source.to_owned(),
             raw: source_raw.to_owned(),
@@ -132,7 +134,7 @@ impl History {
     pub fn command(&self, line: u32, command: &str, shell: &str) {
         let raw = shell_source(command, shell);
         self.recall.push(&raw);
-        self.write(Write::Input {
+        self.write(RecordWrite::Input {
             line,
             source: shell_cell(command, shell),
             raw,
@@ -143,7 +145,7 @@ impl History {
 
     /// Records the status a command of the shell ended with.
     pub fn exited(&self, line: u32, exit: i32) {
-        self.write(Write::Exited { line, exit });
+        self.write(RecordWrite::ShellExit { line, exit });
     }
 
     /// Ends when what was written so far is in the file (about 0.1 ms), so that whoever sees what an input did finds it
@@ -153,18 +155,18 @@ impl History {
     /// (5 s while the file is being opened). Neither is waited for again before it is well.
     pub fn recorded(&self) -> impl Future<Output = ()> + Send + use<> {
         let (reply, tried) = oneshot::channel();
-        let stuck = Arc::clone(&self.stuck);
-        let waits = !stuck.load(Ordering::Relaxed);
+        let is_stuck = Arc::clone(&self.is_stuck);
+        let waits = !is_stuck.load(Ordering::Relaxed);
         if waits {
-            self.send(RecordMessage::Tried(reply));
+            self.send(StoreRequest::Attempted(reply));
         }
-        let most = match self.opened.load(Ordering::Relaxed) {
+        let most = match self.is_opened.load(Ordering::Relaxed) {
             true => RECORDED,
             false => OPENED,
         };
         async move {
             if waits && tokio::time::timeout(most, tried).await.is_err() {
-                stuck.store(true, Ordering::Relaxed);
+                is_stuck.store(true, Ordering::Relaxed);
             }
         }
     }
@@ -191,8 +193,8 @@ impl History {
         state: CellEnd,
         execution_ms: u64,
     ) {
-        let bundles = bundles.iter().map(Bundle::of);
-        self.write(Write::Output {
+        let bundles = bundles.iter().map(StoredBundle::from_mime);
+        self.write(RecordWrite::Output {
             line,
             text: text.to_owned(),
             bundles: bundles.collect(),
@@ -205,7 +207,7 @@ impl History {
     /// Records that a prompt was sent.
     pub fn begin_prompt(&self, start: PromptStart) -> TurnKey {
         let key = TurnKey(self.turns.fetch_add(1, Ordering::Relaxed));
-        self.write(Write::BeginTurn {
+        self.write(RecordWrite::BeginTurn {
             key,
             start: Box::new(start),
         });
@@ -214,8 +216,8 @@ impl History {
 
     /// Records the answer so far; the caller decides how often. Only what is new of it is written.
     pub fn stream_answer(&self, key: TurnKey, stored: &str) {
-        if let Some((at, text)) = self.handed.grow(key, stored) {
-            self.write(Write::Stream { key, at, text });
+        if let Some((at, text)) = self.streamed.next_part(key, stored) {
+            self.write(RecordWrite::Stream { key, at, text });
         }
     }
 
@@ -227,8 +229,8 @@ impl History {
         stored: &str,
         usage: Option<Usage>,
     ) {
-        self.handed.done(key);
-        self.write(Write::FinishTurn {
+        self.streamed.finish(key);
+        self.write(RecordWrite::FinishTurn {
             key,
             outcome,
             response: stored.to_owned(),
@@ -238,13 +240,13 @@ impl History {
 
     /// Takes the entries with these In numbers out of the conversation, or back in, whatever took them out.
     pub fn hide(&self, lines: RangeInclusive<u32>, hidden: bool) {
-        self.write(Write::Hide { lines, hidden });
+        self.write(RecordWrite::Hide { lines, hidden });
     }
 
     /// Records that the interpreter has stepped back over these cells, or forward again: they are out of the
     /// conversation meanwhile. `None`: they are of the session at hand.
     pub fn step_over(&self, session: Option<i64>, lines: Vec<u32>, over: bool) {
-        self.write(Write::StepOver {
+        self.write(RecordWrite::StepOver {
             session,
             lines,
             over,
@@ -254,28 +256,28 @@ impl History {
     /// Records that the answer to the prompt with In number `prompt` holds the cell with In number `line`: while that
     /// exchange is part of the conversation, the cell is not told again.
     pub fn told(&self, line: u32, prompt: u32) {
-        self.write(Write::Told { line, prompt });
+        self.write(RecordWrite::InAnswer { line, prompt });
     }
 
     /// Records what the user decided.
     pub fn decided(&self, decided: Decided) {
-        self.write(Write::Decided(decided));
+        self.write(RecordWrite::Decision(decided));
     }
 
     /// Names the session.
     pub fn rename(&self, name: &str) {
-        self.write(Write::Rename(name.to_owned()));
+        self.write(RecordWrite::Rename(name.to_owned()));
     }
 
     /// Records the agent that is chosen, and its thread, or that there is none.
     pub fn thread(&self, provider: &str, thread: Option<RecordedThread>) {
         let provider = provider.to_owned();
-        self.write(Write::Thread { thread, provider });
+        self.write(RecordWrite::Thread { thread, provider });
     }
 
-    async fn ask<T: Default>(
+    async fn request<T: Default>(
         &self,
-        message: impl FnOnce(oneshot::Sender<T>) -> RecordMessage,
+        message: impl FnOnce(oneshot::Sender<T>) -> StoreRequest,
     ) -> T {
         let (reply, answer) = oneshot::channel();
         self.send(message(reply));
@@ -284,41 +286,42 @@ impl History {
 
     /// The agent's thread as last recorded.
     pub async fn recorded_thread(&self) -> Option<RecordedThread> {
-        self.ask(RecordMessage::Thread).await
+        self.request(StoreRequest::Thread).await
     }
 
     /// The whole session, all earlier writes included.
     pub async fn dialog(&self) -> Dialog {
-        self.ask(RecordMessage::Dialog).await
+        self.request(StoreRequest::Dialog).await
     }
 
     /// The end of the session: at most `most` entries of it, whatever its size.
     pub async fn earlier(&self, most: u32) -> Option<Earlier> {
-        self.ask(|reply| RecordMessage::Earlier { most, reply })
+        self.request(|reply| StoreRequest::Tail { most, reply })
             .await
     }
 
     /// Every cell of the session, in order, prompts and commands left out.
     pub async fn cells(&self) -> Vec<RecordedCell> {
-        self.ask(RecordMessage::Cells).await
+        self.request(StoreRequest::Cells).await
     }
 
     /// Inputs of any session that are in the file, the oldest first.
     pub async fn inputs(&self, wanted: InputsWanted) -> Vec<NumberedInput> {
-        self.ask(|reply| RecordMessage::Inputs(wanted, reply)).await
+        self.request(|reply| StoreRequest::Inputs(wanted, reply))
+            .await
     }
 
     /// What of the session is saved to a file, all earlier writes included. Hidden entries and commands are left out.
     pub async fn saved(&self) -> SavedSession {
-        self.ask(RecordMessage::Saved).await
+        self.request(StoreRequest::Saved).await
     }
 
     /// Ends the session and goes on in the one of this number or name. What was sent before belongs to the one ended.
     ///
     /// # Errors
     /// There is no such session, it is the one that goes on anyway, or the file cannot be written now: nothing changed.
-    pub fn take_up(&self, wanted: &str) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
-        self.go_on_in(Some(wanted.to_owned()))
+    pub fn take_up(&self, target: &str) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+        self.switch_session(Some(target.to_owned()))
     }
 
     /// Ends the session and begins an empty one. What was sent before belongs to the one ended.
@@ -326,15 +329,15 @@ impl History {
     /// # Errors
     /// The file cannot be written now: nothing changed.
     pub fn begin_anew(&self) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
-        self.go_on_in(None)
+        self.switch_session(None)
     }
 
-    fn go_on_in(
+    fn switch_session(
         &self,
-        wanted: Option<String>,
+        target: Option<String>,
     ) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
-        self.send(RecordMessage::TakeUp { wanted, reply });
+        self.send(StoreRequest::SwitchSession { target, reply });
         async {
             answer
                 .await
@@ -344,29 +347,29 @@ impl History {
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.
     pub async fn turns(&self) -> Vec<TurnRow> {
-        self.ask(RecordMessage::Turns).await
+        self.request(StoreRequest::Turns).await
     }
 
     /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts
     /// there were; a file that cannot be written now is told later, like any write.
     pub async fn reset(&self) -> usize {
-        self.ask(RecordMessage::Reset).await
+        self.request(StoreRequest::Reset).await
     }
 
     /// Sessions newest first, 20 at most: those of `cwd`, else of its git root; every directory's with `all`.
     pub async fn sessions(&self, cwd: PathBuf, all: bool) -> Vec<SessionRow> {
-        self.ask(|reply| RecordMessage::Sessions { cwd, all, reply })
+        self.request(|reply| StoreRequest::Sessions { cwd, all, reply })
             .await
     }
 
     /// Returns when everything sent before has been written, or cannot be for now.
     pub async fn flush(&self) {
-        self.ask(RecordMessage::Flush).await;
+        self.request(StoreRequest::Flush).await;
     }
 
     /// Records the end of the session and ends the thread; a `flush` sent before tells when the writes are done.
     pub fn close(&self) {
-        self.send(RecordMessage::Close);
+        self.send(StoreRequest::Close);
     }
 
     /// What was typed before, for the editor.

@@ -56,7 +56,7 @@ pub(super) fn read(
     match wanted {
         InputsWanted::Last(most) => {
             let sql = format!("{COLUMNS} ORDER BY h.session DESC, h.line DESC LIMIT ?1");
-            newest_last(db, &sql, params![number(*most)])
+            query_oldest_first(db, &sql, params![number(*most)])
         }
         InputsWanted::Range {
             session,
@@ -70,7 +70,7 @@ pub(super) fn read(
             let sql = format!(
                 "{COLUMNS} WHERE h.session = ?1 AND h.line >= ?2 AND h.line < ?3 ORDER BY h.line DESC"
             );
-            newest_last(db, &sql, params![session, start, stop.unwrap_or(i64::MAX)])
+            query_oldest_first(db, &sql, params![session, start, stop.unwrap_or(i64::MAX)])
         }
         InputsWanted::Like {
             pattern,
@@ -87,12 +87,12 @@ pub(super) fn read(
                 "{COLUMNS} WHERE coalesce(h.source_raw, h.source, '') GLOB ?1 {once}
                  ORDER BY h.session DESC, h.line DESC LIMIT ?2"
             );
-            newest_last(db, &sql, params![pattern, number(*most)])
+            query_oldest_first(db, &sql, params![pattern, number(*most)])
         }
     }
 }
 
-fn newest_last(
+fn query_oldest_first(
     db: &Connection,
     sql: &str,
     values: &[&dyn rusqlite::ToSql],
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn inputs_are_found_by_place_and_by_pattern() {
-        let db = file::memory();
+        let db = file::open_in_memory();
         db.execute_batch(
             "INSERT INTO history VALUES (1, 1, 'a', 'a'), (1, 2, 'bb', 'bb'), (2, 1, 'a', 'a'), (2, 2, 'c', 'c');
              INSERT INTO output_history VALUES (2, 2, 'out');",

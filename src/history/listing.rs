@@ -29,23 +29,23 @@ pub(super) const CWD: &str =
 
 /// Newest first, 20 at most; of `cwd`, else of the git root above it.
 pub(super) fn list(db: &Connection, cwd: &Path, all: bool) -> rusqlite::Result<Vec<SessionRow>> {
-    let scope = if all { Scope::All } else { near(db, cwd)? };
+    let scope = if all { Scope::All } else { nearby(db, cwd)? };
     page(db, &scope, i64::MAX, LISTED)
 }
 
 /// The sessions of `cwd`, or of the git root above it when none are listed there.
-pub(super) fn near(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
-    nearest(db, cwd, LISTED_HERE)
+pub(super) fn nearby(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
+    find_scope(db, cwd, IS_LISTED)
 }
 
 /// The same, where those that are not listed count too.
-pub(super) fn near_any(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
-    nearest(db, cwd, "1")
+pub(super) fn nearby_with_unlisted(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
+    find_scope(db, cwd, "1")
 }
 
-fn nearest(db: &Connection, cwd: &Path, which: &str) -> rusqlite::Result<Scope> {
+fn find_scope(db: &Connection, cwd: &Path, which: &str) -> rusqlite::Result<Scope> {
     let here = Scope::Directory(cwd.to_owned());
-    if !of(db, cwd, which, i64::MAX, 1)?.is_empty() {
+    if !in_directory(db, cwd, which, i64::MAX, 1)?.is_empty() {
         return Ok(here);
     }
     let root = cwd
@@ -66,12 +66,12 @@ pub(super) fn page(
 ) -> rusqlite::Result<Vec<SessionRow>> {
     match scope {
         Scope::All => rows(db, "1", before, most, [None, None]),
-        Scope::Directory(directory) => of(db, directory, LISTED_HERE, before, most),
+        Scope::Directory(directory) => in_directory(db, directory, IS_LISTED, before, most),
     }
 }
 
 /// Numbers and beginnings of at most `most` sessions below `before`, newest first, whatever was recorded of them.
-pub(super) fn numbers(
+pub(super) fn session_numbers(
     db: &Connection,
     scope: &Scope,
     before: i64,
@@ -89,36 +89,39 @@ pub(super) fn numbers(
     };
     match scope {
         Scope::All => read("1", before, most, [None, None]),
-        Scope::Directory(directory) => beside(db, directory, before, most, read),
+        Scope::Directory(directory) => query_directory(db, directory, before, most, read),
     }
 }
 
 /// Those of a directory for which this holds, too.
-fn of(
+fn in_directory(
     db: &Connection,
     directory: &Path,
     which: &str,
     before: i64,
     most: u32,
 ) -> rusqlite::Result<Vec<SessionRow>> {
-    beside(db, directory, before, most, |read, before, most, values| {
+    query_directory(db, directory, before, most, |read, before, most, values| {
         rows(db, &format!("{read} AND {which}"), before, most, values)
     })
 }
 
 /// Reads sessions of a directory: those whose remarks have to be read, then those put beside their directories. `read`
 /// gets a condition on `sessions s`, the number to be below, how many at most, and the values of ?3 and ?4.
-fn beside<T>(
+fn query_directory<T>(
     db: &Connection,
     directory: &Path,
     before: i64,
     most: u32,
     read: impl Fn(&str, i64, u32, [Option<String>; 2]) -> rusqlite::Result<Vec<T>>,
 ) -> rusqlite::Result<Vec<T>> {
-    let placed = placed(db)?;
-    let values = self::directory(&Scope::Directory(directory.to_owned()));
+    let placed = indexed_up_to(db)?;
+    let values = directory_values(&Scope::Directory(directory.to_owned()));
     let cwd = values[0].clone();
-    let newest = format!("s.session > {placed} AND {}", within("?3", "?4"));
+    let newest = format!(
+        "s.session > {placed} AND {}",
+        directory_condition("?3", "?4")
+    );
     let mut found = read(&newest, before, most, values)?;
     let left = most.saturating_sub(u32::try_from(found.len()).unwrap_or(most));
     if left > 0 {
@@ -131,7 +134,7 @@ fn beside<T>(
 }
 
 /// What is no single command line or text, or has a name.
-const LISTED_HERE: &str = "NOT EXISTS (SELECT 1 FROM ipycodex_sessions i
+const IS_LISTED: &str = "NOT EXISTS (SELECT 1 FROM ipycodex_sessions i
     WHERE i.session = s.session AND i.once = 1 AND i.name IS NULL)";
 
 /// Rows of the sessions below `before` for which this holds; it may use ?3 and ?4.
@@ -176,10 +179,10 @@ fn rows(
 }
 
 /// Sessions put beside their directories in one transaction.
-const AT_ONCE: i64 = 1_000;
+const SESSIONS_PER_TRANSACTION: i64 = 1_000;
 
 /// Up to which number sessions stand beside their directories.
-fn placed(db: &Connection) -> rusqlite::Result<i64> {
+fn indexed_up_to(db: &Connection) -> rusqlite::Result<i64> {
     let known = db.query_row(
         "SELECT value FROM ipycodex_meta WHERE key = 'placed'",
         [],
@@ -191,15 +194,15 @@ fn placed(db: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// Puts some more sessions beside their directories; true when there are others.
-pub(super) fn place(db: &mut Connection) -> rusqlite::Result<bool> {
+pub(super) fn index_directories(db: &mut Connection) -> rusqlite::Result<bool> {
     let last = "SELECT coalesce(max(session), 0) FROM sessions";
     let last: i64 = db.query_row(last, [], |row| row.get(0))?;
-    if placed(db)? >= last {
+    if indexed_up_to(db)? >= last {
         return Ok(false);
     }
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let from = placed(&change)?;
-    let to = from.saturating_add(AT_ONCE).min(last);
+    let from = indexed_up_to(&change)?;
+    let to = from.saturating_add(SESSIONS_PER_TRANSACTION).min(last);
     change.execute(
         &format!(
             "INSERT OR IGNORE INTO ipycodex_places SELECT {CWD}, s.session FROM sessions s
@@ -216,7 +219,7 @@ pub(super) fn place(db: &mut Connection) -> rusqlite::Result<bool> {
 }
 
 /// The condition on `sessions s` that goes with the values of [`directory`], bound to these parameters.
-pub(super) fn within(cwd: &str, inside: &str) -> String {
+pub(super) fn directory_condition(cwd: &str, inside: &str) -> String {
     format!(
         "({cwd} IS NULL OR (({inside} IS NULL OR instr(s.remark, {inside}) > 0) AND {CWD} = {cwd}))"
     )
@@ -224,7 +227,7 @@ pub(super) fn within(cwd: &str, inside: &str) -> String {
 
 /// The directory, NULL for all, and a text that stands in every remark with it (looking for it spares reading the JSON
 /// of all others), NULL when JSON may write it in several ways.
-pub(super) fn directory(scope: &Scope) -> [Option<String>; 2] {
+pub(super) fn directory_values(scope: &Scope) -> [Option<String>; 2] {
     let Scope::Directory(cwd) = scope else {
         return [None, None];
     };
@@ -242,7 +245,7 @@ mod tests {
     use super::*;
 
     fn check(remark: &str, cwd: &str, found: bool) {
-        let db = file::memory();
+        let db = file::open_in_memory();
         db.execute(
             "INSERT INTO sessions (session, remark) VALUES (1, ?1)",
             [remark],
@@ -274,8 +277,8 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_was_recorded_of_is_not_listed() {
-        let db = file::memory();
+    fn a_session_without_inputs_is_not_listed() {
+        let db = file::open_in_memory();
         for session in 1..=30 {
             db.execute(
                 "INSERT INTO sessions (session, remark) VALUES (?1, '/a')",
@@ -303,7 +306,7 @@ mod tests {
     }
     #[test]
     fn one_command_line_is_listed_among_all_sessions_alone_unless_it_has_a_name() {
-        let mut db = file::memory();
+        let mut db = file::open_in_memory();
         db.execute_batch(
             "INSERT INTO sessions (session, remark) VALUES (1, '/a'), (2, '/a'), (3, '/a'), (4, '/b'), (5, '/a');
              INSERT INTO history SELECT session, 1, 'x', 'x' FROM sessions;
@@ -321,7 +324,7 @@ mod tests {
         assert_eq!(ids(&db, &Scope::All, i64::MAX), all);
         assert_eq!(ids(&db, &here, i64::MAX), [all[0], all[2], all[4]]);
         // Beside their directories they are found alike; what came since, too.
-        assert!(!place(&mut db).unwrap());
+        assert!(!index_directories(&mut db).unwrap());
         db.execute_batch("INSERT INTO sessions (session, remark) VALUES (6, '/a'); INSERT INTO history VALUES (6, 1, \
                           'x', 'x')")
             .unwrap();

@@ -6,44 +6,43 @@
 //! trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt one is
 //! renamed aside, never overwritten; nothing is ever deleted but on `reset`.
 
-mod answers;
+mod answer_parts;
 mod archive;
-mod copied;
 mod decisions;
-mod earlier;
 mod entries;
-mod fault;
 mod file;
-mod further;
 mod handle;
 mod index;
 mod inputs;
-mod lines;
 mod listing;
-mod look;
-mod message;
 mod openers;
+mod pending;
 mod pictures;
-mod places;
+mod read_only;
 mod recall;
-mod saved;
+mod recall_search;
+mod recovery_copy;
+mod request;
+mod row_map;
+mod saved_session;
 mod schema;
 mod search;
 mod sessions;
+mod sqlite_error;
 mod store;
-mod taken_up;
+mod switch;
+mod tail;
 mod thread;
 mod turns;
 mod usage;
 mod values;
-mod waiting;
 
 pub use archive::{Archive, Glance, RecordHealth};
-pub use further::{Facts, Further, RecordedInput};
 pub use handle::{History, open, open_in_turn};
 pub use inputs::{InputsWanted, NumberedInput};
 pub use listing::{LISTED, Scope};
 pub use recall::Recall;
+pub use recall_search::{Facts, Further, RecordedInput};
 pub use search::{FoundKind, SearchHit};
 pub use values::{
     Begin, CellEnd, Decided, Earlier, EarlierEntry, Opening, PromptStart, RecordedCell,

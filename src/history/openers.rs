@@ -6,19 +6,19 @@
 use rusqlite::{Connection, params};
 
 /// This process opens the session: the others that have it open, in no order.
-pub(super) fn join(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
+pub(super) fn register(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
     let process = std::process::id();
     let others = others(db, session, process)?;
     db.execute(
         "INSERT OR REPLACE INTO ipycodex_openers VALUES (?1, ?2, ?3)",
         params![session, process, process_start(process)],
     )?;
-    name(db, session, process)?;
+    set_owner(db, session, process)?;
     Ok(others)
 }
 
 /// This process closes it: those that still have it open.
-pub(super) fn part(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
+pub(super) fn unregister(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
     let process = std::process::id();
     db.execute(
         "DELETE FROM ipycodex_openers WHERE session = ?1 AND process = ?2",
@@ -26,7 +26,7 @@ pub(super) fn part(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> 
     )?;
     let others = others(db, session, process)?;
     if let Some(other) = others.first() {
-        name(db, session, *other)?;
+        set_owner(db, session, *other)?;
     }
     Ok(others)
 }
@@ -52,7 +52,7 @@ fn others(db: &Connection, session: i64, process: u32) -> rusqlite::Result<Vec<u
     Ok(living)
 }
 
-fn name(db: &Connection, session: i64, process: u32) -> rusqlite::Result<()> {
+fn set_owner(db: &Connection, session: i64, process: u32) -> rusqlite::Result<()> {
     db.execute(
         "INSERT INTO ipycodex_sessions (session, process, process_start) VALUES (?1, ?2, ?3)
          ON CONFLICT DO UPDATE SET process = ?2, process_start = ?3",

@@ -13,8 +13,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::message::Write;
-use super::values::Bundle;
+use super::request::RecordWrite;
+use super::values::StoredBundle;
 use crate::dialog::Dialog;
 use crate::output::picture_type;
 
@@ -27,7 +27,7 @@ const LARGEST: u64 = 4 << 20;
 
 /// A picture that may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FoundPicture {
+pub(super) struct PictureRef {
     line: u32,
     position: i64,
     bytes: u64,
@@ -36,13 +36,13 @@ pub(super) struct FoundPicture {
 }
 
 /// The pictures in the file.
-pub(super) fn stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<FoundPicture>> {
+pub(super) fn read_stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<PictureRef>> {
     let mut rows = db.prepare_cached(
         "SELECT line, position, picture FROM ipycodex_outputs
          WHERE session = ?1 AND picture IS NOT NULL ORDER BY line, position",
     )?;
     rows.query_map([session], |row| {
-        Ok(FoundPicture {
+        Ok(PictureRef {
             line: row.get(0)?,
             position: row.get(1)?,
             bytes: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0),
@@ -53,22 +53,25 @@ pub(super) fn stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<Foun
 }
 
 /// The pictures that wait to be written.
-pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<FoundPicture> {
+pub(super) fn from_pending(writes: &mut dyn Iterator<Item = &RecordWrite>) -> Vec<PictureRef> {
     let mut found = Vec::new();
     for write in writes {
         let (line, bundles) = match write {
-            Write::Output { line, bundles, .. } => (*line, bundles.clone()),
-            Write::BeginTurn { start, .. } => {
+            RecordWrite::Output { line, bundles, .. } => (*line, bundles.clone()),
+            RecordWrite::BeginTurn { start, .. } => {
                 let urls = start.expansion.images.iter();
                 (
                     start.line,
-                    urls.filter_map(|url| Bundle::of_url(url)).collect(),
+                    urls.filter_map(|url| StoredBundle::from_data_url(url))
+                        .collect(),
                 )
             }
             _ => continue,
         };
-        let pictured = (0_i64..).zip(bundles).filter(|(_, bundle)| bundle.pictured);
-        found.extend(pictured.map(|(position, bundle)| FoundPicture {
+        let pictured = (0_i64..)
+            .zip(bundles)
+            .filter(|(_, bundle)| bundle.has_picture);
+        found.extend(pictured.map(|(position, bundle)| PictureRef {
             line,
             position,
             bytes: bundle.json.len() as u64,
@@ -79,7 +82,7 @@ pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<FoundPict
 }
 
 /// Counts those of `found` that are too large to be sent, in their cells.
-pub(super) fn count_too_large(found: &[FoundPicture], dialog: &mut Dialog) {
+pub(super) fn count_too_large(found: &[PictureRef], dialog: &mut Dialog) {
     for picture in found.iter().filter(|picture| picture.bytes > LARGEST) {
         let at = dialog
             .cells
@@ -91,7 +94,7 @@ pub(super) fn count_too_large(found: &[FoundPicture], dialog: &mut Dialog) {
 }
 
 /// Those of `found` that go with the conversation, in its order.
-pub(super) fn kept(mut found: Vec<FoundPicture>, dialog: &Dialog) -> Vec<FoundPicture> {
+pub(super) fn select(mut found: Vec<PictureRef>, dialog: &Dialog) -> Vec<PictureRef> {
     if found.is_empty() {
         return found;
     }
@@ -125,10 +128,10 @@ fn step_before(total: u64, step: u64) -> u64 {
 }
 
 /// Reads them: In number and `data:` URL.
-pub(super) fn read(
+pub(super) fn read_urls(
     db: &Connection,
     session: i64,
-    kept: Vec<FoundPicture>,
+    kept: Vec<PictureRef>,
 ) -> rusqlite::Result<Vec<(u32, String)>> {
     let mut bundles = db.prepare_cached(
         "SELECT bundle FROM ipycodex_outputs WHERE session = ?1 AND line = ?2 AND position = ?3",
@@ -150,12 +153,12 @@ pub(super) fn read(
 }
 
 fn data_url(json: &str) -> Option<String> {
-    let (mime, base64) = Bundle::read(json)?.image()?;
-    begins_as(mime, &base64).then(|| format!("data:{mime};base64,{base64}"))
+    let (mime, base64) = StoredBundle::parse(json)?.image()?;
+    has_signature(mime, &base64).then(|| format!("data:{mime};base64,{base64}"))
 }
 
 /// True when the data begins as files of that type do.
-fn begins_as(mime: &str, base64: &str) -> bool {
+fn has_signature(mime: &str, base64: &str) -> bool {
     let Some(head) = base64
         .get(..16)
         .and_then(|head| BASE64_STANDARD.decode(head).ok())
@@ -186,11 +189,11 @@ pub(super) fn attach(dialog: &mut Dialog, pictures: Vec<(u32, String)>) {
 }
 
 /// Stores the rich forms of an output in their order.
-pub(super) fn keep(
+pub(super) fn write_bundles(
     change: &Connection,
     session: i64,
     line: u32,
-    bundles: &[Bundle],
+    bundles: &[StoredBundle],
 ) -> rusqlite::Result<()> {
     for (position, bundle) in (0_i64..).zip(bundles) {
         change
@@ -203,7 +206,7 @@ pub(super) fn keep(
                 line,
                 position,
                 bundle.json,
-                bundle.bytes()
+                bundle.picture_bytes()
             ])?;
     }
     Ok(())
@@ -215,8 +218,8 @@ mod tests {
     use crate::dialog::{CellEntry, PromptEntry};
     use crate::output::mime::MimeBundle;
 
-    fn found(line: u32, bytes: u64) -> FoundPicture {
-        FoundPicture {
+    fn found(line: u32, bytes: u64) -> PictureRef {
+        PictureRef {
             line,
             position: 0,
             bytes,
@@ -236,29 +239,29 @@ mod tests {
         }
     }
 
-    fn lines(kept: &[FoundPicture]) -> Vec<u32> {
+    fn lines(kept: &[PictureRef]) -> Vec<u32> {
         kept.iter().map(|picture| picture.line).collect()
     }
 
     /// However many there are, at least a step of the newest is kept, at most two; the bound stands still in between.
     #[test]
-    fn a_bundle_comes_back_with_what_was_said_of_it_and_an_old_row_without() {
+    fn a_bundle_keeps_its_metadata_and_an_old_row_has_none() {
         let metadata = serde_json::json!({"image/png": {"width": 400}});
         let forms = vec![("image/png".to_owned(), "iVBORw0KGgo=".into())];
         let metadata = metadata.as_object().cloned().unwrap_or_default();
         let bundle = MimeBundle::new(forms).with_metadata(metadata);
-        let kept = Bundle::of(&bundle);
-        assert_eq!(Bundle::read(&kept.json), Some(bundle));
-        assert!(kept.pictured);
+        let kept = StoredBundle::from_mime(&bundle);
+        assert_eq!(StoredBundle::parse(&kept.json), Some(bundle));
+        assert!(kept.has_picture);
         let old = r#"{"text/plain": "1"}"#;
-        assert_eq!(Bundle::read(old), Some(MimeBundle::plain("1")));
+        assert_eq!(StoredBundle::parse(old), Some(MimeBundle::plain("1")));
     }
 
     #[test]
     fn the_newest_are_kept_and_the_bound_moves_in_steps() {
         let mut begins = Vec::new();
         for count in 1..=100_u32 {
-            let kept = kept((1..=count).map(|n| found(n, 10)).collect(), &session(count));
+            let kept = select((1..=count).map(|n| found(n, 10)).collect(), &session(count));
             assert!(
                 kept.len() >= STEP.min(count as usize) && kept.len() <= 2 * STEP,
                 "{count}"
@@ -274,7 +277,7 @@ mod tests {
     fn bytes_are_bounded_too() {
         let big = STEP_BYTES / 2;
         for count in 1..=20_u32 {
-            let kept = kept(
+            let kept = select(
                 (1..=count).map(|n| found(n, big)).collect(),
                 &session(count),
             );
@@ -289,11 +292,11 @@ mod tests {
         assert_eq!(dialog.next_too_large(), [1]);
         let missing = "<missing>1 picture, too large to be sent</missing>";
         assert!(dialog.next_context().contains(missing));
-        assert_eq!(kept(large.into(), &dialog).len(), 1);
+        assert_eq!(select(large.into(), &dialog).len(), 1);
     }
 
     #[test]
-    fn what_is_no_part_of_the_conversation_does_not_count() {
+    fn only_entries_of_the_conversation_count() {
         let mut dialog = session(6);
         dialog.reset_line = 1;
         dialog.cells[1].hidden = true;
@@ -302,11 +305,11 @@ mod tests {
             ..PromptEntry::default()
         }];
         let all = (1..=8).map(|n| found(n, 10)).collect();
-        assert_eq!(lines(&kept(all, &dialog)), [3, 4, 5, 6, 7]);
+        assert_eq!(lines(&select(all, &dialog)), [3, 4, 5, 6, 7]);
     }
 
     #[test]
-    fn only_what_is_the_picture_it_says_is_sent() {
+    fn a_picture_is_sent_only_if_its_data_has_its_type() {
         let url = |mime: &str, bytes: &[u8]| {
             let text = BASE64_STANDARD.encode(bytes);
             data_url(&format!(

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ToSql};
 
-use super::further::{Further, RecordedInput, RowSource};
 use super::listing::{self, Scope};
+use super::recall_search::{Further, RecallSource, RecordedInput};
 
 /// Inputs loaded from the record, at most; of other directories than this half as many.
-pub(super) const LOADED: u32 = 5_000;
+pub(super) const MAX_LOADED: u32 = 5_000;
 
 /// Inputs in a file whose last row was `newest` when it was opened, newest first: of `session`, of `cwd`, of all
 /// others.
@@ -27,14 +27,14 @@ pub(super) fn earlier(
 ) -> rusqlite::Result<Vec<RecordedInput>> {
     let mut found = Vec::new();
     let scope = Scope::Directory(cwd.into());
-    let [cwd, inside] = listing::directory(&scope);
-    let here = listing::within("?4", "?5");
+    let [cwd, inside] = listing::directory_values(&scope);
+    let here = listing::directory_condition("?4", "?5");
     for (sessions, most) in [
-        ("s.session = ?3".to_owned(), LOADED),
-        (format!("s.session <> ?3 AND {here}"), LOADED),
+        ("s.session = ?3".to_owned(), MAX_LOADED),
+        (format!("s.session <> ?3 AND {here}"), MAX_LOADED),
         (
             format!("s.session <> ?3 AND NOT coalesce({here}, 0)"),
-            LOADED / 2,
+            MAX_LOADED / 2,
         ),
     ] {
         // CROSS: sessions from the newest on, so that the scan ends with the last row wanted.
@@ -51,11 +51,11 @@ pub(super) fn earlier(
                 row: row.get(1)?,
             });
         }
-        if found.len() >= LOADED as usize {
+        if found.len() >= MAX_LOADED as usize {
             break;
         }
     }
-    found.truncate(LOADED as usize);
+    found.truncate(MAX_LOADED as usize);
     Ok(found)
 }
 
@@ -65,7 +65,7 @@ pub struct Recall {
     inputs: Arc<RwLock<Vec<RecordedInput>>>,
     loaded: Arc<(Mutex<bool>, Condvar)>,
     /// The file; not there before it is loaded, nor without one.
-    source: Arc<OnceLock<RowSource>>,
+    source: Arc<OnceLock<RecallSource>>,
 }
 
 impl Recall {
@@ -131,7 +131,7 @@ impl Recall {
     pub(super) fn load(
         &self,
         older: impl IntoIterator<Item = RecordedInput>,
-        source: Option<RowSource>,
+        source: Option<RecallSource>,
     ) {
         if let Some(source) = source {
             // It is loaded once.
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn this_session_comes_first_then_this_directory_then_the_others() {
-        let db = file::memory();
+        let db = file::open_in_memory();
         db.execute_batch(
             r#"INSERT INTO sessions (session, remark) VALUES (1, '{"cwd":"/here"}'), (2, '{"cwd":"/else"}'),
                    (3, '/here'), (4, NULL), (5, '{"cwd":"/else"}'), (6, '{"cwd":"/here"}');

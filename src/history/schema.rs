@@ -73,18 +73,18 @@ pub(super) enum RecordKind {
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Schema {
+pub(super) enum MigrationOutcome {
     /// Ours, up to date; `renamed` is where a foreign `ai_prompts` went.
     Ready {
         /// The new name of that table.
         renamed: Option<String>,
     },
     /// It will not do: newer, or foreign.
-    Other(RecordKind),
+    Unsupported(RecordKind),
 }
 
 /// Looks whose tables these are.
-pub(super) fn kind(db: &Connection) -> rusqlite::Result<RecordKind> {
+pub(super) fn read_kind(db: &Connection) -> rusqlite::Result<RecordKind> {
     let tables: i64 = db.query_row(
         "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
         [],
@@ -101,7 +101,7 @@ pub(super) fn kind(db: &Connection) -> rusqlite::Result<RecordKind> {
     {
         return Ok(RecordKind::Foreign);
     }
-    let now = number(db)?;
+    let now = schema_number(db)?;
     Ok(if now > MIGRATIONS.len() {
         RecordKind::Newer(now)
     } else {
@@ -111,8 +111,8 @@ pub(super) fn kind(db: &Connection) -> rusqlite::Result<RecordKind> {
 
 /// Puts what a file of an earlier version has not in its place, for this connection alone and in memory: tables empty,
 /// columns with what they hold by default.
-pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
-    if number(db)? == MIGRATIONS.len() {
+pub(super) fn add_missing_tables(db: &Connection) -> rusqlite::Result<()> {
+    if schema_number(db)? == MIGRATIONS.len() {
         return Ok(());
     }
     let whole = Connection::open_in_memory()?;
@@ -152,16 +152,16 @@ pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
 pub(super) fn migrate(
     db: &mut Connection,
     before: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-) -> rusqlite::Result<Schema> {
-    let now = match kind(db)? {
+) -> rusqlite::Result<MigrationOutcome> {
+    let now = match read_kind(db)? {
         RecordKind::Empty => 0,
         RecordKind::Ours(now) => now,
-        other => return Ok(Schema::Other(other)),
+        other => return Ok(MigrationOutcome::Unsupported(other)),
     };
     let prompts = ["id", "session", "prompt", "response", "history_line"];
     let odd_prompts = exists(db, "ai_prompts")? && !exactly_columns(db, "ai_prompts", &prompts)?;
     if now == MIGRATIONS.len() && !odd_prompts {
-        return Ok(Schema::Ready { renamed: None });
+        return Ok(MigrationOutcome::Ready { renamed: None });
     }
     if now > 0 {
         before(db)?;
@@ -179,7 +179,7 @@ pub(super) fn migrate(
         renamed = Some(name);
     }
     // Another process may have been first.
-    let now = number(&change)?;
+    let now = schema_number(&change)?;
     for migration in MIGRATIONS.iter().skip(now) {
         change.execute_batch(migration)?;
     }
@@ -198,10 +198,10 @@ pub(super) fn migrate(
         [MIGRATIONS.len().to_string()],
     )?;
     change.commit()?;
-    Ok(Schema::Ready { renamed })
+    Ok(MigrationOutcome::Ready { renamed })
 }
 
-fn number(db: &Connection) -> rusqlite::Result<usize> {
+fn schema_number(db: &Connection) -> rusqlite::Result<usize> {
     if !exists(db, "ipycodex_meta")? {
         return Ok(0);
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::index::{self, Mark};
+use super::index::{self, IndexProgress};
 use super::listing::{self, Scope};
 use crate::input::has_prompt_dot;
 use crate::text::needle::Needle;
@@ -43,39 +43,40 @@ pub struct SearchHit {
 
 /// A text, and the only sessions that may hold it.
 #[derive(Debug, Clone)]
-pub(super) struct Sought {
+pub(super) struct SearchPlan {
     needle: Needle,
     /// By number, whether it may be in their inputs; `None`: in any session.
     sessions: Option<BTreeMap<i64, bool>>,
     /// How far the index went, and the last input and answer.
-    state: (Mark, i64, i64),
+    state: (IndexProgress, i64, i64),
 }
 
-impl Sought {
+impl SearchPlan {
     /// What is to be read for `needle`; `known` if that is still it.
-    pub(super) fn of(
+    pub(super) fn new(
         db: &Connection,
         needle: &Needle,
-        known: Option<&Sought>,
-    ) -> rusqlite::Result<Sought> {
+        known: Option<&SearchPlan>,
+    ) -> rusqlite::Result<SearchPlan> {
         // A file of others has no index.
-        let mark = Mark::read(db).unwrap_or_default();
+        let mark = IndexProgress::read(db).unwrap_or_default();
         let last = "SELECT coalesce((SELECT max(rowid) FROM history), 0), coalesce((SELECT max(id) FROM ai_prompts), \
                     0)";
         let state = db.query_row(last, [], |row| Ok((mark, row.get(0)?, row.get(1)?)))?;
-        let same = |known: &&Sought| known.state == state && known.needle.text() == needle.text();
+        let same =
+            |known: &&SearchPlan| known.state == state && known.needle.text() == needle.text();
         if let Some(known) = known.filter(same) {
             return Ok(known.clone());
         }
         let mut sessions = None;
-        if let Some(inputs) = index::sessions(db, mark, needle)? {
+        if let Some(inputs) = index::candidate_sessions(db, mark, needle)? {
             let mut rows = db.prepare_cached("SELECT DISTINCT session FROM ai_prompts")?;
             let answered = rows.query_map([], |row| Ok((row.get(0)?, false)))?;
             let mut all: BTreeMap<i64, bool> = answered.collect::<Result<_, _>>()?;
             all.extend(inputs.into_iter().map(|session| (session, true)));
             sessions = Some(all);
         }
-        Ok(Sought {
+        Ok(SearchPlan {
             needle: needle.clone(),
             sessions,
             state,
@@ -86,12 +87,12 @@ impl Sought {
 /// See [`super::Archive::find`].
 pub(super) fn find(
     db: &Connection,
-    sought: &Sought,
+    plan: &SearchPlan,
     scope: &Scope,
     before: i64,
     most: u32,
 ) -> rusqlite::Result<(Vec<SearchHit>, Option<i64>)> {
-    let sessions = match (&sought.sessions, scope) {
+    let sessions = match (&plan.sessions, scope) {
         (Some(known), Scope::All) => {
             let mut starts =
                 db.prepare_cached("SELECT coalesce(start, '') FROM sessions WHERE session = ?1")?;
@@ -103,7 +104,7 @@ pub(super) fn find(
             next.map(start).collect::<rusqlite::Result<Vec<_>>>()?
         }
         _ => {
-            let numbers = listing::numbers(db, scope, before, most)?;
+            let numbers = listing::session_numbers(db, scope, before, most)?;
             let started = numbers
                 .into_iter()
                 .map(|(session, start)| (session, Some(start)));
@@ -112,18 +113,18 @@ pub(super) fn find(
     };
     let mut found = Vec::new();
     for (session, start) in &sessions {
-        let inputs = match &sought.sessions {
+        let inputs = match &plan.sessions {
             Some(known) => known.get(session).copied(),
             None => Some(true),
         };
         if let (Some(start), Some(inputs)) = (start, inputs) {
-            in_session(db, &sought.needle, *session, start, inputs, &mut found)?;
+            search_session(db, &plan.needle, *session, start, inputs, &mut found)?;
         }
     }
     Ok((found, sessions.last().map(|(session, _)| *session)))
 }
 
-fn in_session(
+fn search_session(
     db: &Connection,
     needle: &Needle,
     session: i64,
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     fn record() -> Connection {
-        let db = file::memory();
+        let db = file::open_in_memory();
         db.execute_batch(
             "INSERT INTO sessions (session, start, remark) VALUES (1, '2026-01-01 10:00:00.000000', '/a'),
                  (2, '2026-01-02 10:00:00.000000', '/b'), (5, '2026-01-03 10:00:00.000000', '/a');
@@ -212,13 +213,13 @@ mod tests {
         db
     }
 
-    fn sought(db: &Connection, needle: &str) -> Sought {
-        Sought::of(db, &Needle::new(needle), None).unwrap()
+    fn plan(db: &Connection, needle: &str) -> SearchPlan {
+        SearchPlan::new(db, &Needle::new(needle), None).unwrap()
     }
 
     fn check(needle: &str, scope: &Scope, expected: &[&str]) {
         let db = record();
-        let (found, last) = find(&db, &sought(&db, needle), scope, i64::MAX, 10).unwrap();
+        let (found, last) = find(&db, &plan(&db, needle), scope, i64::MAX, 10).unwrap();
         let shown: Vec<String> = found
             .iter()
             .map(|entry| {
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn sessions_are_looked_through_a_few_at_a_time() {
         let db = record();
-        let needle = sought(&db, "needle");
+        let needle = plan(&db, "needle");
         let (found, last) = find(&db, &needle, &Scope::All, i64::MAX, 2).unwrap();
         assert_eq!((found.len(), last), (4, Some(2)));
         let (found, last) = find(&db, &needle, &Scope::All, 2, 2).unwrap();
@@ -268,10 +269,10 @@ mod tests {
     }
 
     /// All that is found, a page of 100 sessions at a time.
-    fn all(db: &Connection, sought: &Sought, scope: &Scope) -> Vec<(i64, u32, String)> {
+    fn all(db: &Connection, plan: &SearchPlan, scope: &Scope) -> Vec<(i64, u32, String)> {
         let (mut all, mut before) = (Vec::new(), i64::MAX);
         loop {
-            let (found, last) = find(db, sought, scope, before, 100).unwrap();
+            let (found, last) = find(db, plan, scope, before, 100).unwrap();
             all.extend(found.into_iter().map(|it| (it.session, it.line, it.text)));
             match last {
                 Some(last) => before = last,
@@ -281,8 +282,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_index_rules_out_is_not_there() {
-        let mut db = file::memory();
+    fn the_index_loses_no_hit() {
+        let mut db = file::open_in_memory();
         db.execute_batch(
             r#"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2999)
                  INSERT INTO history SELECT i / 10 + 1, i % 10 + 1, '', 'value_' || i || ' = 1' FROM n;
@@ -313,8 +314,8 @@ mod tests {
         ];
         let search = |db: &Connection| -> Vec<_> {
             let of = |needle: &&str| {
-                let sought = sought(db, needle);
-                scopes.each_ref().map(|scope| all(db, &sought, scope))
+                let plan = plan(db, needle);
+                scopes.each_ref().map(|scope| all(db, &plan, scope))
             };
             needles.iter().map(of).collect()
         };
@@ -336,21 +337,18 @@ mod tests {
                 [0, 0, 0]
             ]
         );
-        assert!(sought(&db, "no such thing").sessions.is_none());
-        while index::index(&mut db).unwrap() || listing::place(&mut db).unwrap() {}
+        assert!(plan(&db, "no such thing").sessions.is_none());
+        while index::index_next(&mut db).unwrap() || listing::index_directories(&mut db).unwrap() {}
         assert_eq!(search(&db), before);
-        let some = sought(&db, "no such thing").sessions.unwrap();
+        let some = plan(&db, "no such thing").sessions.unwrap();
         assert!(
-            !some.contains_key(&1)
-                && some[&300]
-                && !some[&9]
-                && sought(&db, "x").sessions.is_none()
+            !some.contains_key(&1) && some[&300] && !some[&9] && plan(&db, "x").sessions.is_none()
         );
         // What comes later is found, too.
-        let old = sought(&db, "otherwise");
+        let old = plan(&db, "otherwise");
         db.execute_batch("INSERT INTO history VALUES (1, 99, '', 'otherwise')")
             .unwrap();
-        let now = Sought::of(&db, &Needle::new("otherwise"), Some(&old)).unwrap();
+        let now = SearchPlan::new(&db, &Needle::new("otherwise"), Some(&old)).unwrap();
         assert_eq!(all(&db, &now, &Scope::All).len(), 3);
     }
 

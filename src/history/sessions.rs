@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
 use super::values::{Begin, RecordedThread, SessionStart};
-use super::{answers, openers, turns};
+use super::{answer_parts, openers, turns};
 use crate::dialog;
 
 /// IPython 9.18 writes the start in local time.
@@ -13,7 +13,7 @@ const START: &str = "strftime('%Y-%m-%d %H:%M:%f000', 'now', 'localtime')";
 /// And the end in UTC, with its offset.
 const END: &str = "strftime('%Y-%m-%d %H:%M:%f000+00:00', 'now')";
 
-fn remark(cwd: &str, provider: &str, thread: Option<&str>) -> String {
+fn remark_json(cwd: &str, provider: &str, thread: Option<&str>) -> String {
     let mut map = Map::new(); // keeps the order it is filled in: sorted
     map.insert("cwd".into(), json!(cwd));
     map.insert("provider".into(), json!(provider));
@@ -33,7 +33,7 @@ pub(super) fn begin(
         None => {
             change.execute(
                 &format!("INSERT INTO sessions (start, end, num_cmds, remark) VALUES ({START}, NULL, NULL, ?1)"),
-                [remark(&begin.cwd, &begin.provider, None)],
+                [remark_json(&begin.cwd, &begin.provider, None)],
             )?;
             change.last_insert_rowid()
         }
@@ -45,7 +45,7 @@ pub(super) fn begin(
             if found == 0 {
                 return Ok(None);
             }
-            others = openers::join(&change, number)?;
+            others = openers::register(&change, number)?;
             if others.is_empty() {
                 recover(&change, number)?;
             }
@@ -53,7 +53,7 @@ pub(super) fn begin(
         }
     };
     if begin.resume.is_none() {
-        openers::join(&change, number)?;
+        openers::register(&change, number)?;
     }
     change.execute(
         "UPDATE ipycodex_sessions SET once = ?2 WHERE session = ?1",
@@ -89,8 +89,8 @@ fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
         .collect::<Result<_, _>>()?;
     for (id, earlier_form) in running {
         // A file of the first schema has the answer in the row of its turn.
-        let response = earlier_form + &answers::assembled(db, id)?;
-        answers::discard(db, id)?;
+        let response = earlier_form + &answer_parts::read_parts(db, id)?;
+        answer_parts::delete_parts(db, id)?;
         turns::publish(db, id, &dialog::interrupted(&response), "cancelled")?;
     }
     db.execute(
@@ -101,7 +101,7 @@ fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
 }
 
 /// The living process that took the session up last, whether or not it has ended the session since.
-pub(super) fn holder(db: &Connection, session: i64) -> rusqlite::Result<Option<u32>> {
+pub(super) fn owner_process(db: &Connection, session: i64) -> rusqlite::Result<Option<u32>> {
     let last: Option<(Option<u32>, Option<i64>)> = db
         .query_row(
             "SELECT process, process_start FROM ipycodex_sessions WHERE session = ?1",
@@ -140,13 +140,16 @@ pub(super) fn set_agent(
     };
     db.execute(
         "UPDATE sessions SET remark = ?2 WHERE session = ?1",
-        params![session, remark(&cwd, provider, thread)],
+        params![session, remark_json(&cwd, provider, thread)],
     )?;
     Ok(())
 }
 
 /// The thread as recorded.
-pub(super) fn thread(db: &Connection, session: i64) -> rusqlite::Result<Option<RecordedThread>> {
+pub(super) fn read_thread(
+    db: &Connection,
+    session: i64,
+) -> rusqlite::Result<Option<RecordedThread>> {
     db.query_row(
         "SELECT thread, digest FROM ipycodex_sessions WHERE session = ?1 AND thread IS NOT NULL AND digest IS NOT NULL",
         [session],
@@ -196,7 +199,7 @@ pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
         [session],
         |row| row.get(0),
     )?;
-    let others = openers::part(&change, session)?;
+    let others = openers::unregister(&change, session)?;
     if !others.is_empty() {
         change.execute(
             "UPDATE sessions SET num_cmds = ?2 WHERE session = ?1",

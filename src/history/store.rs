@@ -1,7 +1,7 @@
-//! The open record: opens the file, begins the session, writes what waits, and copes with troubles.
+//! The open record: opens the file, begins the session, writes the pending queue and handles errors.
 //!
-//! Invariant: a write leaves the queue only when it is in the file, or can never be; each trouble is said once until it
-//! is over: a lock when it has lasted five seconds, all else at once.
+//! Invariant: a write leaves the queue only when it is in the file, or can never be; each error is reported once
+//! until it is over: a lock after five seconds, all else at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,98 +10,98 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::answers::Handed;
-use super::file::{self, Failed};
-use super::further::RowSource;
-use super::message::Write;
-use super::places::Places;
+use super::answer_parts::StreamedAnswers;
+use super::file::{self, OpenError};
+use super::pending::PendingWrites;
 use super::recall::{self, Recall};
+use super::recall_search::RecallSource;
+use super::request::RecordWrite;
+use super::row_map::RowMap;
 use super::values::{Begin, Opening, SessionStart};
-use super::waiting::WaitingWrites;
-use super::{entries, fault, index, listing, sessions};
+use super::{entries, index, listing, sessions, sqlite_error};
 use crate::report::Report;
 use crate::trace::STARTUP;
 
 /// Writes of one transaction, when many wait.
 const BATCH: usize = 256;
 
-/// How long a lock is borne in silence, and waited for where somebody has to have the file.
-pub(super) const PATIENT: Duration = Duration::from_secs(5);
+/// How long a lock lasts before it is reported; also the wait where the file is required.
+pub(super) const LONG_WAIT: Duration = Duration::from_secs(5);
 
-/// What the handles and the thread have in common.
-pub(super) struct Shared {
+/// State shared by the handles and the thread.
+pub(super) struct SharedState {
     pub(super) recall: Recall,
-    pub(super) handed: Handed,
-    pub(super) stuck: Arc<AtomicBool>,
-    pub(super) opened: Arc<AtomicBool>,
+    pub(super) streamed: StreamedAnswers,
+    pub(super) is_stuck: Arc<AtomicBool>,
+    pub(super) is_opened: Arc<AtomicBool>,
 }
 
 pub(super) struct Store {
     pub(super) opening: Opening,
     pub(super) begin: Begin,
-    pub(super) tell: UnboundedSender<Report>,
-    pub(super) shared: Shared,
+    pub(super) reports: UnboundedSender<Report>,
+    pub(super) shared: SharedState,
     pub(super) db: Option<Connection>,
     /// Device and inode of the open file.
     pub(super) identity: Option<(u64, u64)>,
     pub(super) session: Option<SessionStart>,
-    pub(super) unknown: Option<Report>,
-    pub(super) places: Places,
-    /// Begins of the turns that run: written anew when the file had to be left.
-    pub(super) begun: Vec<Write>,
-    pub(super) waiting: WaitingWrites,
+    pub(super) refused: Option<Report>,
+    pub(super) rows: RowMap,
+    /// `BeginTurn` of the running turns: written again to a new file.
+    pub(super) running_turns: Vec<RecordWrite>,
+    pub(super) pending: PendingWrites,
     /// Since when another program holds the file.
-    pub(super) locked: Option<Instant>,
-    /// The trouble has been said.
-    pub(super) troubled: bool,
+    pub(super) locked_since: Option<Instant>,
+    /// The current error has been reported.
+    pub(super) trouble_reported: bool,
     /// When writing was last tried.
-    pub(super) tried: Instant,
-    /// The inputs to look back to have been read, or nobody wants them.
-    pub(super) loaded: bool,
-    /// There may be something to index; a run that ends at once leaves that to others.
-    pub(super) catalogues: bool,
-    /// The last row when the file was opened: ours come later.
+    pub(super) last_attempt: Instant,
+    /// The inputs for recall have been read, or are not needed.
+    pub(super) recall_loaded: bool,
+    /// The index may lack rows; a run that ends at once leaves them to later runs.
+    pub(super) index_incomplete: bool,
+    /// The last row of `history` when the file was opened; rows of this process come later.
     pub(super) newest: i64,
-    /// The caller knows numbers of the file: what it says is about those.
-    pub(super) told: bool,
-    /// The log has what the file itself has not.
-    pub(super) logged: bool,
+    /// The caller has read line numbers of the file; its writes refer to those.
+    pub(super) numbers_known: bool,
+    /// The log holds pages that are not in the file yet.
+    pub(super) log_is_ahead: bool,
 }
 
 impl Store {
     pub(super) fn new(
         opening: Opening,
         begin: Begin,
-        tell: UnboundedSender<Report>,
-        shared: Shared,
+        reports: UnboundedSender<Report>,
+        shared: SharedState,
     ) -> Self {
         Store {
             db: None,
             identity: None,
             session: None,
-            unknown: None,
-            places: Places::default(),
-            begun: Vec::new(),
-            waiting: WaitingWrites::default(),
-            locked: None,
-            troubled: false,
-            tried: Instant::now(),
+            refused: None,
+            rows: RowMap::default(),
+            running_turns: Vec::new(),
+            pending: PendingWrites::default(),
+            locked_since: None,
+            trouble_reported: false,
+            last_attempt: Instant::now(),
             // A run without an editor never looks back.
-            loaded: opening.leave_log,
-            catalogues: opening.record && !opening.leave_log,
+            recall_loaded: opening.leave_log,
+            index_incomplete: opening.record && !opening.leave_log,
             newest: 0,
-            told: false,
-            logged: false,
+            numbers_known: false,
+            log_is_ahead: false,
             opening,
             begin,
-            tell,
+            reports,
             shared,
         }
     }
 
     /// True when the last try did not get everything into the file.
-    pub(super) fn failing(&self) -> bool {
-        self.session.is_none() || self.locked.is_some() || self.troubled
+    pub(super) fn is_failing(&self) -> bool {
+        self.session.is_none() || self.locked_since.is_some() || self.trouble_reported
     }
 
     pub(super) fn read<T>(
@@ -113,27 +113,29 @@ impl Store {
         match self.db.as_ref().map(|db| query(db, number)) {
             Some(Ok(found)) => found,
             Some(Err(error)) => {
-                self.trouble(&error);
+                self.on_error(&error);
                 otherwise
             }
             None => otherwise,
         }
     }
 
-    /// Does what can be done now: opens, begins, writes what waits.
-    pub(super) fn settle(&mut self, patience: Duration) {
+    /// One attempt to open the file, begin the session and write the queue.
+    pub(super) fn advance(&mut self, patience: Duration) {
         self.attempt(patience);
-        self.tried = Instant::now();
-        self.shared.stuck.store(self.failing(), Ordering::Relaxed);
-        self.shared.opened.store(true, Ordering::Relaxed);
+        self.last_attempt = Instant::now();
+        self.shared
+            .is_stuck
+            .store(self.is_failing(), Ordering::Relaxed);
+        self.shared.is_opened.store(true, Ordering::Relaxed);
     }
 
     fn attempt(&mut self, patience: Duration) {
-        if self.unknown.is_some() {
+        if self.refused.is_some() {
             return;
         }
         if self.identity.is_some() && file::identity(&self.opening.path) != self.identity {
-            self.say(Report::failure(format!(
+            self.report(Report::failure(format!(
                 "`{}` was deleted or replaced: recording continues there in a new session",
                 self.opening.path.display()
             )));
@@ -145,15 +147,15 @@ impl Store {
         if let Some(db) = &self.db
             && let Err(error) = db.busy_timeout(patience)
         {
-            return self.trouble(&error);
+            return self.on_error(&error);
         }
-        if self.session.is_none() && !self.start() {
+        if self.session.is_none() && !self.begin_session() {
             return;
         }
         if self.write_all() {
-            self.locked = None;
-            if std::mem::take(&mut self.troubled) {
-                self.say(Report::failure("history is being saved again"));
+            self.locked_since = None;
+            if std::mem::take(&mut self.trouble_reported) {
+                self.report(Report::failure("history is being saved again"));
             }
         }
     }
@@ -161,22 +163,22 @@ impl Store {
     /// Writes what waits; false when the file takes no more for now.
     fn write_all(&mut self) -> bool {
         let mut batch = BATCH;
-        while !self.waiting.is_empty() {
+        while !self.pending.is_empty() {
             let (Some(db), Some(session)) = (&mut self.db, &self.session) else {
                 return false;
             };
-            let entries = self.waiting.first(batch);
+            let entries = self.pending.oldest(batch);
             let count = entries.len();
-            match entries::write(db, session.number, &mut self.places, entries) {
+            match entries::write(db, session.number, &mut self.rows, entries) {
                 Ok(()) => {
-                    self.logged = true;
-                    (0..count).for_each(|_| self.written());
+                    self.log_is_ahead = true;
+                    (0..count).for_each(|_| self.on_written());
                 }
                 // Among many, the one that can never be written is found alone.
-                Err(error) if count > 1 && lasting(&error) => batch = 1,
+                Err(error) if count > 1 && is_permanent(&error) => batch = 1,
                 Err(error) => {
-                    self.trouble(&error);
-                    if !lasting(&error) {
+                    self.on_error(&error);
+                    if !is_permanent(&error) {
                         return false;
                     }
                 }
@@ -185,28 +187,28 @@ impl Store {
         true
     }
 
-    fn written(&mut self) {
-        match self.waiting.pop() {
-            Some(begin @ Write::BeginTurn { .. }) => self.begun.push(begin),
-            Some(Write::FinishTurn { key, .. }) => self
-                .begun
-                .retain(|begin| !matches!(begin, Write::BeginTurn { key: k, .. } if *k == key)),
+    fn on_written(&mut self) {
+        match self.pending.pop() {
+            Some(begin @ RecordWrite::BeginTurn { .. }) => self.running_turns.push(begin),
+            Some(RecordWrite::FinishTurn { key, .. }) => self.running_turns.retain(
+                |begin| !matches!(begin, RecordWrite::BeginTurn { key: k, .. } if *k == key),
+            ),
             _ => {}
         }
     }
 
     fn connect(&mut self, patience: Duration) -> bool {
         let opened = if self.opening.record {
-            let tell = self.tell.clone();
+            let reports = self.reports.clone();
             file::open(&self.opening, patience, &mut |report| {
-                drop(tell.send(report));
+                drop(reports.send(report));
             })
         } else if self.begin.resume.is_some() {
-            Err(Failed::Never(Report::failure(
+            Err(OpenError::Unusable(Report::failure(
                 "this run is not recorded (`--no-record`), so no session can be resumed",
             )))
         } else {
-            Ok(file::memory())
+            Ok(file::open_in_memory())
         };
         match opened {
             Ok(db) => {
@@ -214,34 +216,34 @@ impl Store {
                 if self.opening.record {
                     self.identity = file::identity(&self.opening.path);
                 }
-                if !self.loaded {
+                if !self.recall_loaded {
                     let newest = "SELECT coalesce(max(rowid), 0) FROM history";
                     self.newest = db.query_row(newest, [], |row| row.get(0)).unwrap_or(0);
                 }
                 self.db = Some(db);
                 true
             }
-            Err(Failed::Locked(report)) => {
-                self.locked(report);
+            Err(OpenError::Locked(report)) => {
+                self.on_locked(report);
                 false
             }
-            Err(Failed::Later(report)) => {
-                self.say_once(report);
+            Err(OpenError::Retry(report)) => {
+                self.report_once(report);
                 false
             }
-            Err(Failed::Never(report)) => match self.begin.resume {
+            Err(OpenError::Unusable(report)) => match self.begin.resume {
                 Some(number) => {
                     let mut refused =
                         Report::failure(format!("session {number} cannot be resumed"));
                     refused.causes.push(report.message);
                     refused.causes.extend(report.causes);
                     refused.hints = report.hints;
-                    self.unknown = Some(refused);
+                    self.refused = Some(refused);
                     false
                 }
                 None => {
                     self.keep_in_memory(report);
-                    self.db = Some(file::memory());
+                    self.db = Some(file::open_in_memory());
                     true
                 }
             },
@@ -251,45 +253,45 @@ impl Store {
     /// From here on no file is touched.
     fn keep_in_memory(&mut self, mut why: Report) {
         why.message = format!("history is kept in memory only: {}", why.message);
-        self.say(why);
+        self.report(why);
         self.opening.record = false;
     }
 
-    fn start(&mut self) -> bool {
+    fn begin_session(&mut self) -> bool {
         let Some(db) = &mut self.db else {
             return false;
         };
         match sessions::begin(db, &self.begin) {
             Ok(Some((mut start, others))) => {
                 start.recorded = self.opening.record;
-                self.tell_others(start.number, &others);
+                self.report_other_openers(start.number, &others);
                 self.session = Some(start);
                 true
             }
             Ok(None) => {
                 let number = self.begin.resume.unwrap_or_default();
-                self.unknown = Some(
+                self.refused = Some(
                     Report::failure(format!("Session {number} not found"))
                         .hint("`ipycodex sessions --all` lists what can be resumed"),
                 );
                 false
             }
             Err(error) => {
-                self.trouble(&error);
+                self.on_error(&error);
                 false
             }
         }
     }
 
     /// Says who else has the session open, and what that means.
-    pub(super) fn tell_others(&self, session: i64, others: &[u32]) {
+    pub(super) fn report_other_openers(&self, session: i64, others: &[u32]) {
         let processes: Vec<String> = others.iter().map(u32::to_string).collect();
         let process = match processes.len() {
             0 => return,
             1 => "process",
             _ => "processes",
         };
-        self.say(
+        self.report(
             Report::failure(format!(
                 "session {session} is open in another ipycodex ({process} {})",
                 processes.join(", ")
@@ -303,12 +305,12 @@ impl Store {
 
     /// Gives the editor what was typed before this session.
     pub(super) fn load_recall(&mut self) {
-        self.loaded = true;
+        self.recall_loaded = true;
         let (newest, cwd) = (self.newest, self.begin.cwd.clone());
         let found = self.read(Vec::new(), |db, session| {
             recall::earlier(db, session, &cwd, newest)
         });
-        let source = self.identity.map(|_| RowSource {
+        let source = self.identity.map(|_| RecallSource {
             path: self.opening.path.clone(),
             cwd,
             newest,
@@ -316,43 +318,44 @@ impl Store {
         self.shared.recall.load(found, source);
     }
 
-    /// Goes on with what is found faster later; true when there is more of it.
-    pub(super) fn catalogue(&mut self) -> bool {
+    /// Indexes some more rows; true when there are others.
+    pub(super) fn index_next(&mut self) -> bool {
         let Some(db) = &mut self.db else { return false };
         // Another program holds it, or it is full: the next start goes on.
-        let more = listing::place(db).and_then(|more| Ok(more || index::index(db)?));
-        self.logged |= more.is_ok();
+        let more =
+            listing::index_directories(db).and_then(|more| Ok(more || index::index_next(db)?));
+        self.log_is_ahead |= more.is_ok();
         more.unwrap_or(false)
     }
 
-    pub(super) fn trouble(&mut self, error: &rusqlite::Error) {
-        if fault::damaged(error) && self.opening.record {
+    pub(super) fn on_error(&mut self, error: &rusqlite::Error) {
+        if sqlite_error::is_corrupt(error) && self.opening.record {
             let opening = &self.opening;
             let set_aside = if file::may_set_aside(opening) {
                 file::set_aside(&opening.path, error)
             } else {
-                Err(file::refusal(&opening.path, error))
+                Err(file::damage_report(&opening.path, error))
             };
             match set_aside {
-                Ok(report) => self.say(report),
+                Ok(report) => self.report(report),
                 Err(report) => self.keep_in_memory(report),
             }
             self.abandon();
-        } else if fault::locked(error) {
-            self.locked(file::trouble(&self.opening.path, error));
-        } else if fault::passing(error) {
-            self.say_once(file::trouble(&self.opening.path, error));
-        } else if self.waiting.pop().is_some() {
+        } else if sqlite_error::is_locked(error) {
+            self.on_locked(file::delay_report(&self.opening.path, error));
+        } else if sqlite_error::is_transient(error) {
+            self.report_once(file::delay_report(&self.opening.path, error));
+        } else if self.pending.pop().is_some() {
             // A write that can never succeed must not hold up the others.
-            self.say(Report::failure("an entry could not be recorded").because(error));
+            self.report(Report::failure("an entry could not be recorded").because(error));
         } else {
-            self.say_once(file::trouble(&self.opening.path, error));
+            self.report_once(file::delay_report(&self.opening.path, error));
         }
     }
 
-    fn locked(&mut self, report: Report) {
-        if self.locked.get_or_insert_with(Instant::now).elapsed() >= PATIENT {
-            self.say_once(report);
+    fn on_locked(&mut self, report: Report) {
+        if self.locked_since.get_or_insert_with(Instant::now).elapsed() >= LONG_WAIT {
+            self.report_once(report);
         }
     }
 
@@ -362,26 +365,26 @@ impl Store {
         self.identity = None;
         self.session = None;
         self.begin.resume = None;
-        self.places = Places::default();
-        self.shared.handed.forget();
-        for begin in self.begun.drain(..).rev() {
-            self.waiting.push_front(begin);
+        self.rows = RowMap::default();
+        self.shared.streamed.clear();
+        for begin in self.running_turns.drain(..).rev() {
+            self.pending.push_front(begin);
         }
     }
 
-    pub(super) fn say(&self, report: Report) {
-        // Nobody listening is nobody to tell.
-        let _ = self.tell.send(report);
+    pub(super) fn report(&self, report: Report) {
+        // The receiver may be gone.
+        let _ = self.reports.send(report);
     }
 
-    fn say_once(&mut self, report: Report) {
-        if !std::mem::replace(&mut self.troubled, true) {
-            self.say(report);
+    fn report_once(&mut self, report: Report) {
+        if !std::mem::replace(&mut self.trouble_reported, true) {
+            self.report(report);
         }
     }
 }
 
 /// True when trying again would end the same way.
-fn lasting(error: &rusqlite::Error) -> bool {
-    !fault::passing(error) && !fault::damaged(error)
+fn is_permanent(error: &rusqlite::Error) -> bool {
+    !sqlite_error::is_transient(error) && !sqlite_error::is_corrupt(error)
 }

@@ -5,30 +5,30 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::pictures;
-use super::places::Places;
-use super::values::{Bundle, PromptStart};
+use super::row_map::RowMap;
+use super::values::{PromptStart, StoredBundle};
 
 /// Adds the row of a turn; it is the last one inserted.
 pub(super) fn begin(
     change: &Connection,
     session: i64,
-    places: &Places,
+    rows: &RowMap,
     start: &PromptStart,
     early: bool,
 ) -> rusqlite::Result<()> {
     // Read from the file, it is a number of the file already.
-    let placed = |line: u32| match early {
-        true if line > 0 => places.lines.of(line),
+    let in_file = |line: u32| match early {
+        true if line > 0 => rows.lines.to_file(line),
         _ => line,
     };
-    let line = places.lines.of(start.line);
-    let pictures: Vec<Bundle> = start
+    let line = rows.lines.to_file(start.line);
+    let pictures: Vec<StoredBundle> = start
         .expansion
         .images
         .iter()
-        .filter_map(|url| Bundle::of_url(url))
+        .filter_map(|url| StoredBundle::from_data_url(url))
         .collect();
-    pictures::keep(change, session, line, &pictures)?;
+    pictures::write_bundles(change, session, line, &pictures)?;
     let replaces = start.replaces.as_ref();
     change.execute(
         "INSERT INTO ipycodex_turns (session, line, history_line, prompt, expansion, replaces_from, replaces_to, state)
@@ -36,11 +36,11 @@ pub(super) fn begin(
         params![
             session,
             line,
-            placed(start.history_line),
+            in_file(start.history_line),
             start.prompt,
             start.expansion.xml,
-            replaces.map(|lines| placed(*lines.start())),
-            replaces.map(|lines| placed(*lines.end())),
+            replaces.map(|lines| in_file(*lines.start())),
+            replaces.map(|lines| in_file(*lines.end())),
         ],
     )?;
     Ok(())

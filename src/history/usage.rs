@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::message::Write;
+use super::request::RecordWrite;
 use super::values::{TurnKey, TurnRow};
 use crate::agent::{Cost, Usage};
 
@@ -58,18 +58,18 @@ pub(super) fn turns(db: &Connection, session: i64) -> rusqlite::Result<Vec<TurnR
 }
 
 /// Adds those that wait to be written.
-pub(super) fn overlay(turns: &mut Vec<TurnRow>, waiting: &mut dyn Iterator<Item = &Write>) {
+pub(super) fn overlay(turns: &mut Vec<TurnRow>, waiting: &mut dyn Iterator<Item = &RecordWrite>) {
     let mut begun: Vec<(TurnKey, usize)> = Vec::new();
     for write in waiting {
         match write {
-            Write::BeginTurn { key, start } => {
+            RecordWrite::BeginTurn { key, start } => {
                 begun.push((*key, turns.len()));
                 turns.push(TurnRow {
                     line: start.line,
                     usage: None,
                 });
             }
-            Write::FinishTurn { key, usage, .. } => {
+            RecordWrite::FinishTurn { key, usage, .. } => {
                 if let Some((_, at)) = begun.iter().find(|(known, _)| known == key) {
                     turns[*at].usage = *usage;
                 }

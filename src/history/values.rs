@@ -1,6 +1,6 @@
-//! What is said to the record and what it says, as values.
+//! Values that go into the record and come out of it.
 //!
-//! Absent on purpose: where they lie in the file.
+//! Absent on purpose: their rows in the file.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
@@ -162,18 +162,18 @@ pub struct TurnRow {
 
 /// A rich form of an output, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bundle {
+pub(super) struct StoredBundle {
     /// MIME type to data, a JSON object.
     pub(super) json: String,
     /// There is a picture in it that can be sent.
-    pub(super) pictured: bool,
+    pub(super) has_picture: bool,
 }
 
-/// Under which the metadata of a bundle stands among its forms: for those who do not know it, one more form.
+/// The MIME type under which the metadata of a bundle is stored; other readers see one more form.
 const METADATA: &str = "application/vnd.ipycodex.metadata+json";
 
-impl Bundle {
-    pub(super) fn of(bundle: &MimeBundle) -> Self {
+impl StoredBundle {
+    pub(super) fn from_mime(bundle: &MimeBundle) -> Self {
         let map = bundle
             .iter()
             .map(|(mime, data)| (mime.to_owned(), data.clone()));
@@ -181,14 +181,14 @@ impl Bundle {
         if !bundle.metadata().is_empty() {
             map.insert(METADATA.into(), bundle.metadata().clone().into());
         }
-        Bundle {
+        StoredBundle {
             json: Value::Object(map).to_string(),
-            pictured: bundle.image().is_some(),
+            has_picture: bundle.image().is_some(),
         }
     }
 
-    /// Reads what [`Bundle::of`] wrote.
-    pub(super) fn read(json: &str) -> Option<MimeBundle> {
+    /// Reads what [`StoredBundle::from_mime`] wrote.
+    pub(super) fn parse(json: &str) -> Option<MimeBundle> {
         let mut map: Map<String, Value> = serde_json::from_str(json).ok()?;
         let metadata = match map.remove(METADATA) {
             Some(Value::Object(metadata)) => metadata,
@@ -198,19 +198,19 @@ impl Bundle {
     }
 
     /// The bundle of a picture given as a `data:` URL.
-    pub(super) fn of_url(url: &str) -> Option<Self> {
+    pub(super) fn from_data_url(url: &str) -> Option<Self> {
         let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
         let entry = (mime.to_owned(), Value::String(data.to_owned()));
-        Some(Bundle {
+        Some(StoredBundle {
             json: Value::Object(Map::from_iter([entry])).to_string(),
-            pictured: true,
+            has_picture: true,
         })
     }
 
     /// Its size in bytes when there is a picture in it.
-    pub(super) fn bytes(&self) -> Option<i64> {
+    pub(super) fn picture_bytes(&self) -> Option<i64> {
         let bytes = i64::try_from(self.json.len()).unwrap_or(i64::MAX);
-        self.pictured.then_some(bytes)
+        self.has_picture.then_some(bytes)
     }
 }
 
@@ -283,7 +283,7 @@ pub struct RecordedCell {
     pub line: u32,
     /// As typed.
     pub source: String,
-    /// It ran to its end.
+    /// It ended without error.
     pub well: bool,
     /// The interpreter has stepped back over it since.
     pub stepped_over: bool,

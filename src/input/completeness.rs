@@ -31,7 +31,7 @@ pub fn completeness(text: &str, mode: Mode) -> Completeness {
         return Complete;
     }
     if mode == Mode::Shell && !is_pythons_in_shell_mode(body) {
-        return match shell::goes_on(body) {
+        return match shell::needs_more(body) {
             // The end of a document stands at the start of its line.
             true => Incomplete { indent: 0 },
             false => Complete,

@@ -4,9 +4,9 @@
 //! nothing here fails, and broken Python is a [`Input::Cell`] like any other (Python says what is wrong with it).
 //! Editor, highlighter, batch and history all ask here. Absent on purpose: running anything, knowing names.
 
-mod attached;
 mod clause;
 mod completeness;
+mod file_references;
 mod mode;
 mod note;
 mod private;
@@ -16,9 +16,9 @@ mod shell;
 mod split;
 mod start;
 
-pub use attached::{NamedFile, named_files, open_file};
 pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
+pub use file_references::{NamedFile, named_files, open_file};
 pub use mode::Mode;
 pub use note::note_value;
 pub use private::is_private;

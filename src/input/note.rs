@@ -32,7 +32,7 @@ pub fn note_value(source: &str) -> Option<String> {
             ')' if strings > 0 && open > 0 => {
                 open -= 1;
                 rest = &rest[1..];
-                if open == 0 && !only_ends(rest) {
+                if open == 0 && !ends_statement(rest) {
                     return None;
                 }
             }
@@ -54,7 +54,7 @@ fn only_blank(text: &str) -> bool {
         .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }
 
-fn only_ends(text: &str) -> bool {
+fn ends_statement(text: &str) -> bool {
     let text = text.trim_start();
     only_blank(text.strip_prefix(';').unwrap_or(text))
 }

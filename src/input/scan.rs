@@ -77,27 +77,27 @@ pub(super) fn indent_of(text: &str) -> usize {
 
 /// The first logical line of `text`, which is not empty.
 pub(super) fn line(text: &str) -> Line<'_> {
-    let mut scan = Scan {
+    let mut scanner = LineScanner {
         bytes: text.as_bytes(),
         at: 0,
         brackets: Vec::new(),
         last: 0,
         fuel: FIELD_BYTES,
     };
-    scan.blanks();
-    let start = scan.at;
-    let (kind, end) = match scan.peek() {
+    scanner.blanks();
+    let start = scanner.at;
+    let (kind, end) = match scanner.peek() {
         None | Some(b'\n') => {
-            scan.newline();
+            scanner.newline();
             (LogicalKind::Blank, End::Closed)
         }
         Some(b'#') => {
-            scan.skip_line();
-            scan.newline();
+            scanner.skip_line();
+            scanner.newline();
             (LogicalKind::Comment, End::Closed)
         }
-        Some(b'!' | b'%' | b'?' | b',' | b';' | b'/') => (LogicalKind::Escape, scan.escape()),
-        Some(_) => (LogicalKind::Code, scan.code()),
+        Some(b'!' | b'%' | b'?' | b',' | b';' | b'/') => (LogicalKind::Escape, scanner.escape()),
+        Some(_) => (LogicalKind::Code, scanner.code()),
     };
     let word = text[start..]
         .find(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -110,16 +110,16 @@ pub(super) fn line(text: &str) -> Line<'_> {
         word => &text[start..start + word],
     };
     Line {
-        text: &text[..scan.at],
+        text: &text[..scanner.at],
         indent: indent_of(text),
         kind,
         first,
-        last: scan.last,
+        last: scanner.last,
         end,
     }
 }
 
-struct Scan<'a> {
+struct LineScanner<'a> {
     bytes: &'a [u8],
     at: usize,
     brackets: Vec<u8>,
@@ -128,7 +128,7 @@ struct Scan<'a> {
     fuel: usize,
 }
 
-impl Scan<'_> {
+impl LineScanner<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -193,7 +193,7 @@ impl Scan<'_> {
                     }
                     continue;
                 }
-                b'?' if self.asks() => {
+                b'?' if self.ends_in_help() => {
                     self.last = byte;
                     self.skip_line();
                     self.newline();
@@ -215,7 +215,7 @@ impl Scan<'_> {
                     continue;
                 }
                 b'"' | b'\'' => {
-                    let formatted = self.formatted();
+                    let formatted = self.is_formatted();
                     match string(self.bytes, self.at, formatted, 0, &mut self.fuel) {
                         Ok(end) => self.at = end,
                         Err(End::Broken) => {
@@ -258,7 +258,7 @@ impl Scan<'_> {
 
     /// Whether the line ends in the question mark at `at`: help for what stands before it, whatever is open
     /// (`f(a, b?`).
-    fn asks(&self) -> bool {
+    fn ends_in_help(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         let blank = |byte: &u8| matches!(byte, b'?' | b';' | b' ' | b'\t' | b'\r');
@@ -266,7 +266,7 @@ impl Scan<'_> {
     }
 
     /// Whether the quote at `at` has a prefix with `f` or `t`.
-    fn formatted(&self) -> bool {
+    fn is_formatted(&self) -> bool {
         let head = &self.bytes[self.at.saturating_sub(3)..self.at];
         let prefix = head
             .iter()

@@ -33,7 +33,7 @@ const BEFORE_COMMANDS: [&str; 10] = [
     "if", "then", "elif", "else", "while", "until", "do", "{", "!", "time",
 ];
 
-struct Scan<'a> {
+struct ShellScanner<'a> {
     rest: &'a str,
     open: Vec<Open>,
     /// A command may begin here.
@@ -45,8 +45,8 @@ struct Scan<'a> {
 }
 
 /// True when `text` goes on in a further line.
-pub(super) fn goes_on(text: &str) -> bool {
-    let mut scan = Scan {
+pub(super) fn needs_more(text: &str) -> bool {
+    let mut scan = ShellScanner {
         rest: text,
         open: Vec::new(),
         begins: true,
@@ -61,7 +61,7 @@ pub(super) fn goes_on(text: &str) -> bool {
     scan.wants || !scan.open.is_empty() || !scan.documents.is_empty()
 }
 
-impl Scan<'_> {
+impl ShellScanner<'_> {
     /// Takes a piece off the front; `None`: whether the text goes on is known.
     fn step(&mut self) -> Option<()> {
         let first = self.rest.chars().next()?;
@@ -281,7 +281,7 @@ mod tests {
             ("echo $'a", true),
             ("grep -E 'a|b' | sort", false),
         ] {
-            assert_eq!(goes_on(text), expected, "{text:?}");
+            assert_eq!(needs_more(text), expected, "{text:?}");
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read_to_its_end(text in "[a-z \\n'\"`\\\\(){}$<|&;#é]{0,40}|(if|fi|do|done|[ ;\\n<E]){0,20}") {
-            goes_on(&text);
+            needs_more(&text);
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Notebook cells as a session.
 //!
-//! In: a notebook of ours (`written.rs` tells its form) or of another program, of which code cells are code and
+//! In: a notebook of ours (`writer.rs` describes its form) or of another program, of which code cells are code and
 //! markdown cells notes. Out: what is to be run again.
 
 use serde_json::Value;
 
 use super::document::{Cell, CellKind, Document};
 use super::events;
-use super::faults::fault;
 use super::literal::literal;
-use super::metadata::{OURS, is_ours, kept};
+use super::metadata::{OURS, foreign_metadata, is_ours};
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
+use super::validation::fault;
 use crate::input::note_value;
 
 /// The prompt that a markdown cell is the answer of, where we saved one.
@@ -28,9 +28,9 @@ pub fn read_session(notebook: &Document) -> SavedSession {
     let mut entries = Vec::new();
     for cell in notebook.cells().filter(|cell| fault(*cell).is_none()) {
         let entry = match cell.metadata(OURS) {
-            Some(known @ Value::Object(_)) => saved(cell, &known),
+            Some(known @ Value::Object(_)) => own_entry(cell, &known),
             _ if ours => None,
-            _ => foreign(cell, u32::try_from(entries.len() + 1).unwrap_or(u32::MAX)),
+            _ => foreign_entry(cell, u32::try_from(entries.len() + 1).unwrap_or(u32::MAX)),
         };
         entries.extend(entry);
     }
@@ -43,11 +43,11 @@ pub fn read_session(notebook: &Document) -> SavedSession {
 
 /// The entry that a cell we wrote is.
 pub(super) fn read_cell(cell: Cell<'_>) -> Option<SavedEntry> {
-    saved(cell, &cell.metadata(OURS)?)
+    own_entry(cell, &cell.metadata(OURS)?)
 }
 
 /// A cell we wrote; the text in it counts, where it was edited since.
-fn saved(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
+fn own_entry(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
     let text = cell.source();
     match known.get("kind")?.as_str()? {
         "code" => {
@@ -60,14 +60,14 @@ fn saved(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
             Some(SavedEntry::Code(SavedCell {
                 line: events::number(known, "line").unwrap_or(0),
                 source,
-                metadata: kept(cell),
+                metadata: foreign_metadata(cell),
                 ..SavedCell::default()
             }))
         }
         "prompt" => {
             let prompt = known.get("prompt")?.as_str()?.to_owned();
             Some(SavedEntry::Prompt(SavedPrompt {
-                metadata: kept(cell),
+                metadata: foreign_metadata(cell),
                 ..events::prompt(known, prompt, text)
             }))
         }
@@ -76,7 +76,7 @@ fn saved(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
 }
 
 /// A cell of another program.
-fn foreign(cell: Cell<'_>, line: u32) -> Option<SavedEntry> {
+fn foreign_entry(cell: Cell<'_>, line: u32) -> Option<SavedEntry> {
     let text = cell.source();
     if text.trim().is_empty() {
         return None;
@@ -89,7 +89,7 @@ fn foreign(cell: Cell<'_>, line: u32) -> Option<SavedEntry> {
     Some(SavedEntry::Code(SavedCell {
         line,
         source,
-        metadata: kept(cell),
+        metadata: foreign_metadata(cell),
         ..SavedCell::default()
     }))
 }

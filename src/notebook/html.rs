@@ -139,7 +139,7 @@ fn prose(markdown: &str, page: &mut String) {
                 Some((_, code)) => code.push_str(&text),
                 None => events.push(Event::Text(text)),
             },
-            other => events.push(harmless(other)),
+            other => events.push(sanitize(other)),
         }
     }
     page.push_str("<div class=\"answer\">\n");
@@ -148,7 +148,7 @@ fn prose(markdown: &str, page: &mut String) {
 }
 
 /// Markup as text, pictures as links, links to the web only.
-fn harmless(event: Event<'_>) -> Event<'_> {
+fn sanitize(event: Event<'_>) -> Event<'_> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(
@@ -165,7 +165,7 @@ fn harmless(event: Event<'_>) -> Event<'_> {
                 id,
             },
         ) => {
-            let dest_url = if leads_to_the_web(&dest_url) {
+            let dest_url = if is_web_url(&dest_url) {
                 dest_url
             } else {
                 CowStr::Borrowed("#")
@@ -182,7 +182,7 @@ fn harmless(event: Event<'_>) -> Event<'_> {
     }
 }
 
-fn leads_to_the_web(url: &str) -> bool {
+fn is_web_url(url: &str) -> bool {
     let scheme = url.split(':').next().unwrap_or_default();
     url.contains(':') && ["http", "https", "mailto"].contains(&scheme.to_ascii_lowercase().as_str())
 }

@@ -21,7 +21,7 @@ pub fn is_ours(notebook: &Document) -> bool {
 }
 
 /// What of a cell's metadata is not ours and says nothing of a run.
-pub(super) fn kept(cell: Cell<'_>) -> Map<String, Value> {
+pub(super) fn foreign_metadata(cell: Cell<'_>) -> Map<String, Value> {
     let mut metadata = match cell.value("metadata") {
         Some(Value::Object(metadata)) => metadata,
         _ => Map::new(),

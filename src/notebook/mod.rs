@@ -10,7 +10,6 @@
 mod cells;
 pub mod document;
 mod events;
-mod faults;
 mod html;
 mod language;
 mod literal;
@@ -19,10 +18,11 @@ mod metadata;
 mod outputs;
 mod page;
 mod parameters;
-mod renewed;
 mod saved;
 mod script;
-mod written;
+mod update;
+mod validation;
+mod writer;
 
 #[cfg(test)]
 mod tests;
@@ -30,17 +30,17 @@ mod tests;
 pub use cells::{read_session, saved_prompt};
 pub use document::{Document, NotebookError};
 pub use events::read_events;
-pub use faults::{broken_cells, fault as cell_fault};
 pub use html::to_html;
 pub use language::{foreign, python};
 pub use markdown::to_markdown;
 pub use metadata::{TIMES, is_ours, times};
 pub use outputs::{CellPicture, outputs_text, pictures_of, read_outputs};
 pub use parameters::{WithParameters, with_parameters};
-pub use renewed::renewed;
 pub use saved::{CellTime, SavedCell, SavedEntry, SavedPrompt, SavedSession};
 pub use script::{ScriptCell, read_script, to_script};
-pub use written::{output_value, write_session};
+pub use update::renewed;
+pub use validation::{broken_cells, fault as cell_fault};
+pub use writer::{output_value, write_session};
 
 /// Larger files are not read for people, in bytes.
 pub const LARGEST: u64 = 256 << 20;

@@ -99,7 +99,7 @@ pub fn outputs_text(cell: usize, outputs: &[CellOutput]) -> String {
             CellOutput::Error(error) => error.plain(),
             CellOutput::Result(bundle) | CellOutput::Display(bundle) => {
                 let mut text = bundle.for_model();
-                for (mime, name) in names(cell, number, bundle) {
+                for (mime, name) in picture_names(cell, number, bundle) {
                     let mark = format!("[{mime}]");
                     text = match text.rfind(&mark) {
                         Some(at) => {
@@ -131,7 +131,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The types and names of the pictures of a bundle.
-fn names(cell: usize, output: usize, bundle: &MimeBundle) -> Vec<(String, String)> {
+fn picture_names(cell: usize, output: usize, bundle: &MimeBundle) -> Vec<(String, String)> {
     let kinds = bundle
         .iter()
         .filter_map(|(mime, _)| Some((mime, suffix(mime)?)));
@@ -167,7 +167,7 @@ pub fn pictures_of(number: usize, cell: Cell<'_>) -> Vec<CellPicture> {
             let bundle = MimeBundle::new(forms.into_iter().collect());
             let kinds: Vec<String> = bundle.iter().map(|(mime, _)| mime.to_owned()).collect();
             for mime in kinds.into_iter().filter(|mime| suffix(mime).is_some()) {
-                let name = attached(number, &name, &mime, &found);
+                let name = attachment_name(number, &name, &mime, &found);
                 found.extend(bytes(&bundle, &mime).map(|bytes| CellPicture { name, mime, bytes }));
             }
         }
@@ -177,7 +177,7 @@ pub fn pictures_of(number: usize, cell: Cell<'_>) -> Vec<CellPicture> {
 }
 
 /// The file name of an attachment: letters, digits, `.`, `-` and `_` of its own name, and no other's.
-fn attached(number: usize, name: &str, mime: &str, others: &[CellPicture]) -> String {
+fn attachment_name(number: usize, name: &str, mime: &str, others: &[CellPicture]) -> String {
     let plain = |c: char| match c {
         '.' | '-' | '_' => c,
         c if c.is_ascii_alphanumeric() => c,
@@ -213,7 +213,7 @@ fn pictures(cell: usize, outputs: &[CellOutput]) -> Vec<CellPicture> {
         let (CellOutput::Result(bundle) | CellOutput::Display(bundle)) = output else {
             continue;
         };
-        for (mime, name) in names(cell, number, bundle) {
+        for (mime, name) in picture_names(cell, number, bundle) {
             found.extend(bytes(bundle, &mime).map(|bytes| CellPicture { name, mime, bytes }));
         }
     }

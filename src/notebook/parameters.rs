@@ -9,10 +9,10 @@ use serde_json::json;
 use super::document::{Cell, CellKind, Document, Draft, NewCell, Revision, Slot};
 
 /// The tag of the cell that holds what is assumed.
-const ASSUMED: &str = "parameters";
+const DEFAULTS_TAG: &str = "parameters";
 
 /// The tag of the cell that is put in.
-const GIVEN: &str = "injected-parameters";
+const INJECTED_TAG: &str = "injected-parameters";
 
 /// A notebook with its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,7 @@ pub fn with_parameters(
                 "`{name}` cannot name a parameter: expected letters, digits and `_`"
             ));
         }
-        source.push_str(&format!("{name} = {}\n", python(value)));
+        source.push_str(&format!("{name} = {}\n", python_literal(value)));
     }
     let mut draft = Draft::of(document);
     let find = |tag: &str| {
@@ -46,7 +46,7 @@ pub fn with_parameters(
             .cells()
             .position(|cell| is_code(cell) && cell.has_tag(tag))
     };
-    let (given, assumed) = (find(GIVEN), find(ASSUMED));
+    let (given, assumed) = (find(INJECTED_TAG), find(DEFAULTS_TAG));
     match (given, assumed) {
         (Some(given), _) => {
             let revision = Revision {
@@ -57,7 +57,7 @@ pub fn with_parameters(
         }
         (None, assumed) => {
             let made = NewCell {
-                metadata: vec![("tags".to_owned(), json!([GIVEN]))],
+                metadata: vec![("tags".to_owned(), json!([INJECTED_TAG]))],
                 ..NewCell::of(CellKind::Code, source)
             };
             let place = assumed.map_or(0, |assumed| assumed + 1);
@@ -75,7 +75,7 @@ fn is_code(cell: Cell<'_>) -> bool {
 }
 
 /// A value as Python has it.
-fn python(value: &str) -> String {
+fn python_literal(value: &str) -> String {
     let whole = value.strip_prefix('-').unwrap_or(value);
     let is_whole = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
     if ["True", "False", "None"].contains(&value) {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn they_stand_behind_the_cell_that_is_tagged() {
+    fn parameters_follow_the_tagged_cell() {
         let cell = |tag: &str| {
             format!(
                 r#"{{"cell_type": "code", "metadata": {{"tags": ["{tag}"]}}, "source": "{tag}"}}"#
@@ -179,7 +179,7 @@ mod tests {
             ("a \"b\"\\\n", "\"a \\\"b\\\"\\\\\\n\""),
             ("", "\"\""),
         ] {
-            assert_eq!(python(value), expected);
+            assert_eq!(python_literal(value), expected);
         }
     }
 }

@@ -18,11 +18,11 @@ pub fn to_script(session: &SavedSession) -> String {
             SavedEntry::Code(cell) => {
                 script.push_str("# %%\n");
                 for line in cell.source.split('\n') {
-                    script.push_str(&masked(line));
+                    script.push_str(&escape_mark(line));
                     script.push('\n');
                 }
             }
-            SavedEntry::Prompt(prompt) => comments(prompt, &mut script),
+            SavedEntry::Prompt(prompt) => push_prompt(prompt, &mut script),
         }
     }
     script
@@ -44,26 +44,26 @@ pub fn read_script(text: &str) -> Vec<ScriptCell> {
     let (mut cell, mut prose, mut marked) = (String::new(), true, false);
     let mut first = 1;
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        match Mark::of(line) {
-            Mark::Cell { prose: next } => {
-                finish(&mut cell, first, prose, &mut cells);
+        match ScriptLine::parse(line) {
+            ScriptLine::Cell { prose: next } => {
+                push_cell(&mut cell, first, prose, &mut cells);
                 (prose, marked, first) = (next, true, number + 1);
             }
-            Mark::Masked(percent) => {
+            ScriptLine::Masked(percent) => {
                 cell.push_str(&line[..percent]);
                 cell.push_str(&line[percent + 1..]);
             }
-            Mark::None => cell.push_str(line),
+            ScriptLine::None => cell.push_str(line),
         }
     }
     if !marked {
         (cell, prose) = (text.to_owned(), false);
     }
-    finish(&mut cell, first, prose, &mut cells);
+    push_cell(&mut cell, first, prose, &mut cells);
     cells
 }
 
-fn finish(cell: &mut String, first: u32, prose: bool, cells: &mut Vec<ScriptCell>) {
+fn push_cell(cell: &mut String, first: u32, prose: bool, cells: &mut Vec<ScriptCell>) {
     let text = std::mem::take(cell);
     let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
     if text.trim().is_empty() || prose && text.lines().all(is_comment) {
@@ -79,7 +79,7 @@ fn finish(cell: &mut String, first: u32, prose: bool, cells: &mut Vec<ScriptCell
 }
 
 /// What a line means.
-enum Mark {
+enum ScriptLine {
     None,
     /// A cell begins; of prose.
     Cell {
@@ -89,33 +89,33 @@ enum Mark {
     Masked(usize),
 }
 
-impl Mark {
-    fn of(line: &str) -> Mark {
+impl ScriptLine {
+    fn parse(line: &str) -> ScriptLine {
         let Some(rest) = line
             .strip_prefix("# %%")
             .or_else(|| line.strip_prefix("#%%"))
         else {
-            return Mark::None;
+            return ScriptLine::None;
         };
         if rest.starts_with('%') {
-            return Mark::Masked(line.len() - rest.len());
+            return ScriptLine::Masked(line.len() - rest.len());
         }
         let rest = rest.trim();
-        Mark::Cell {
+        ScriptLine::Cell {
             prose: rest.starts_with("[markdown]") || rest.starts_with("[md]"),
         }
     }
 }
 
 /// A source line that reads as a mark gets one more `%`.
-fn masked(line: &str) -> String {
-    match Mark::of(line) {
-        Mark::None => line.to_owned(),
+fn escape_mark(line: &str) -> String {
+    match ScriptLine::parse(line) {
+        ScriptLine::None => line.to_owned(),
         _ => line.replacen("%%", "%%%", 1),
     }
 }
 
-fn comments(prompt: &SavedPrompt, script: &mut String) {
+fn push_prompt(prompt: &SavedPrompt, script: &mut String) {
     script.push_str("# %% [markdown]\n");
     for line in prompt.prompt.lines() {
         script.push_str(format!("# > {line}").trim_end());

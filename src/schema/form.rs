@@ -58,17 +58,17 @@ pub(super) const REST: &str = "more_items";
 
 /// The value as it was meant, when it has this form; else as it came.
 pub(super) fn decoded(value: Value, form: &Form, forms: &Forms) -> Result<Value, Value> {
-    decoded_at(value, form, forms, 0)
+    decode_at(value, form, forms, 0)
 }
 
-fn decoded_at(value: Value, form: &Form, forms: &Forms, depth: usize) -> Result<Value, Value> {
+fn decode_at(value: Value, form: &Form, forms: &Forms, depth: usize) -> Result<Value, Value> {
     if depth > DEEPEST {
         return Err(value);
     }
     let depth = depth + 1;
     match (form, value) {
         (Form::Plain { kinds, values }, value) => {
-            let fits = (kinds.is_empty() || kinds.iter().any(|kind| is_of(&value, kind)))
+            let fits = (kinds.is_empty() || kinds.iter().any(|kind| is_type(&value, kind)))
                 && (values.is_empty() || values.contains(&value));
             match fits {
                 true => Ok(value),
@@ -76,23 +76,23 @@ fn decoded_at(value: Value, form: &Form, forms: &Forms, depth: usize) -> Result<
             }
         }
         (Form::Named(name), value) => match forms.get(name) {
-            Some(form) => decoded_at(value, form, forms, depth),
+            Some(form) => decode_at(value, form, forms, depth),
             None => Err(value),
         },
         (Form::AnyOf(options), value) => {
             let mut made = options.iter();
-            let made = made.find_map(|form| decoded_at(value.clone(), form, forms, depth).ok());
+            let made = made.find_map(|form| decode_at(value.clone(), form, forms, depth).ok());
             made.ok_or(value)
         }
         (Form::List(form), Value::Array(items)) => {
             let mut fits = true;
             let items = items.into_iter().map(|item| {
-                decoded_at(item, form, forms, depth).unwrap_or_else(|same| {
+                decode_at(item, form, forms, depth).unwrap_or_else(|same| {
                     fits = false;
                     same
                 })
             });
-            as_it_fits(Value::Array(items.collect()), &fits)
+            ok_if(Value::Array(items.collect()), &fits)
         }
         (Form::Entries(form), Value::Array(entries)) => from_entries(entries, form, forms, depth),
         (
@@ -110,7 +110,7 @@ fn decoded_at(value: Value, form: &Form, forms: &Forms, depth: usize) -> Result<
     }
 }
 
-fn as_it_fits(value: Value, fits: &bool) -> Result<Value, Value> {
+fn ok_if(value: Value, fits: &bool) -> Result<Value, Value> {
     match fits {
         true => Ok(value),
         false => Err(value),
@@ -134,13 +134,13 @@ fn from_entries(
     }
     let (mut fits, mut made) = (true, Map::new());
     for mut entry in entries {
-        let value = decoded_at(entry["value"].take(), form, forms, depth).unwrap_or_else(|same| {
+        let value = decode_at(entry["value"].take(), form, forms, depth).unwrap_or_else(|same| {
             fits = false;
             same
         });
         made.insert(entry["key"].as_str().unwrap_or_default().to_owned(), value);
     }
-    as_it_fits(Value::Object(made), &fits)
+    ok_if(Value::Object(made), &fits)
 }
 
 fn from_items(
@@ -158,7 +158,7 @@ fn from_items(
     }
     let (mut fits, mut made) = (true, Vec::new());
     let mut take = |value: Value, form: &Form| {
-        decoded_at(value, form, forms, depth).unwrap_or_else(|same| {
+        decode_at(value, form, forms, depth).unwrap_or_else(|same| {
             fits = false;
             same
         })
@@ -172,7 +172,7 @@ fn from_items(
     if let (Some(form), Some(Value::Array(more))) = (rest, fields.remove(REST)) {
         made.extend(more.into_iter().map(|value| take(value, form)));
     }
-    as_it_fits(Value::Array(made), &fits)
+    ok_if(Value::Array(made), &fits)
 }
 
 fn from_object(
@@ -189,7 +189,7 @@ fn from_object(
             fits &= field.optional;
             continue;
         };
-        match decoded_at(value, &field.form, forms, depth) {
+        match decode_at(value, &field.form, forms, depth) {
             Ok(value) => drop(made.insert(field.name.clone(), value)),
             Err(Value::Null) if field.optional => {}
             Err(value) => {
@@ -199,7 +199,7 @@ fn from_object(
         }
     }
     if let Some((value, form)) = more {
-        match decoded_at(value, form, forms, depth) {
+        match decode_at(value, form, forms, depth) {
             Ok(Value::Object(more)) => more.into_iter().for_each(|(name, value)| {
                 made.entry(name).or_insert(value);
             }),
@@ -212,11 +212,11 @@ fn from_object(
     // What is not in it at all stays, to be named.
     fits &= given.is_empty();
     made.extend(given);
-    as_it_fits(Value::Object(made), &fits)
+    ok_if(Value::Object(made), &fits)
 }
 
 /// Whether a value is of a type of JSON Schema.
-pub(super) fn is_of(value: &Value, kind: &str) -> bool {
+pub(super) fn is_type(value: &Value, kind: &str) -> bool {
     match kind {
         "object" => value.is_object(),
         "array" => value.is_array(),

@@ -17,7 +17,7 @@ const MANY_VALUES: usize = 250;
 
 /// What is counted.
 #[derive(Default)]
-struct Counted {
+struct SchemaSize {
     properties: usize,
     values: usize,
     characters: usize,
@@ -25,17 +25,17 @@ struct Counted {
 }
 
 /// True for a schema that is not too large.
-pub(super) fn keeps(schema: &Value) -> bool {
-    let mut counted = Counted::default();
-    counted.look(schema, 0);
-    !counted.too_many
-        && counted.properties <= MOST_PROPERTIES
-        && counted.values <= MOST_VALUES
-        && counted.characters <= LONGEST
+pub(super) fn is_within(schema: &Value) -> bool {
+    let mut size = SchemaSize::default();
+    size.count(schema, 0);
+    !size.too_many
+        && size.properties <= MOST_PROPERTIES
+        && size.values <= MOST_VALUES
+        && size.characters <= LONGEST
 }
 
-impl Counted {
-    fn look(&mut self, part: &Value, depth: usize) {
+impl SchemaSize {
+    fn count(&mut self, part: &Value, depth: usize) {
         let nests = part.get("properties").is_some() || part.get("items").is_some();
         let depth = depth + usize::from(nests);
         self.too_many |= depth > DEEPEST;
@@ -51,7 +51,7 @@ impl Counted {
             for (name, part) in parts.into_iter().flatten() {
                 self.characters += name.chars().count();
                 self.properties += usize::from(key == "properties");
-                self.look(part, if key == "properties" { depth } else { 0 });
+                self.count(part, if key == "properties" { depth } else { 0 });
             }
         }
         for key in LISTS {
@@ -59,12 +59,12 @@ impl Counted {
             parts
                 .into_iter()
                 .flatten()
-                .for_each(|part| self.look(part, depth));
+                .for_each(|part| self.count(part, depth));
         }
         for key in ONE {
             part.get(key)
                 .into_iter()
-                .for_each(|part| self.look(part, depth));
+                .for_each(|part| self.count(part, depth));
         }
     }
 }

@@ -18,7 +18,7 @@ mod tests;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use strict::Strict;
+use strict::StrictSchema;
 
 /// How many things that do not fit are told.
 const MOST_PROBLEMS: usize = 5;
@@ -30,7 +30,7 @@ const HELD: &str = "Answer with nothing but JSON that fits this JSON schema:";
 #[derive(Debug)]
 pub struct AnswerSchema {
     validator: Validator,
-    strict: Option<Strict>,
+    strict: Option<StrictSchema>,
 }
 
 impl AnswerSchema {
@@ -47,10 +47,10 @@ impl AnswerSchema {
             .with_format("date-time", problem::is_date_time)
             .with_format("time", problem::is_time)
             .build(given)
-            .map_err(|error| problem::of_schema(&error))?;
+            .map_err(|error| problem::describe_schema_error(&error))?;
         Ok(AnswerSchema {
             validator,
-            strict: Strict::of(given),
+            strict: StrictSchema::new(given),
         })
     }
 
@@ -83,13 +83,13 @@ impl AnswerSchema {
 
     fn problems(&self, value: &Value) -> Vec<String> {
         let errors = self.validator.iter_errors(value).take(MOST_PROBLEMS);
-        errors.map(|error| problem::told(&error)).collect()
+        errors.map(|error| problem::describe(&error)).collect()
     }
 }
 
 /// A schema for an agent: what it is held to, where it can be, else what is said of it in the prompt.
 pub fn asked_for(given: &Value, structured: bool) -> (Option<Value>, Option<String>) {
-    let strict = structured.then(|| Strict::of(given)).flatten();
+    let strict = structured.then(|| StrictSchema::new(given)).flatten();
     match strict {
         Some(strict) => (Some(strict.sent), None),
         None => (None, Some(format!("{HELD}\n\n{given}"))),

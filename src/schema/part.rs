@@ -40,7 +40,7 @@ pub(super) fn entries(value: Value) -> Value {
 }
 
 /// Entries as an object of their own: a list of them could be taken for another list.
-pub(super) fn set_apart(part: Value, form: Form) -> (Value, Form) {
+pub(super) fn wrap_entries(part: Value, form: Form) -> (Value, Form) {
     const ENTRIES: &str = "entries";
     let fields = [(ENTRIES.to_owned(), part)].into_iter().collect();
     let rest = Some((ENTRIES.to_owned(), Box::new(form)));
@@ -54,7 +54,7 @@ pub(super) fn set_apart(part: Value, form: Form) -> (Value, Form) {
     )
 }
 
-pub(super) fn to(name: &str) -> (Value, Form) {
+pub(super) fn definition_ref(name: &str) -> (Value, Form) {
     (
         json!({"$ref": format!("#/$defs/{name}")}),
         Form::Named(name.to_owned()),

@@ -15,7 +15,7 @@ const TYPES: [&str; 7] = [
 ];
 
 /// One thing that does not fit.
-pub(super) fn told(error: &ValidationError<'_>) -> String {
+pub(super) fn describe(error: &ValidationError<'_>) -> String {
     let place = place(error.instance_path().as_str());
     let value = error.instance();
     let expected = match error.kind() {
@@ -109,7 +109,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Why something is no schema.
-pub(super) fn of_schema(error: &ValidationError<'_>) -> String {
+pub(super) fn describe_schema_error(error: &ValidationError<'_>) -> String {
     let place = match error.instance_path().as_str() {
         "" => String::new(),
         pointer => format!("{}: ", pointer.trim_start_matches('/').replace('/', ".")),

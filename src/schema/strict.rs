@@ -10,10 +10,11 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::form::{self, Field, Form, Forms, REST, is_of, item_name};
+use super::form::{self, Field, Form, Forms, REST, is_type, item_name};
 use super::limits;
 use super::part::{
-    OF_NUMBERS, VALUE, closed, entries, kind_of, kinds, list, or_null, plain, set_apart, to,
+    OF_NUMBERS, VALUE, closed, definition_ref, entries, kind_of, kinds, list, or_null, plain,
+    wrap_entries,
 };
 
 /// Formats of strings that are taken.
@@ -33,7 +34,7 @@ const DEEPEST: usize = 100;
 
 /// A schema in its strict form.
 #[derive(Debug)]
-pub(super) struct Strict {
+pub(super) struct StrictSchema {
     /// What the model is held to.
     pub(super) sent: Value,
     form: Form,
@@ -42,26 +43,26 @@ pub(super) struct Strict {
     wrapped: bool,
 }
 
-impl Strict {
+impl StrictSchema {
     /// The strict form; `None` where there is none.
-    pub(super) fn of(given: &Value) -> Option<Strict> {
-        let mut maker = Maker {
+    pub(super) fn new(given: &Value) -> Option<StrictSchema> {
+        let mut builder = StrictBuilder {
             root: given,
             defs: Map::new(),
             forms: Forms::new(),
             names: HashMap::new(),
         };
-        let (part, form) = maker.part(given, 0)?;
+        let (part, form) = builder.part(given, 0)?;
         let wrapped = part.get("type") != Some(&json!("object"));
         let mut sent = match wrapped {
             true => closed([(VALUE.to_owned(), part)].into_iter().collect()),
             false => part,
         };
-        if !maker.defs.is_empty() {
-            sent["$defs"] = Value::Object(maker.defs);
+        if !builder.defs.is_empty() {
+            sent["$defs"] = Value::Object(builder.defs);
         }
-        let forms = maker.forms;
-        limits::keeps(&sent).then_some(Strict {
+        let forms = builder.forms;
+        limits::is_within(&sent).then_some(StrictSchema {
             sent,
             form,
             forms,
@@ -89,7 +90,7 @@ impl Strict {
 }
 
 /// Makes the strict form of the parts of one schema.
-struct Maker<'a> {
+struct StrictBuilder<'a> {
     root: &'a Value,
     defs: Map<String, Value>,
     forms: Forms,
@@ -100,7 +101,7 @@ struct Maker<'a> {
 /// A part in its strict form, and how values look there.
 type Part = Option<(Value, Form)>;
 
-impl Maker<'_> {
+impl StrictBuilder<'_> {
     fn part(&mut self, given: &Value, depth: usize) -> Part {
         if depth > DEEPEST {
             return None;
@@ -189,7 +190,8 @@ impl Maker<'_> {
     }
 
     fn values(&mut self, values: Vec<Value>, kinds: &[&str]) -> Part {
-        let fits = |value: &Value| kinds.is_empty() || kinds.iter().any(|kind| is_of(value, kind));
+        let fits =
+            |value: &Value| kinds.is_empty() || kinds.iter().any(|kind| is_type(value, kind));
         let values: Vec<Value> = values.into_iter().filter(fits).collect();
         if values.is_empty() || values.iter().any(|it| it.is_object() || it.is_array()) {
             return Some(self.anything());
@@ -219,7 +221,7 @@ impl Maker<'_> {
         }
         if parts.iter().filter(|part| part["type"] == "array").count() > 1 {
             let pairs = parts.into_iter().zip(forms).map(|(part, form)| match form {
-                Form::Entries(_) => set_apart(part, form),
+                Form::Entries(_) => wrap_entries(part, form),
                 form => (part, form),
             });
             (parts, forms) = pairs.unzip();
@@ -361,11 +363,11 @@ impl Maker<'_> {
     }
 }
 
-impl Maker<'_> {
+impl StrictBuilder<'_> {
     /// What is referred to: a definition.
     fn named(&mut self, reference: &str, depth: usize) -> Part {
         if let Some(name) = self.names.get(reference) {
-            return Some(to(name));
+            return Some(definition_ref(name));
         }
         let target = self.root.pointer(reference.strip_prefix('#')?)?;
         let last = reference
@@ -382,26 +384,26 @@ impl Maker<'_> {
         }
         self.defs.insert(name.clone(), part);
         self.forms.insert(name.clone(), form);
-        Some(to(&name))
+        Some(definition_ref(&name))
     }
 
     /// Any JSON.
     fn anything(&mut self) -> (Value, Form) {
         const ANYTHING: &str = "\0";
         if let Some(name) = self.names.get(ANYTHING) {
-            return to(name);
+            return definition_ref(name);
         }
         let name = self.free("anything");
         self.names.insert(ANYTHING.to_owned(), name.clone());
-        let (itself, form) = to(&name);
+        let (itself, form) = definition_ref(&name);
         let of_object = Form::Entries(Box::new(form.clone()));
-        let (object, of_object) = set_apart(entries(itself.clone()), of_object);
+        let (object, of_object) = wrap_entries(entries(itself.clone()), of_object);
         let kinds = ["string", "number", "boolean", "null"];
         let part = json!({"anyOf": [{"type": kinds}, list(itself), object]});
         let forms = vec![plain(&kinds), Form::List(Box::new(form)), of_object];
         self.defs.insert(name.clone(), part);
         self.forms.insert(name.clone(), Form::AnyOf(forms));
-        to(&name)
+        definition_ref(&name)
     }
 
     fn free(&self, wanted: &str) -> String {

@@ -4,18 +4,18 @@ use crate::markdown::fences::python_blocks;
 use crate::text::frontmatter;
 
 /// The marked blocks of a `SKILL.md`, in order, each with its mark.
-pub(super) fn marked(text: &str) -> Vec<String> {
+pub(super) fn eval_blocks(text: &str) -> Vec<String> {
     let body = match frontmatter::fences(text) {
         frontmatter::Fences::Closed { body, .. } => body,
         _ => text,
     };
     let mut blocks = python_blocks(body);
-    blocks.retain(|block| is_mark(block.lines().next().unwrap_or_default()));
+    blocks.retain(|block| is_eval_option(block.lines().next().unwrap_or_default()));
     blocks
 }
 
 /// `#| eval: true`, blanks where they like.
-fn is_mark(line: &str) -> bool {
+fn is_eval_option(line: &str) -> bool {
     let Some(option) = line.trim().strip_prefix("#|") else {
         return false;
     };
@@ -30,13 +30,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_marked_python_runs() {
+    fn only_python_blocks_with_eval_true_run() {
         let text = "---\nname: x\n---\n```python\n#| eval: true\na = 1\n```\n```py\n#|eval:true\nb\n```\n\
                     ```python\nno = 1\n#| eval: true\n```\n```sh\n#| eval: true\n```\n~~~python\n#|  eval: true \nc\n\
                     ~~~\n```python\n#| eval: false\n```\n> ```python\n> #| eval: true\n> ```\n\
                     ```python\n# eval: true\n```\n";
         assert_eq!(
-            marked(text),
+            eval_blocks(text),
             [
                 "#| eval: true\na = 1",
                 "#|eval:true\nb",

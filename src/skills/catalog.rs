@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::budget::{Section, section, shown};
 use super::fingerprint::fingerprint;
 use super::manifest::{self, Manifest};
 use super::roots::Roots;
+use super::section::{Section, section, shown};
 use super::{Activation, Diagnostic, Origin, Skill, blocks, bundled, read, walk};
 use crate::text::counted;
 
@@ -47,7 +47,7 @@ impl Catalog {
                         let origin = roots.origin(root, &candidate.path);
                         catalog.add(path, Some(candidate.path), origin, hash, manifest);
                     }
-                    Err(message) => catalog.tell(&path, true, message),
+                    Err(message) => catalog.add_diagnostic(&path, true, message),
                 }
             }
         }
@@ -56,7 +56,7 @@ impl Catalog {
             let hash = read::hash(text.as_bytes());
             match manifest::read(text.as_bytes(), directory) {
                 Ok(manifest) => catalog.add(path, None, Origin::Bundled, hash, manifest),
-                Err(message) => catalog.tell(&path, true, message),
+                Err(message) => catalog.add_diagnostic(&path, true, message),
             }
         }
         catalog.mark_shadowed();
@@ -119,7 +119,10 @@ impl Catalog {
     pub fn activate(&self, wanted: &str) -> Result<Activation, String> {
         let skill = self.resolve(wanted)?;
         let (manifest, directory) = match &skill.file {
-            Some(file) => (reopen(skill, file)?, file.parent().map(Path::to_owned)),
+            Some(file) => (
+                read_unchanged(skill, file)?,
+                file.parent().map(Path::to_owned),
+            ),
             None => {
                 let same = |(name, _): &&(&str, &str)| bundled::path(name) == skill.path;
                 let row = bundled::TABLE.iter().find(same);
@@ -127,7 +130,7 @@ impl Catalog {
                 (manifest::read(text.as_bytes(), name)?, None)
             }
         };
-        let blocks = blocks::marked(&manifest.text);
+        let blocks = blocks::eval_blocks(&manifest.text);
         let hash = match &directory {
             _ if blocks.is_empty() => None,
             Some(directory) => fingerprint(directory, &skill.hash),
@@ -169,7 +172,7 @@ impl Catalog {
         manifest: Manifest,
     ) {
         for warning in manifest.warnings {
-            self.tell(&path, false, warning);
+            self.add_diagnostic(&path, false, warning);
         }
         self.skills.push(Skill {
             name: manifest.name,
@@ -182,7 +185,7 @@ impl Catalog {
         });
     }
 
-    fn tell(&mut self, path: &str, skipped: bool, message: String) {
+    fn add_diagnostic(&mut self, path: &str, skipped: bool, message: String) {
         self.diagnostics.push(Diagnostic {
             path: path.to_owned(),
             skipped,
@@ -216,12 +219,12 @@ impl Catalog {
 
     fn compose_section(&mut self) {
         self.section = section(&self.skills);
-        let most = super::budget::MOST_CHARACTERS;
+        let most = super::section::MOST_CHARACTERS;
         if let Some(columns) = self.section.shortened {
             let message = format!(
                 "the list of skills is longer than {most} characters: descriptions are cut to {columns}"
             );
-            self.tell("<skills>", false, message);
+            self.add_diagnostic("<skills>", false, message);
         }
         if self.section.left_out > 0 {
             let skills = counted(self.section.left_out, "skill");
@@ -229,13 +232,13 @@ impl Catalog {
                 "the list of skills is longer than {most} characters: left out the {skills} farthest from this \
                  directory"
             );
-            self.tell("<skills>", true, message);
+            self.add_diagnostic("<skills>", true, message);
         }
     }
 }
 
 /// The content of the file of `skill`, when it is what it was.
-fn reopen(skill: &Skill, file: &Path) -> Result<Manifest, String> {
+fn read_unchanged(skill: &Skill, file: &Path) -> Result<Manifest, String> {
     let path = shown(&skill.path);
     if !file.exists() {
         return Err(format!(

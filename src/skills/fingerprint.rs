@@ -26,7 +26,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The hash of the skill in `directory` whose `SKILL.md` has the hash `manifest`; that one when it has no other files.
 pub(super) fn fingerprint(directory: &Path, manifest: &str) -> Option<String> {
-    let mut folder = Folder::default();
+    let mut folder = FolderHasher::default();
     let root = std::fs::metadata(directory).ok()?;
     folder.seen.insert((root.dev(), root.ino()));
     let above = directory.ancestors().skip(1);
@@ -36,7 +36,7 @@ pub(super) fn fingerprint(directory: &Path, manifest: &str) -> Option<String> {
         .extend(above.map(|above| (above.dev(), above.ino())));
     folder.next.push(directory.to_owned());
     while let Some(inner) = folder.next.pop() {
-        folder.look(directory, &inner)?;
+        folder.hash_directory(directory, &inner)?;
     }
     if folder.parts.is_empty() {
         return Some(manifest.to_owned());
@@ -52,7 +52,7 @@ pub(super) fn fingerprint(directory: &Path, manifest: &str) -> Option<String> {
 
 /// What has been looked at.
 #[derive(Default)]
-struct Folder {
+struct FolderHasher {
     /// Device and inode of directories.
     seen: HashSet<(u64, u64)>,
     next: Vec<PathBuf>,
@@ -62,9 +62,9 @@ struct Folder {
     bytes: u64,
 }
 
-impl Folder {
+impl FolderHasher {
     /// `None`: a limit is met, or something cannot be read.
-    fn look(&mut self, root: &Path, directory: &Path) -> Option<()> {
+    fn hash_directory(&mut self, root: &Path, directory: &Path) -> Option<()> {
         for entry in std::fs::read_dir(directory).ok()? {
             let path = entry.ok()?.path();
             self.entries += 1;
@@ -87,7 +87,7 @@ impl Folder {
                         part.extend(std::fs::read_link(&path).ok()?.as_os_str().as_bytes());
                     }
                 }
-                Ok(metadata) => part.extend(self.content(&path, &metadata)?),
+                Ok(metadata) => part.extend(self.hash_file(&path, &metadata)?),
                 // One that dangles or loops.
                 Err(_) => part.extend(std::fs::read_link(&path).ok()?.as_os_str().as_bytes()),
             }
@@ -96,7 +96,7 @@ impl Folder {
         Some(())
     }
 
-    fn content(&mut self, path: &Path, metadata: &Metadata) -> Option<Vec<u8>> {
+    fn hash_file(&mut self, path: &Path, metadata: &Metadata) -> Option<Vec<u8>> {
         if !metadata.is_file() {
             return Some(kind(metadata.file_type()).to_vec());
         }
@@ -136,7 +136,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn whatever_is_changed_the_hash_is_another() {
+    fn every_change_changes_the_hash() {
         let world = tempfile::tempdir().unwrap();
         let skill = world.path().join("skills/demo");
         let write = |path: &str, text: &str| {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_to_its_end_has_no_hash() {
+    fn a_folder_over_the_limit_has_no_hash() {
         let world = tempfile::tempdir().unwrap();
         let large = std::fs::File::create(world.path().join("large")).unwrap();
         large.set_len(MOST_BYTES).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_waited_for() {
+    fn a_pipe_does_not_block() {
         let world = tempfile::tempdir().unwrap();
         let pipe = world.path().join("pipe");
         let made = rustix::fs::mknodat(

@@ -50,16 +50,16 @@ pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
     };
     let frontmatter = match parse(yaml) {
         Err(Fault::Syntax(why)) => {
-            let (mended, quoted) = mend(yaml);
+            let (quoted_yaml, quoted) = quote_values(yaml);
             if quoted.is_empty() {
                 return Err(why);
             }
-            let frontmatter = parse(&mended).map_err(|_| why)?;
+            let frontmatter = parse(&quoted_yaml).map_err(|_| why)?;
             warnings.push(format!(
                 "YAML needs quotes around `{}`",
                 quoted.join("`, `")
             ));
-            text = format!("---\n{mended}---\n{body}");
+            text = format!("---\n{quoted_yaml}---\n{body}");
             frontmatter
         }
         frontmatter => frontmatter.map_err(|fault| fault.to_string())?,
@@ -68,8 +68,8 @@ pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
     let name = name(&frontmatter, directory, &mut warnings)?;
     let description = description(&frontmatter, &mut warnings)?;
     if let Fences::Closed { yaml, .. } = fences(&text) {
-        warnings.extend(commented(yaml, "name"));
-        warnings.extend(commented(yaml, "description"));
+        warnings.extend(comment_warning(yaml, "name"));
+        warnings.extend(comment_warning(yaml, "description"));
     }
     Ok(Manifest {
         name,
@@ -164,7 +164,7 @@ fn description(frontmatter: &Frontmatter, warnings: &mut Vec<String>) -> Result<
 }
 
 /// Warns when YAML took the end of an unquoted value for a comment.
-fn commented(yaml: &str, key: &str) -> Option<String> {
+fn comment_warning(yaml: &str, key: &str) -> Option<String> {
     let line = yaml.lines().find_map(|line| {
         let value = line.strip_prefix(key)?.trim_start().strip_prefix(':')?;
         Some(value.trim_start())
@@ -175,20 +175,20 @@ fn commented(yaml: &str, key: &str) -> Option<String> {
 }
 
 /// The frontmatter with those values in quotes that YAML cannot read, and the keys of these.
-fn mend(yaml: &str) -> (String, Vec<&str>) {
-    let mut mended = String::with_capacity(yaml.len() + 16);
+fn quote_values(yaml: &str) -> (String, Vec<&str>) {
+    let mut quoted_yaml = String::with_capacity(yaml.len() + 16);
     let mut quoted = Vec::new();
     for entry in entries(yaml) {
         match plain_value(entry) {
             Some((key, value)) if matches!(parse(entry), Err(Fault::Syntax(_))) => {
                 let value = joined_words(value).replace('\'', "''");
-                mended.push_str(&format!("{key}: '{value}'\n"));
+                quoted_yaml.push_str(&format!("{key}: '{value}'\n"));
                 quoted.push(key);
             }
-            _ => mended.push_str(entry),
+            _ => quoted_yaml.push_str(entry),
         }
     }
-    (mended, quoted)
+    (quoted_yaml, quoted)
 }
 
 /// The top-level entries: a line that begins at the margin and what is indented below it.

@@ -15,7 +15,6 @@
 //! the `agents/openai.yaml` beside a skill.
 
 mod blocks;
-mod budget;
 mod bundled;
 mod catalog;
 mod check;
@@ -25,6 +24,7 @@ mod manifest;
 mod project;
 mod read;
 mod roots;
+mod section;
 mod walk;
 
 use std::path::PathBuf;

@@ -60,7 +60,7 @@ impl Roots {
     pub(super) fn origin(&self, root: &Root, path: &Path) -> Origin {
         let inside = |own: &Root| own.origin == Origin::Own && path.starts_with(&own.path);
         let own = root.origin == Origin::Own || self.roots.iter().any(inside);
-        if own && only_ours(path) {
+        if own && is_writable_by_user_only(path) {
             return Origin::Own;
         }
         match &root.origin {
@@ -77,20 +77,20 @@ impl Roots {
             .unwrap_or(cwd);
         for directory in cwd.ancestors() {
             let folder = directory.join(".agents/skills");
-            if own.iter().any(|own| same(own, &folder)) {
+            if own.iter().any(|own| is_same_path(own, &folder)) {
                 self.add_own(&folder);
             } else if is_shared(directory) && folder.is_dir() {
                 let why = "everybody can put files into its directory";
-                self.tell(&folder, true, format!("not searched: {why}"));
+                self.add_diagnostic(&folder, true, format!("not searched: {why}"));
             } else if directory.starts_with(project) {
                 self.add(&folder, Origin::Project(project.to_owned()));
             } else if folder.is_dir() {
                 let chain = [directory, &directory.join(".agents"), &folder];
-                match chain.into_iter().find_map(changeable) {
+                match chain.into_iter().find_map(why_changeable) {
                     None => self.add(&folder, Origin::Project(directory.to_owned())),
                     Some(why) => {
                         let message = format!("not searched: it lies above the project, and {why}");
-                        self.tell(&folder, true, message);
+                        self.add_diagnostic(&folder, true, message);
                     }
                 }
             }
@@ -98,19 +98,19 @@ impl Roots {
     }
 
     fn add_own(&mut self, folder: &Path) {
-        match changeable(folder) {
+        match why_changeable(folder) {
             None => self.add(folder, Origin::Own),
             Some(_) if !folder.is_dir() => {}
             Some(why) => {
                 let message = format!("its skills ask first, as a project's do: {why}");
-                self.tell(folder, false, message);
+                self.add_diagnostic(folder, false, message);
                 let owner = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
                 self.add(folder, Origin::Project(owner));
             }
         }
     }
 
-    fn tell(&mut self, folder: &Path, skipped: bool, message: String) {
+    fn add_diagnostic(&mut self, folder: &Path, skipped: bool, message: String) {
         self.diagnostics.push(Diagnostic {
             path: folder.to_string_lossy().into_owned(),
             skipped,
@@ -128,7 +128,7 @@ impl Roots {
     }
 }
 
-fn same(one: &Path, other: &Path) -> bool {
+fn is_same_path(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         _ => one == other,
@@ -142,13 +142,13 @@ pub(super) fn is_shared(directory: &Path) -> bool {
 }
 
 /// Neither the file nor the directory it lies in can be changed by somebody else.
-fn only_ours(path: &Path) -> bool {
+fn is_writable_by_user_only(path: &Path) -> bool {
     let directory = path.parent().unwrap_or(path);
-    changeable(path).is_none() && changeable(directory).is_none()
+    why_changeable(path).is_none() && why_changeable(directory).is_none()
 }
 
 /// Why somebody else can change what is at `path`, if so: goes on after an "and".
-fn changeable(path: &Path) -> Option<String> {
+fn why_changeable(path: &Path) -> Option<String> {
     let Ok(metadata) = std::fs::metadata(path) else {
         return Some(format!("`{}` cannot be read", path.display()));
     };

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::budget::{MOST_CHARACTERS, section};
+use super::section::{MOST_CHARACTERS, section};
 use super::*;
 
 /// A home, a configuration and a project with a `.git`, in one folder.

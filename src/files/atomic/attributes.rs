@@ -18,7 +18,7 @@ use rustix::io::Errno;
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
 /// Attributes that tell of the bytes: the system drops them when a file is written, and they are false on another one.
-const OF_THE_BYTES: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
+const CONTENT_ATTRIBUTES: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
 
 /// What of the old file the new one has not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Unkept {
 ///
 /// # Errors
 /// Its mode cannot be set.
-pub(super) fn carry(
+pub(super) fn copy_to(
     directory: &OwnedFd,
     name: &std::ffi::OsStr,
     stat: &Stat,
@@ -60,10 +60,10 @@ pub(super) fn carry(
             "its {others} other names (hard links) still have the old contents"
         )),
     }
-    let theirs = carry_owner(stat, new, &mut unkept)?;
+    let theirs = copy_owner(stat, new, &mut unkept)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let listed = match openat(directory, name, flags, Mode::empty()) {
-        Ok(old) => carry_attributes(&old, new, &mut unkept),
+        Ok(old) => copy_attributes(&old, new, &mut unkept),
         // It may be written, but not read.
         Err(_) => false,
     };
@@ -78,7 +78,7 @@ pub(super) fn carry(
 }
 
 /// Owner and group. False: the group is not that of the old file.
-fn carry_owner(stat: &Stat, new: &File, unkept: &mut Unkept) -> Result<bool, Errno> {
+fn copy_owner(stat: &Stat, new: &File, unkept: &mut Unkept) -> Result<bool, Errno> {
     let now = fstat(new)?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     if (now.st_uid, now.st_gid) == (stat.st_uid, stat.st_gid)
@@ -103,11 +103,11 @@ fn carry_owner(stat: &Stat, new: &File, unkept: &mut Unkept) -> Result<bool, Err
 }
 
 /// The access list and the other attributes. False: the new file has not the list of the old one.
-fn carry_attributes(old: &OwnedFd, new: &File, unkept: &mut Unkept) -> bool {
+fn copy_attributes(old: &OwnedFd, new: &File, unkept: &mut Unkept) -> bool {
     let mut list_kept = true;
     let names = names(old);
     for name in &names {
-        if OF_THE_BYTES.contains(&name.as_str()) {
+        if CONTENT_ATTRIBUTES.contains(&name.as_str()) {
             continue;
         }
         let value = value(old, name);

@@ -16,7 +16,7 @@ use rustix::fs::{
 pub(super) const MARK: &str = ".ipycodex-";
 
 /// Locks a temporary file that was just made. False: another process took it for one that was left.
-pub(super) fn hold(file: impl AsFd) -> bool {
+pub(super) fn lock(file: impl AsFd) -> bool {
     use rustix::io::Errno;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => false,

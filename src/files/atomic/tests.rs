@@ -217,7 +217,7 @@ fn what_a_kill_left_goes_with_the_next_write_of_the_file() {
     fs::create_dir(home.path().join(&kept[6])).unwrap();
     // Somebody is writing this one.
     let held = File::open(home.path().join(&kept[7])).unwrap();
-    assert!(leftovers::hold(&held));
+    assert!(leftovers::lock(&held));
     write_whole(&path, b"new", FileMode::Keep).unwrap();
     let mut expected = kept.to_vec();
     expected.sort();
@@ -226,7 +226,7 @@ fn what_a_kill_left_goes_with_the_next_write_of_the_file() {
     let other = home.path().join("other");
     let taken = File::create(&other).unwrap();
     fs::remove_file(&other).unwrap();
-    assert!(!leftovers::hold(&taken));
+    assert!(!leftovers::lock(&taken));
 }
 
 fn attribute(path: &Path, name: &str) -> Option<Vec<u8>> {

@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use super::fault::NotebookError;
 use super::layout::Layout;
 use super::model::{Cell, CellKind, Document};
-use super::object::{Change, changed};
+use super::object::{Change, apply_changes};
 use super::scan::Span;
-use super::sequence::{Item, Piece, Pieces, rejoined};
+use super::sequence::{Item, Piece, Pieces, splice_items};
 use super::source;
 
 /// How deep in a file the members of a cell stand.
@@ -141,7 +141,7 @@ impl Draft {
         } else {
             let list = document.list()?;
             let layout = document.layout();
-            let mut ids = Ids::of(document, self);
+            let mut ids = CellIds::new(document, self);
             let items: Vec<Item> = self
                 .cells
                 .iter()
@@ -149,30 +149,30 @@ impl Draft {
                 .map(|(place, slot)| match slot {
                     Slot::Changed(number, revision) => match document.cell(*number) {
                         Some(cell) if cell.is_object() => {
-                            Item::Changed(*number, revised(text, cell, revision, &layout))
+                            Item::Changed(*number, revise_cell(text, cell, revision, &layout))
                         }
                         _ => Item::Kept(*number),
                     },
                     Slot::Kept(number) => Item::Kept(*number),
-                    Slot::Made(cell) => Item::Made(made(cell, ids.next(place, cell), &layout)),
+                    Slot::Made(cell) => Item::Made(new_cell(cell, ids.next(place, cell), &layout)),
                 })
                 .collect();
             let old: Vec<Span> = document.cells().map(|cell| cell.span()).collect();
             let cells = |pieces: &mut Pieces| {
-                rejoined(text, list, &old, items, &layout.frame(2), pieces);
+                splice_items(text, list, &old, items, &layout.frame(2), pieces);
             };
             let metadata = document
                 .metadata_span()
                 .filter(|_| !self.metadata.is_empty());
-            let told = |span: Span, pieces: &mut Pieces| {
+            let set_metadata = |span: Span, pieces: &mut Pieces| {
                 let members = self.metadata.iter();
                 let members = members.map(|(key, value)| Change::Set(key, layout.value(value, 3)));
-                pieces.new_text(&changed(text, span, 2, &layout, members.collect()));
+                pieces.new_text(&apply_changes(text, span, 2, &layout, members.collect()));
             };
             let mut at = 0;
             if let Some(span) = metadata.filter(|span| span.start < list.start) {
                 pieces.old(at, span.start);
-                told(span, &mut pieces);
+                set_metadata(span, &mut pieces);
                 at = span.end;
             }
             pieces.old(at, list.start);
@@ -180,7 +180,7 @@ impl Draft {
             at = list.end;
             if let Some(span) = metadata.filter(|span| span.start > list.start) {
                 pieces.old(at, span.start);
-                told(span, &mut pieces);
+                set_metadata(span, &mut pieces);
                 at = span.end;
             }
             pieces.old(at, Span::new(0, text.len()).end);
@@ -191,7 +191,7 @@ impl Draft {
 }
 
 /// The JSON of a cell with other parts.
-fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> String {
+fn revise_cell(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> String {
     let mut changes = Vec::new();
     let was = cell.kind();
     let kind = revision.kind.or(was);
@@ -203,7 +203,7 @@ fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> 
     if let Some(source) = &revision.source {
         let held = cell.member("source");
         let new = match held.filter(|span| source::read(text, *span).is_some()) {
-            Some(span) => source::changed(text, span, source, MEMBERS + 1, layout),
+            Some(span) => source::with_text(text, span, source, MEMBERS + 1, layout),
             None => layout.lines(source, MEMBERS + 1),
         };
         changes.push(Change::Set("source", new));
@@ -215,7 +215,7 @@ fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> 
             .map(|(key, value)| Change::Set(key, layout.value(value, MEMBERS + 2)))
             .collect();
         let metadata = match cell.metadata_span() {
-            Some(span) => changed(text, span, MEMBERS + 1, layout, members),
+            Some(span) => apply_changes(text, span, MEMBERS + 1, layout, members),
             None => metadata(&revision.metadata, layout),
         };
         changes.push(Change::Set("metadata", metadata));
@@ -240,11 +240,11 @@ fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> 
         changes.push(Change::Remove("execution_count"));
         changes.push(Change::Remove("outputs"));
     }
-    changed(text, cell.span(), MEMBERS, layout, changes)
+    apply_changes(text, cell.span(), MEMBERS, layout, changes)
 }
 
 /// The JSON of a new cell.
-fn made(cell: &NewCell, id: Option<String>, layout: &Layout) -> String {
+fn new_cell(cell: &NewCell, id: Option<String>, layout: &Layout) -> String {
     let mut members = vec![("cell_type", layout.quoted(cell.kind.name()))];
     if cell.kind == CellKind::Code {
         members.push(("execution_count", number(cell.execution_count)));
@@ -274,18 +274,18 @@ fn number(number: Option<u32>) -> String {
     number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }
 
-/// Ids for new cells: 8 hex digits, a function of the cell and its place.
-struct Ids {
+/// CellIds for new cells: 8 hex digits, a function of the cell and its place.
+struct CellIds {
     /// `None`: cells of this format have none.
     taken: Option<HashSet<String>>,
 }
 
-impl Ids {
-    fn of(document: &Document, draft: &Draft) -> Self {
+impl CellIds {
+    fn new(document: &Document, draft: &Draft) -> Self {
         let makes = |slot: &Slot| matches!(slot, Slot::Made(_));
         let wanted = document.has_ids() && draft.cells.iter().any(makes);
         let taken = wanted.then(|| document.cells().filter_map(|cell| cell.id()).collect());
-        Ids { taken }
+        CellIds { taken }
     }
 
     fn next(&mut self, place: usize, cell: &NewCell) -> Option<String> {

@@ -25,7 +25,7 @@ pub(super) struct Layout {
 
 /// What stands around and between the items of an array or object.
 #[derive(Debug, Clone)]
-pub(super) struct Frame {
+pub(super) struct ItemFrame {
     pub lead: String,
     pub comma: String,
     pub tail: String,
@@ -65,13 +65,13 @@ impl Layout {
     }
 
     /// That of items `depth` steps deep.
-    pub(super) fn frame(&self, depth: usize) -> Frame {
+    pub(super) fn frame(&self, depth: usize) -> ItemFrame {
         let line = |depth| {
             self.newline
                 .map(|newline| format!("{newline}{}", self.step.repeat(depth)))
         };
         let lead = line(depth);
-        Frame {
+        ItemFrame {
             comma: match &lead {
                 Some(lead) => format!(",{lead}"),
                 None => self.comma.clone(),

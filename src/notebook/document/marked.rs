@@ -88,7 +88,7 @@ impl LineRange {
             .collect()
     }
 
-    fn holds(self, line: usize) -> bool {
+    fn contains(self, line: usize) -> bool {
         (self.first..=self.last).contains(&line)
     }
 }
@@ -133,12 +133,12 @@ pub fn show(
             out.push('\n');
         } else if wanted {
             let numbered = (first..).zip(text.split('\n'));
-            for (_, line) in numbered.filter(|(line, _)| is_in(&part.lines, *line)) {
+            for (_, line) in numbered.filter(|(line, _)| contains_line(&part.lines, *line)) {
                 out.push_str(line);
                 out.push('\n');
             }
         }
-        if wanted && (part.lines.is_empty() || is_in(&part.lines, lines)) {
+        if wanted && (part.lines.is_empty() || contains_line(&part.lines, lines)) {
             out.push_str(&below(number, cell));
         }
     }
@@ -159,12 +159,12 @@ pub fn lines_of(text: &str, ranges: &[LineRange]) -> Result<String, TextError> {
         return Err(TextError::Behind(range.first, lines));
     }
     let numbered = (1..).zip(text.split_inclusive('\n'));
-    let wanted = numbered.filter(|(line, _)| is_in(ranges, *line));
+    let wanted = numbered.filter(|(line, _)| contains_line(ranges, *line));
     Ok(wanted.map(|(_, line)| line).collect())
 }
 
-fn is_in(ranges: &[LineRange], line: usize) -> bool {
-    ranges.iter().any(|range| range.holds(line))
+fn contains_line(ranges: &[LineRange], line: usize) -> bool {
+    ranges.iter().any(|range| range.contains(line))
 }
 
 /// The text of one cell: its mark, and its source if it has one. Without a newline at the end.
@@ -180,7 +180,7 @@ pub fn show_cell(number: usize, cell: Cell<'_>) -> Result<String, NotebookError>
     let source = cell.source();
     if !source.is_empty() {
         text.push('\n');
-        text.push_str(&masked(&source));
+        text.push_str(&escape_marks(&source));
     }
     Ok(text)
 }
@@ -191,14 +191,14 @@ pub fn output_mark(number: usize) -> String {
 }
 
 /// `source` with one more `%` in lines that look like marks.
-fn masked(source: &str) -> Cow<'_, str> {
-    respelled(source, |line| {
-        Mark::of(line).map(|_| format!("# %{}", &line[2..]))
+fn escape_marks(source: &str) -> Cow<'_, str> {
+    replace_lines(source, |line| {
+        CellMark::parse(line).map(|_| format!("# %{}", &line[2..]))
     })
 }
 
 /// `source` with some lines spelled anew.
-fn respelled(source: &str, spell: impl Fn(&str) -> Option<String>) -> Cow<'_, str> {
+fn replace_lines(source: &str, spell: impl Fn(&str) -> Option<String>) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
     for at in memmem::find_iter(source.as_bytes(), MARK) {
@@ -220,14 +220,14 @@ fn respelled(source: &str, spell: impl Fn(&str) -> Option<String>) -> Cow<'_, st
 }
 
 /// A line that looks like a mark.
-struct Mark<'a> {
+struct CellMark<'a> {
     percents: usize,
     kind: CellKind,
     number: Option<&'a str>,
 }
 
-impl<'a> Mark<'a> {
-    fn of(line: &'a str) -> Option<Self> {
+impl<'a> CellMark<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
         let rest = line.strip_prefix("# ")?;
         let after = rest.trim_start_matches('%');
         let percents = rest.len() - after.len();
@@ -238,7 +238,7 @@ impl<'a> Mark<'a> {
         };
         let digits =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        (percents >= 2 && number.is_none_or(digits)).then_some(Mark {
+        (percents >= 2 && number.is_none_or(digits)).then_some(CellMark {
             percents,
             kind: CellKind::named(kind)?,
             number,
@@ -248,8 +248,8 @@ impl<'a> Mark<'a> {
 
 /// What a line of a text is compared by: marks without their numbers.
 pub(super) fn without_number(line: &str) -> &str {
-    match Mark::of(line) {
-        Some(Mark {
+    match CellMark::parse(line) {
+        Some(CellMark {
             percents: 2,
             number: Some(number),
             ..
@@ -279,7 +279,7 @@ pub fn read_marked(text: &str) -> Result<Vec<MarkedCell<'_>>, TextError> {
         return Ok(Vec::new());
     }
     let first = text.split('\n').next().unwrap_or_default();
-    let is_mark = |line: &str| Mark::of(line).is_some_and(|mark| mark.percents == 2);
+    let is_mark = |line: &str| CellMark::parse(line).is_some_and(|mark| mark.percents == 2);
     if !is_mark(first) {
         return Err(match first.strip_suffix('\r') {
             Some(line) if is_mark(line) => TextError::LineEnds,
@@ -295,12 +295,12 @@ pub fn read_marked(text: &str) -> Result<Vec<MarkedCell<'_>>, TextError> {
             continue;
         }
         let end = memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
-        let Some(mark) = Mark::of(&text[at..end]).filter(|mark| mark.percents == 2) else {
+        let Some(mark) = CellMark::parse(&text[at..end]).filter(|mark| mark.percents == 2) else {
             continue;
         };
         line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..at]).count();
         counted = at;
-        close(&mut cells, text, start, at.saturating_sub(1));
+        set_last_source(&mut cells, text, start, at.saturating_sub(1));
         cells.push(MarkedCell {
             kind: mark.kind,
             number: mark.number.and_then(|number| number.parse().ok()),
@@ -309,17 +309,22 @@ pub fn read_marked(text: &str) -> Result<Vec<MarkedCell<'_>>, TextError> {
         });
         start = Some(end + 1);
     }
-    close(&mut cells, text, start, text.len());
+    set_last_source(&mut cells, text, start, text.len());
     Ok(cells)
 }
 
 /// The text of the last cell is known.
-fn close<'a>(cells: &mut [MarkedCell<'a>], text: &'a str, start: Option<usize>, end: usize) {
+fn set_last_source<'a>(
+    cells: &mut [MarkedCell<'a>],
+    text: &'a str,
+    start: Option<usize>,
+    end: usize,
+) {
     if let (Some(cell), Some(start)) = (cells.last_mut(), start)
         && start <= end
     {
-        cell.source = respelled(&text[start..end], |line| {
-            let mark = Mark::of(line)?;
+        cell.source = replace_lines(&text[start..end], |line| {
+            let mark = CellMark::parse(line)?;
             (mark.percents > 2).then(|| line.replacen('%', "", 1))
         });
     }

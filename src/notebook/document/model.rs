@@ -56,7 +56,7 @@ pub struct Document {
     root: Span,
     /// The list of cells; `None`: they lie in worksheets.
     list: Option<Span>,
-    cells: Vec<Parts>,
+    cells: Vec<CellSpans>,
     major: u64,
     minor: Option<u64>,
     metadata: Option<Span>,
@@ -64,7 +64,7 @@ pub struct Document {
 
 /// Where a cell stands, and its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct CellSpans {
     whole: Span,
     id: Option<Span>,
     kind: Option<Span>,
@@ -77,7 +77,7 @@ pub(super) struct Parts {
 #[derive(Debug, Clone, Copy)]
 pub struct Cell<'a> {
     text: &'a str,
-    parts: &'a Parts,
+    parts: &'a CellSpans,
 }
 
 impl Document {
@@ -316,19 +316,19 @@ impl<'a> Cell<'a> {
 
 /// What was found on the way through a text.
 #[derive(Default)]
-struct Found {
+struct ScannedNotebook {
     root: Option<Span>,
     first: Vec<Member>,
     list: Option<Span>,
-    cells: Vec<Parts>,
+    cells: Vec<CellSpans>,
     worksheets: bool,
-    in_worksheets: Vec<Parts>,
+    in_worksheets: Vec<CellSpans>,
     major: Option<Span>,
     minor: Option<Span>,
     metadata: Option<Span>,
 }
 
-impl Found {
+impl ScannedNotebook {
     fn document(self, text: String) -> Result<Document, NotebookError> {
         let Some(root) = self.root else {
             return Err(NotebookError::Shape("holds no object"));
@@ -354,10 +354,10 @@ impl Found {
     }
 }
 
-fn read(text: &str) -> Result<Found, Fault> {
+fn read(text: &str) -> Result<ScannedNotebook, Fault> {
     let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut scanner = Scanner::at(text, Span::new(mark, text.len()));
-    let mut found = Found::default();
+    let mut found = ScannedNotebook::default();
     scanner.blanks();
     if scanner.peek() != Some(b'{') {
         scanner.value()?;
@@ -375,7 +375,7 @@ fn read(text: &str) -> Result<Found, Fault> {
             scanner.array(|scanner| worksheet(text, scanner, &mut found.in_worksheets))?;
         } else {
             let value = scanner.value()?;
-            match decode(key_text(text, key)).as_ref() {
+            match decode(raw_key(text, key)).as_ref() {
                 "cells" => found.list = None,
                 "nbformat" => found.major = Some(value),
                 "nbformat_minor" => found.minor = Some(value),
@@ -394,11 +394,15 @@ fn read(text: &str) -> Result<Found, Fault> {
     Ok(found)
 }
 
-fn key_text(text: &str, key: Span) -> &str {
+fn raw_key(text: &str, key: Span) -> &str {
     &text[key.start as usize + 1..key.end as usize - 1]
 }
 
-fn worksheet(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Result<(), Fault> {
+fn worksheet(
+    text: &str,
+    scanner: &mut Scanner<'_>,
+    found: &mut Vec<CellSpans>,
+) -> Result<(), Fault> {
     if scanner.peek() != Some(b'{') {
         return scanner.value().map(drop);
     }
@@ -412,7 +416,7 @@ fn worksheet(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> R
     sheet.map(drop)
 }
 
-fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Result<Span, Fault> {
+fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<CellSpans>) -> Result<Span, Fault> {
     scanner.array(|scanner| {
         found.push(cell(text, scanner)?);
         Ok(())
@@ -420,9 +424,9 @@ fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Resul
 }
 
 /// Where the parts stand of the cell that begins here.
-pub(super) fn cell(text: &str, scanner: &mut Scanner<'_>) -> Result<Parts, Fault> {
+pub(super) fn cell(text: &str, scanner: &mut Scanner<'_>) -> Result<CellSpans, Fault> {
     let place = scanner.place();
-    let mut parts = Parts {
+    let mut parts = CellSpans {
         whole: Span::new(place, place),
         id: None,
         kind: None,
@@ -433,7 +437,7 @@ pub(super) fn cell(text: &str, scanner: &mut Scanner<'_>) -> Result<Parts, Fault
     parts.whole = if scanner.peek() == Some(b'{') {
         scanner.object(|scanner, key| {
             let value = Some(scanner.value()?);
-            match decode(key_text(text, key)).as_ref() {
+            match decode(raw_key(text, key)).as_ref() {
                 "id" => parts.id = value,
                 "cell_type" => parts.kind = value,
                 "source" => parts.source = value,

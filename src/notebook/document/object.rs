@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::scan::{Member, Span, members};
-use super::sequence::{Item, Pieces, rejoined};
+use super::sequence::{Item, Pieces, splice_items};
 use super::string::decode;
 
 /// What happens to a member.
@@ -29,7 +29,7 @@ pub(super) fn is_key(text: &str, span: Span, key: &str) -> bool {
 }
 
 /// The text of `object`, changed; its members are `depth` steps deep.
-pub(super) fn changed(
+pub(super) fn apply_changes(
     text: &str,
     object: Span,
     depth: usize,
@@ -75,6 +75,6 @@ pub(super) fn changed(
     let spans: Vec<Span> = old.iter().map(|member| member.whole()).collect();
     let mut pieces = Pieces::default();
     let frame = layout.frame(depth);
-    rejoined(text, object, &spans, items, &frame, &mut pieces);
+    splice_items(text, object, &spans, items, &frame, &mut pieces);
     pieces.into_text(text)
 }

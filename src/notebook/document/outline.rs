@@ -15,10 +15,10 @@ const PIECE: usize = 1 << 20;
 
 /// The notebook without outputs; `None`: it cannot be had so. It is not to be written.
 pub fn outline(from: impl Read) -> Option<Document> {
-    in_pieces(from, PIECE)
+    read_in_pieces(from, PIECE)
 }
 
-fn in_pieces(from: impl Read, piece: usize) -> Option<Document> {
+fn read_in_pieces(from: impl Read, piece: usize) -> Option<Document> {
     let mut window = Window {
         from,
         piece,
@@ -27,7 +27,7 @@ fn in_pieces(from: impl Read, piece: usize) -> Option<Document> {
         tail: Vec::new(),
     };
     let mut kept = String::new();
-    let begins = window.find(list_begins)?;
+    let begins = window.find(cells_start)?;
     window.keep(begins, &mut kept);
     while let Some((outputs, end)) = window.find(next_cell)? {
         if let Some(outputs) = outputs {
@@ -97,7 +97,7 @@ impl<R: Read> Window<R> {
 }
 
 /// Where the list of cells begins, behind its bracket.
-fn list_begins(text: &str, at: usize) -> Result<usize, Fault> {
+fn cells_start(text: &str, at: usize) -> Result<usize, Fault> {
     let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut scanner = Scanner::at(text, Span::new(at + mark, text.len()));
     scanner.blanks();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_outputs_is_there_however_the_file_is_cut() {
+    fn an_outline_has_all_but_outputs_for_any_piece_size() {
         let cells = [
             r#"{"cell_type": "code", "id": "a", "metadata": {"outputs": [1]}, "outputs": [{"text": ["é]}", "\""]}],
                 "source": ["a = 'é'\n", "\"outputs\": []"]}"#,
@@ -168,7 +168,7 @@ mod tests {
         ] {
             let whole = Document::parse(text.clone()).unwrap();
             for piece in (1..40).chain([text.len(), PIECE]) {
-                let outline = in_pieces(text.as_bytes(), piece).unwrap();
+                let outline = read_in_pieces(text.as_bytes(), piece).unwrap();
                 assert_eq!(shown(&outline), shown(&whole), "{piece}");
                 assert_eq!(outline.format(), whole.format());
                 let held = outline.cells().map(|cell| cell.outputs().len());
@@ -176,14 +176,14 @@ mod tests {
             }
             // Where something is wrong, wherever that is, nothing is had.
             for at in 0..text.trim_end().len() {
-                assert!(in_pieces(&text.as_bytes()[..at], 7).is_none(), "{at}");
+                assert!(read_in_pieces(&text.as_bytes()[..at], 7).is_none(), "{at}");
                 let mut broken = text.as_bytes().to_vec();
                 broken[at] = 0xff;
-                assert!(in_pieces(&broken[..], 7).is_none(), "{at}");
+                assert!(read_in_pieces(&broken[..], 7).is_none(), "{at}");
                 broken[at] = 1;
-                assert!(in_pieces(&broken[..], 7).is_none(), "{at}");
+                assert!(read_in_pieces(&broken[..], 7).is_none(), "{at}");
             }
         }
-        assert!(in_pieces(&b"{\"worksheets\": []}"[..], 5).is_none());
+        assert!(read_in_pieces(&b"{\"worksheets\": []}"[..], 5).is_none());
     }
 }

@@ -4,7 +4,7 @@
 //! that stand side by side in both keep what stood between; with the same items in the same order the bytes are the
 //! same.
 
-use super::layout::Frame;
+use super::layout::ItemFrame;
 use super::scan::Span;
 
 /// An item of the new sequence.
@@ -82,12 +82,12 @@ impl Pieces {
 }
 
 /// The container at `whole`, brackets included, with `items` in place of `old`.
-pub(super) fn rejoined(
+pub(super) fn splice_items(
     text: &str,
     whole: Span,
     old: &[Span],
     items: Vec<Item>,
-    made: &Frame,
+    made: &ItemFrame,
     pieces: &mut Pieces,
 ) {
     let brackets = (whole.start, whole.end - 1);

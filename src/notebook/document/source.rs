@@ -2,8 +2,8 @@
 
 use super::layout::Layout;
 use super::scan::{Span, items};
-use super::sequence::{Item, Pieces, rejoined};
-use super::string::{decode, decode_into, lines, patched};
+use super::sequence::{Item, Pieces, splice_items};
+use super::string::{decode, decode_into, lines, patch};
 
 /// The text that the value at `span` holds; `None` when it is neither a string nor a list of strings.
 pub(super) fn read(text: &str, span: Span) -> Option<String> {
@@ -30,10 +30,16 @@ fn inner(raw: &str) -> &str {
 }
 
 /// The value in place of the one at `span`, which holds a text; `depth` of its lines.
-pub(super) fn changed(text: &str, span: Span, new: &str, depth: usize, layout: &Layout) -> String {
+pub(super) fn with_text(
+    text: &str,
+    span: Span,
+    new: &str,
+    depth: usize,
+    layout: &Layout,
+) -> String {
     let raw = span.of(text);
     if raw.starts_with('"') {
-        return format!("\"{}\"", patched(inner(raw), new, layout.ascii()));
+        return format!("\"{}\"", patch(inner(raw), new, layout.ascii()));
     }
     let old = items(text, span);
     let texts: Vec<_> = old
@@ -58,7 +64,7 @@ pub(super) fn changed(text: &str, span: Span, new: &str, depth: usize, layout: &
         .iter()
         .map(|item| inner(item.of(text)))
         .collect();
-    let between = patched(&between, rest, layout.ascii());
+    let between = patch(&between, rest, layout.ascii());
     let made = lines(&between);
     let made = made.iter().map(|line| Item::Made(format!("\"{line}\"")));
     let items: Vec<Item> = (0..front)
@@ -67,6 +73,6 @@ pub(super) fn changed(text: &str, span: Span, new: &str, depth: usize, layout: &
         .chain((back..old.len()).map(Item::Kept))
         .collect();
     let mut pieces = Pieces::default();
-    rejoined(text, span, &old, items, &layout.frame(depth), &mut pieces);
+    splice_items(text, span, &old, items, &layout.frame(depth), &mut pieces);
     pieces.into_text(text)
 }

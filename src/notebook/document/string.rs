@@ -92,7 +92,7 @@ fn encode_character(c: char, ascii: bool, out: &mut String) {
 }
 
 /// The inner of `new`, which replaces the text of `old`.
-pub(super) fn patched(old: &str, new: &str, ascii: bool) -> String {
+pub(super) fn patch(old: &str, new: &str, ascii: bool) -> String {
     let text = decode(old);
     let (from, behind) = common(&text, new);
     let to = text.len() - behind;
@@ -194,9 +194,9 @@ mod tests {
             ("é", "è", "è"),
             ("aa", "a", "a"),
         ] {
-            assert_eq!(patched(old, new, false), expected, "{old}");
+            assert_eq!(patch(old, new, false), expected, "{old}");
         }
-        assert_eq!(patched("", "é😀", true), r"\u00e9\ud83d\ude00");
+        assert_eq!(patch("", "é😀", true), r"\u00e9\ud83d\ude00");
         assert_eq!(lines(r"a\nb\u000ac\\n"), [r"a\n", r"b\u000a", r"c\\n"]);
     }
 
@@ -212,7 +212,7 @@ mod tests {
             prop_assert_eq!(decode(&inner), old.as_str());
             let quoted = format!("\"{inner}\"");
             prop_assert_eq!(serde_json::from_str::<String>(&quoted).unwrap(), old.as_str());
-            let patched = patched(&inner, &new, !ascii);
+            let patched = patch(&inner, &new, !ascii);
             prop_assert_eq!(decode(&patched), new.as_str());
             prop_assert_eq!(lines(&patched).concat(), patched);
         }

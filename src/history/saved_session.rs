@@ -1,4 +1,4 @@
-//! What of a session goes into a file: its cells with what they showed, its exchanges; of any session of the record.
+//! Sessions of the record as they are saved to a file: cells with their outputs, and exchanges.
 //!
 //! In: the dialog, and of each cell the forms of its values and where they stand. Out: a [`SavedSession`] without what
 //! was hidden, undone or stepped back over, without commands and prompts that have no answer. Writes that wait count.
@@ -8,17 +8,17 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::entries;
-use super::message::Write;
-use super::values::Bundle;
+use super::request::RecordWrite;
+use super::values::StoredBundle;
 use crate::dialog::{Dialog, PromptEntry};
 use crate::input::{has_prompt_dot, is_ours};
 use crate::notebook::{CellTime, SavedCell, SavedPrompt, SavedSession};
 use crate::output::mime::MimeBundle;
 use crate::output::shown::{Layout, without_layout};
 
-/// Of one cell, beside its text.
+/// The stored parts of a cell beside its text.
 #[derive(Debug, Default)]
-pub(super) struct Forms {
+pub(super) struct StoredCell {
     bundles: Vec<MimeBundle>,
     layout: Option<String>,
     /// Seconds since 1970.
@@ -29,26 +29,26 @@ pub(super) struct Forms {
     ours: bool,
 }
 
-/// Of the session that goes on; `waiting` are the writes that wait.
-pub(super) fn of_present<'a, W: Iterator<Item = &'a Write>>(
+/// The session at hand; `waiting` gives the pending writes.
+pub(super) fn with_pending<'a, W: Iterator<Item = &'a RecordWrite>>(
     mut dialog: Dialog,
-    mut forms: HashMap<u32, Forms>,
+    mut forms: HashMap<u32, StoredCell>,
     waiting: impl Fn() -> W,
 ) -> SavedSession {
     entries::overlay(&mut dialog, &mut waiting());
     for write in waiting() {
         match write {
-            Write::Input { line, at, .. } => {
+            RecordWrite::Input { line, at, .. } => {
                 let began = entries::seconds(*at);
                 let ours = true;
-                let known = Forms {
+                let known = StoredCell {
                     began,
                     ours,
-                    ..Forms::default()
+                    ..StoredCell::default()
                 };
                 forms.insert(*line, known);
             }
-            Write::Output {
+            RecordWrite::Output {
                 line,
                 bundles,
                 layout,
@@ -57,7 +57,9 @@ pub(super) fn of_present<'a, W: Iterator<Item = &'a Write>>(
             } => {
                 let known = forms.entry(*line).or_default();
                 let bundles = bundles.iter();
-                known.bundles = bundles.filter_map(|it| Bundle::read(&it.json)).collect();
+                known.bundles = bundles
+                    .filter_map(|it| StoredBundle::parse(&it.json))
+                    .collect();
                 known.layout = Some(layout.clone());
                 known.took = i64::try_from(*execution_ms).ok();
                 known.ours = true;
@@ -65,11 +67,11 @@ pub(super) fn of_present<'a, W: Iterator<Item = &'a Write>>(
             _ => {}
         }
     }
-    saved(dialog, forms)
+    assemble(dialog, forms)
 }
 
-/// Of a session in the file; `None`: there is no such session.
-pub(super) fn of(db: &Connection, session: i64) -> rusqlite::Result<Option<SavedSession>> {
+/// A session in the file; `None` when there is none of that number.
+pub(super) fn read(db: &Connection, session: i64) -> rusqlite::Result<Option<SavedSession>> {
     let there = db
         .query_row(
             "SELECT 1 FROM sessions WHERE session = ?1",
@@ -78,24 +80,32 @@ pub(super) fn of(db: &Connection, session: i64) -> rusqlite::Result<Option<Saved
         )
         .optional()?;
     there
-        .map(|()| Ok(saved(entries::dialog(db, session)?, forms(db, session)?)))
+        .map(|()| {
+            Ok(assemble(
+                entries::dialog(db, session)?,
+                read_cells(db, session)?,
+            ))
+        })
         .transpose()
 }
 
 /// The rich forms of each cell in the file.
-pub(super) fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u32, Forms>> {
-    let mut forms: HashMap<u32, Forms> = HashMap::new();
+pub(super) fn read_cells(
+    db: &Connection,
+    session: i64,
+) -> rusqlite::Result<HashMap<u32, StoredCell>> {
+    let mut forms: HashMap<u32, StoredCell> = HashMap::new();
     let mut rows = db.prepare_cached(
         "SELECT line, layout, began_at, execution_ms FROM ipycodex_entries WHERE session = ?1",
     )?;
     let mut rows = rows.query([session])?;
     while let Some(row) = rows.next()? {
-        let known = Forms {
+        let known = StoredCell {
             layout: row.get(1)?,
             began: row.get(2)?,
             took: row.get(3)?,
             ours: true,
-            ..Forms::default()
+            ..StoredCell::default()
         };
         forms.insert(row.get(0)?, known);
     }
@@ -106,15 +116,15 @@ pub(super) fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u
     while let Some(row) = rows.next()? {
         let json: String = row.get(1)?;
         // A damaged one keeps its place: others are named by theirs.
-        let bundle = Bundle::read(&json).unwrap_or_default();
+        let bundle = StoredBundle::parse(&json).unwrap_or_default();
         forms.entry(row.get(0)?).or_default().bundles.push(bundle);
     }
     Ok(forms)
 }
 
-fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
+fn assemble(dialog: Dialog, mut forms: HashMap<u32, StoredCell>) -> SavedSession {
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
-    let prompts = prompts.map(|prompt| exchange(prompt, &dialog, &forms));
+    let prompts = prompts.map(|prompt| saved_prompt(prompt, &dialog, &forms));
     let prompts = prompts.collect();
     let cells = dialog.cells.into_iter();
     let cells = cells.filter(|cell| !cell.is_out() && !cell.source.trim().is_empty());
@@ -147,7 +157,11 @@ fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
 }
 
 /// Rows of another program, whose numbers count up before a cell runs, name the prompt's own line as the last of code.
-fn exchange(prompt: &PromptEntry, dialog: &Dialog, forms: &HashMap<u32, Forms>) -> SavedPrompt {
+fn saved_prompt(
+    prompt: &PromptEntry,
+    dialog: &Dialog,
+    forms: &HashMap<u32, StoredCell>,
+) -> SavedPrompt {
     let code_before = |line: u32| {
         let before = dialog.cells.iter().rev().filter(|cell| cell.line < line);
         before

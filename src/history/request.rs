@@ -1,6 +1,6 @@
-//! What the handles on the record send to its thread: changes, and questions with a way back for the answer.
+//! Requests to the thread of the record: writes, and queries with a channel for the reply.
 //!
-//! Absent on purpose: what becomes of them (`thread`, `store`).
+//! Absent on purpose: their handling (`thread`, `store`).
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 
 use super::inputs::{InputsWanted, NumberedInput};
 use super::values::{
-    Bundle, CellEnd, Decided, Earlier, PromptStart, RecordedCell, RecordedOutcome, RecordedThread,
-    SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
+    CellEnd, Decided, Earlier, PromptStart, RecordedCell, RecordedOutcome, RecordedThread,
+    SessionRow, SessionStart, StoredBundle, TakenUp, TurnKey, TurnRow,
 };
 use crate::agent::Usage;
 use crate::dialog::Dialog;
@@ -20,7 +20,7 @@ use crate::report::Report;
 
 /// A change of the record, kept until it is written.
 #[derive(Debug, Clone)]
-pub(super) enum Write {
+pub(super) enum RecordWrite {
     Input {
         line: u32,
         source: String,
@@ -31,14 +31,14 @@ pub(super) enum Write {
         at: SystemTime,
     },
     /// A command of the shell ended with this status.
-    Exited {
+    ShellExit {
         line: u32,
         exit: i32,
     },
     Output {
         line: u32,
         text: String,
-        bundles: Vec<Bundle>,
+        bundles: Vec<StoredBundle>,
         /// [`Layout::to_json`].
         layout: String,
         state: CellEnd,
@@ -66,11 +66,11 @@ pub(super) enum Write {
         provider: String,
     },
     /// The answer to the prompt at `prompt` holds what the cell at `line` is and showed.
-    Told {
+    InAnswer {
         line: u32,
         prompt: u32,
     },
-    Decided(Decided),
+    Decision(Decided),
     Hide {
         lines: RangeInclusive<u32>,
         hidden: bool,
@@ -85,12 +85,12 @@ pub(super) enum Write {
     Reset,
 }
 
-/// What the handles send to the thread.
-pub(super) enum RecordMessage {
-    Write(Write),
+/// A request to the thread.
+pub(super) enum StoreRequest {
+    Write(RecordWrite),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
     Dialog(oneshot::Sender<Dialog>),
-    Earlier {
+    Tail {
         most: u32,
         reply: oneshot::Sender<Option<Earlier>>,
     },
@@ -98,8 +98,8 @@ pub(super) enum RecordMessage {
     Inputs(InputsWanted, oneshot::Sender<Vec<NumberedInput>>),
     Saved(oneshot::Sender<SavedSession>),
     /// `None`: an empty one.
-    TakeUp {
-        wanted: Option<String>,
+    SwitchSession {
+        target: Option<String>,
         reply: oneshot::Sender<Result<TakenUp, Report>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),
@@ -111,7 +111,7 @@ pub(super) enum RecordMessage {
     },
     Reset(oneshot::Sender<usize>),
     Flush(oneshot::Sender<()>),
-    /// All before has been tried.
-    Tried(oneshot::Sender<()>),
+    /// Replied to once all earlier requests have been attempted.
+    Attempted(oneshot::Sender<()>),
     Close,
 }

@@ -1,4 +1,4 @@
-//! What is wrong with single cells of a notebook: such cells are left out, and said.
+//! Broken cells of a notebook: they are left out and reported.
 
 use serde_json::Value;
 

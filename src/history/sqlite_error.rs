@@ -1,9 +1,9 @@
-//! What an error of SQLite means for the record: wait, go on without the file, or nothing to be done.
+//! Classes of SQLite errors: transient, corrupt, locked.
 
 use rusqlite::ErrorCode;
 
-/// True for what goes away by itself.
-pub(super) fn passing(error: &rusqlite::Error) -> bool {
+/// True for an error that may go away by itself: retry.
+pub(super) fn is_transient(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(
@@ -18,15 +18,15 @@ pub(super) fn passing(error: &rusqlite::Error) -> bool {
 }
 
 /// True when the file is damaged.
-pub(super) fn damaged(error: &rusqlite::Error) -> bool {
+pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
     )
 }
 
-/// True when another program holds the file.
-pub(super) fn locked(error: &rusqlite::Error) -> bool {
+/// True when another connection holds a lock.
+pub(super) fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)

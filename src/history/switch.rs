@@ -1,11 +1,11 @@
-//! The record goes on in another session: the present one is ended, the other begun where it ended.
+//! Switches to another session: ends the present one and begins or resumes the other.
 //!
 //! Invariants: a session that cannot be taken up leaves the present one as it is; what is not written yet belongs to
 //! the session it was typed in, so nothing is left for another before all of it is.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::places::Places;
+use super::row_map::RowMap;
 use super::sessions;
 use super::store::Store;
 use super::values::TakenUp;
@@ -16,13 +16,13 @@ use crate::report::Report;
 const LOOKED_AT: u32 = 100;
 
 /// Goes on in the session of this number or name, or in an empty one.
-pub(super) fn take_up(store: &mut Store, wanted: Option<&str>) -> Result<TakenUp, Report> {
+pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<TakenUp, Report> {
     if !store.opening.record {
         let why =
             "this run is not recorded (`--no-record`), so it cannot change to another session";
         return Err(Report::failure(why));
     }
-    let settled = store.waiting.is_empty() && store.begun.is_empty() && !store.failing();
+    let settled = store.pending.is_empty() && store.running_turns.is_empty() && !store.is_failing();
     let (Some(db), Some(present), true) = (&mut store.db, &store.session, settled) else {
         return Err(
             Report::failure("the history file cannot be written at the moment")
@@ -30,51 +30,51 @@ pub(super) fn take_up(store: &mut Store, wanted: Option<&str>) -> Result<TakenUp
         );
     };
     let present = present.number;
-    let unknown = || unknown(wanted.unwrap_or_default());
+    let not_found = || not_found(target.unwrap_or_default());
     let begin_in = |db: &mut Connection, number: Option<i64>| {
         let mut begin = store.begin.clone();
         begin.resume = number;
         let begun = sessions::begin(db, &begin)?;
-        Ok(begun.map(|begun| (begin, begun)).ok_or_else(unknown))
+        Ok(begun.map(|begun| (begin, begun)).ok_or_else(not_found))
     };
-    let changed = match wanted {
+    let changed = match target {
         None => begin_in(db, None),
-        Some(wanted) => find(db, wanted).and_then(|found| match found {
+        Some(target) => find_session(db, target).and_then(|found| match found {
             Some(number) if number == present => Ok(Err(Report::failure(format!(
                 "session {number} is the one you are in"
             )))),
             Some(number) => begin_in(db, Some(number)),
-            None => Ok(Err(unknown())),
+            None => Ok(Err(not_found())),
         }),
     };
     let (begin, (start, others)) = match changed {
         Ok(changed) => changed?,
         Err(error) => {
             let report = Report::failure("the session could not be taken up").because(&error);
-            store.trouble(&error);
+            store.on_error(&error);
             return Err(report);
         }
     };
     if let Err(error) = forget_commands(db, present).and_then(|()| sessions::end(db, present)) {
-        store.trouble(&error);
+        store.on_error(&error);
     }
     store.begin = begin;
     store.session = Some(start.clone());
-    store.places = Places::default();
-    store.told = true;
-    store.tell_others(start.number, &others);
-    let thread = store.read(None, sessions::thread);
+    store.rows = RowMap::default();
+    store.numbers_known = true;
+    store.report_other_openers(start.number, &others);
+    let thread = store.read(None, sessions::read_thread);
     Ok(TakenUp { start, thread })
 }
 
-fn unknown(wanted: &str) -> Report {
-    Report::failure(format!("Session {wanted} not found"))
+fn not_found(target: &str) -> Report {
+    Report::failure(format!("Session {target} not found"))
         .hint("`ipycodex sessions --all` lists what can be resumed")
 }
 
 /// The session of that number, else the newest one of that name.
-fn find(db: &Connection, wanted: &str) -> rusqlite::Result<Option<i64>> {
-    if let Ok(number) = wanted.parse::<i64>() {
+fn find_session(db: &Connection, target: &str) -> rusqlite::Result<Option<i64>> {
+    if let Ok(number) = target.parse::<i64>() {
         return db
             .query_row(
                 "SELECT session FROM sessions WHERE session = ?1",
@@ -86,7 +86,7 @@ fn find(db: &Connection, wanted: &str) -> rusqlite::Result<Option<i64>> {
     db.query_row(
         "SELECT session FROM ipycodex_sessions WHERE name = ?1 AND session IN (SELECT session FROM sessions)
          ORDER BY session DESC LIMIT 1",
-        [wanted],
+        [target],
         |row| row.get(0),
     )
     .optional()

@@ -1,4 +1,4 @@
-//! A session into the notebook it was saved in before.
+//! Updates a notebook with the session that was saved in it before.
 //!
 //! In: that notebook as it is now, and the session. Out: a [`Draft`] with the session's cells in their order. A cell
 //! that is in both stays as it is but for what the session knows better: its outputs, number, times and what we say of
@@ -10,7 +10,7 @@ use super::cells::read_cell;
 use super::document::{CellKind, Document, Draft, NewCell, Revision, Slot};
 use super::outputs::read_outputs;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
-use super::written::{Ids, cell_metadata, exchange_metadata, output_value};
+use super::writer::{Ids, cell_metadata, exchange_metadata, output_value};
 use crate::input::note_value;
 
 /// The notebook as it shall be; `None` when it has no ids to know its cells by.
@@ -31,8 +31,8 @@ pub fn renewed(old: &Document, session: &SavedSession) -> Option<Draft> {
             .get(&id)
             .filter(|number| is_same(old, **number, entry));
         cells.push(match known {
-            Some(number) => kept(old, *number, entry),
-            None => Slot::Made(made(entry, id)),
+            Some(number) => update_cell(old, *number, entry),
+            None => Slot::Made(new_cell(entry, id)),
         });
     }
     Some(Draft {
@@ -47,12 +47,12 @@ fn is_same(old: &Document, number: usize, entry: &SavedEntry) -> bool {
     there.is_some_and(|there| there.texts() == entry.texts())
 }
 
-/// It, with what is known better.
-fn kept(old: &Document, number: usize, entry: &SavedEntry) -> Slot {
+/// Merges the recorded cell into the notebook's cell.
+fn update_cell(old: &Document, number: usize, entry: &SavedEntry) -> Slot {
     let Some(cell) = old.cell(number) else {
         return Slot::Kept(number);
     };
-    let new = made(entry, String::new());
+    let new = new_cell(entry, String::new());
     let metadata = new.metadata.into_iter();
     let metadata = metadata.filter(|(key, value)| cell.metadata(key).as_ref() != Some(value));
     let mut revision = Revision {
@@ -78,10 +78,10 @@ fn kept(old: &Document, number: usize, entry: &SavedEntry) -> Slot {
     }
 }
 
-fn made(entry: &SavedEntry, id: String) -> NewCell {
+fn new_cell(entry: &SavedEntry, id: String) -> NewCell {
     let made = match entry {
-        SavedEntry::Code(cell) => made_of_code(cell),
-        SavedEntry::Prompt(prompt) => made_of_prompt(prompt),
+        SavedEntry::Code(cell) => cell_from_code(cell),
+        SavedEntry::Prompt(prompt) => cell_from_prompt(prompt),
     };
     NewCell {
         id: Some(id),
@@ -89,7 +89,7 @@ fn made(entry: &SavedEntry, id: String) -> NewCell {
     }
 }
 
-fn made_of_code(cell: &SavedCell) -> NewCell {
+fn cell_from_code(cell: &SavedCell) -> NewCell {
     if let Some(note) = note_value(&cell.source) {
         return NewCell {
             metadata: cell_metadata(cell, Some(&cell.source)),
@@ -105,7 +105,7 @@ fn made_of_code(cell: &SavedCell) -> NewCell {
     }
 }
 
-fn made_of_prompt(prompt: &SavedPrompt) -> NewCell {
+fn cell_from_prompt(prompt: &SavedPrompt) -> NewCell {
     NewCell {
         metadata: exchange_metadata(prompt),
         ..NewCell::of(CellKind::Markdown, prompt.response.clone())

@@ -1,4 +1,4 @@
-//! What a session held before this process took it up: its end as it was shown, and the cells that can be run again.
+//! A session as it was before this process resumed it: its last entries as shown, and the cells to run again.
 //!
 //! Out: an [`Earlier`], for which only as many entries are read as are asked for, and of each text no more than can be
 //! shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells count
@@ -6,21 +6,21 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::message::Write;
+use super::request::RecordWrite;
 use super::turns::STEPPED_OVER;
 use super::values::{CellEnd, Earlier, EarlierEntry, RecordedCell};
 use crate::input::{has_prompt_dot, is_ours};
 use crate::output::shown::Layout;
 
 /// Characters that are read of an output or an answer.
-const SHOWN: i64 = 64 << 10;
+const MAX_CHARACTERS: i64 = 64 << 10;
 
 /// Inputs of which the commands are told from the cells when cells are counted; of more, commands count as cells.
-const COUNTED: u32 = 1000;
+const MAX_CLASSIFIED: u32 = 1000;
 
 /// The end of a session: at most `most` entries.
-pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Option<Earlier>> {
-    let Some(mut earlier) = about(db, session)? else {
+pub(super) fn read(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Option<Earlier>> {
+    let Some(mut earlier) = summary(db, session)? else {
         return Ok(None);
     };
     // Commands among them are read past; a session of nothing but commands is looked at only so far.
@@ -36,7 +36,7 @@ pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<
          WHERE h.session = ?1 AND h.line > 0 ORDER BY h.line DESC LIMIT ?2",
     )?;
     let looked_at = most.saturating_mul(4);
-    let found = inputs.query_map(params![session, looked_at, SHOWN], |row| {
+    let found = inputs.query_map(params![session, looked_at, MAX_CHARACTERS], |row| {
         let answer: Option<String> = row.get(5)?;
         let hidden: Option<bool> = row.get(4)?;
         let (source, shown): (String, String) = (row.get(1)?, row.get(2)?);
@@ -90,7 +90,7 @@ fn unnumbered(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Vec<
          LEFT JOIN ipycodex_turns t ON t.prompt_row = p.id
          WHERE p.session = ?1 AND t.id IS NULL ORDER BY p.id DESC LIMIT ?2",
     )?;
-    let rows = prompts.query_map(params![session, most, SHOWN], |row| {
+    let rows = prompts.query_map(params![session, most, MAX_CHARACTERS], |row| {
         let prompt: String = row.get(1)?;
         Ok(EarlierEntry {
             line: row.get(0)?,
@@ -104,7 +104,7 @@ fn unnumbered(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Vec<
     rows.collect()
 }
 
-fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
+fn summary(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
     db.query_row(
         "SELECT coalesce(s.start, ''), i.name,
                 CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.cwd') ELSE s.remark END,
@@ -117,7 +117,7 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
                 (SELECT count(*) FROM ai_prompts p WHERE p.session = s.session),
                 CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.provider') END
          FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session WHERE s.session = ?1",
-        params![session, COUNTED],
+        params![session, MAX_CLASSIFIED],
         |row| {
             Ok(Earlier {
                 session,
@@ -135,7 +135,7 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
 }
 
 /// Every cell of a session, in order; prompts and commands, of ours and of the shell, are left out.
-pub(super) fn cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<RecordedCell>> {
+pub(super) fn read_cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<RecordedCell>> {
     let mut rows = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(e.state, 'complete') = 'complete',
                 coalesce(e.hidden, 0) FROM history h
@@ -158,10 +158,13 @@ pub(super) fn cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<Recor
 }
 
 /// Adds the cells that wait to be written.
-pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<Item = &Write>) {
+pub(super) fn overlay_cells(
+    cells: &mut Vec<RecordedCell>,
+    waiting: &mut dyn Iterator<Item = &RecordWrite>,
+) {
     for write in waiting {
         match write {
-            Write::Input {
+            RecordWrite::Input {
                 line,
                 raw,
                 shell: None,
@@ -172,19 +175,19 @@ pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<
                 well: false,
                 stepped_over: false,
             }),
-            Write::Output { line, state, .. } => {
+            RecordWrite::Output { line, state, .. } => {
                 if let Some(cell) = cells.iter_mut().rfind(|cell| cell.line == *line) {
                     cell.well = *state == CellEnd::Complete;
                 }
             }
-            Write::StepOver {
+            RecordWrite::StepOver {
                 session: None,
                 lines,
                 over,
             } => {
                 step_over(cells, |line| lines.contains(&line), *over);
             }
-            Write::Hide {
+            RecordWrite::Hide {
                 lines,
                 hidden: false,
             } => step_over(cells, |line| lines.contains(&line), false),
@@ -193,8 +196,8 @@ pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<
     }
 }
 
-fn step_over(cells: &mut [RecordedCell], is_meant: impl Fn(u32) -> bool, over: bool) {
-    for cell in cells.iter_mut().filter(|cell| is_meant(cell.line)) {
+fn step_over(cells: &mut [RecordedCell], is_selected: impl Fn(u32) -> bool, over: bool) {
+    for cell in cells.iter_mut().filter(|cell| is_selected(cell.line)) {
         cell.stepped_over = over;
     }
 }

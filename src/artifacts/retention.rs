@@ -1,4 +1,4 @@
-//! Room for new files: whole sessions go, those longest untouched first.
+//! Retention: removes whole sessions, the least recently used first.
 //!
 //! In: the directory of all artifacts. Invariants: only directories two levels below it are removed, no link is
 //! followed, and the session at hand stays. Absent on purpose: errors; what cannot be removed stays.
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Removes old sessions below `root` until the rest has at most `limit` bytes; `own` is not touched.
-pub(super) fn make(root: &Path, own: &Path, limit: u64) {
+pub(super) fn remove_oldest(root: &Path, own: &Path, limit: u64) {
     let mut sessions: Vec<(SystemTime, u64, PathBuf)> = directories(root)
         .iter()
         .flat_map(|record| directories(&record.path()))
         .filter(|session| session.path() != own)
         .map(|session| {
-            let (touched, bytes) = weigh(&session.path());
+            let (touched, bytes) = last_use_and_size(&session.path());
             (touched, bytes, session.path())
         })
         .collect();
@@ -39,7 +39,7 @@ fn directories(path: &Path) -> Vec<DirEntry> {
 }
 
 /// When a session's directory was last touched, and the bytes of its files.
-fn weigh(directory: &Path) -> (SystemTime, u64) {
+fn last_use_and_size(directory: &Path) -> (SystemTime, u64) {
     let touched = std::fs::metadata(directory).and_then(|found| found.modified());
     let sizes = std::fs::read_dir(directory)
         .into_iter()

@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// True of the error that says so: the file cannot be read before it is written.
-pub(super) fn is_cut_off(error: &rusqlite::Error) -> bool {
+/// True for the error of a file with a hot journal: SQLite must roll it back before reading.
+pub(super) fn needs_rollback(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ReadOnly)
 }
 
 /// A connection to a copy of the file at `path`; `None`: there is no place for one.
-pub(super) fn copied(path: &Path) -> Option<rusqlite::Result<Connection>> {
+pub(super) fn open_recovery_copy(path: &Path) -> Option<rusqlite::Result<Connection>> {
     let directory = private_directory().ok()?;
     let copy = directory.join("history.sqlite");
     let both = ["", "-journal"];
     let made = both.iter().try_for_each(|suffix| {
-        let mut from = File::open(with(path, suffix))?;
-        let made =
-            File::create_new(with(&copy, suffix)).and_then(|mut to| io::copy(&mut from, &mut to));
+        let mut from = File::open(with_suffix(path, suffix))?;
+        let made = File::create_new(with_suffix(&copy, suffix))
+            .and_then(|mut to| io::copy(&mut from, &mut to));
         // Whoever closes a file loses the locks that the process has on it.
         std::mem::forget(from);
         made.map(drop)
@@ -50,7 +50,7 @@ fn private_directory() -> io::Result<PathBuf> {
 }
 
 /// The name of a companion: `-wal`, `-shm`, `-journal`.
-pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -1,28 +1,40 @@
-//! Where the inputs of this process lie in the file.
+//! Maps lines and turns of this process to rows of the file.
 //!
 //! In and out: In numbers. Invariant: a row that is there is never written over. When the place of an input is taken
 //! (two processes on one session, or a session taken up only after its first inputs had their numbers), it and all
 //! after it move behind the last row.
 
+use std::collections::HashMap;
+
+use super::values::TurnKey;
+
 /// Numbers of this process to numbers in the file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lines {
+pub(super) struct LineMap {
     /// From this number of ours on, so much is added; ascending.
     shifts: Vec<(u32, u32)>,
 }
 
-impl Lines {
+impl LineMap {
     /// The number in the file.
-    pub(super) fn of(&self, line: u32) -> u32 {
+    pub(super) fn to_file(&self, line: u32) -> u32 {
         let shift = self.shifts.iter().rfind(|(from, _)| *from <= line);
         shift.map_or(line, |(_, by)| line.saturating_add(*by))
     }
 
     /// Our `line`, and with it all later ones, moves to `target`.
-    pub(super) fn move_to(&mut self, line: u32, target: u32) {
+    pub(super) fn shift(&mut self, line: u32, target: u32) {
         self.shifts.retain(|(from, _)| *from < line);
         self.shifts.push((line, target.saturating_sub(line)));
     }
+}
+
+/// Rows of this process in the file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RowMap {
+    /// Row ids of the running turns.
+    pub(super) turns: HashMap<TurnKey, i64>,
+    pub(super) lines: LineMap,
 }
 
 #[cfg(test)]
@@ -30,14 +42,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moved_takes_the_later_ones_along() {
-        let mut lines = Lines::default();
-        assert_eq!(lines.of(3), 3);
-        lines.move_to(3, 10);
-        lines.move_to(5, 20);
-        let all: Vec<u32> = (1..=6).map(|line| lines.of(line)).collect();
+    fn later_lines_move_with_the_one_that_was_shifted() {
+        let mut lines = LineMap::default();
+        assert_eq!(lines.to_file(3), 3);
+        lines.shift(3, 10);
+        lines.shift(5, 20);
+        let all: Vec<u32> = (1..=6).map(|line| lines.to_file(line)).collect();
         assert_eq!(all, [1, 2, 10, 11, 20, 21]);
-        lines.move_to(4, 30);
-        assert_eq!((lines.of(3), lines.of(5)), (10, 31));
+        lines.shift(4, 30);
+        assert_eq!((lines.to_file(3), lines.to_file(5)), (10, 31));
     }
 }

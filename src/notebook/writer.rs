@@ -25,7 +25,7 @@ pub fn write_session(session: &SavedSession) -> String {
     let mut bytes = Vec::new();
     let formatter = PrettyFormatter::with_indent(b" ");
     let mut writer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    let notebook = Written {
+    let notebook = NotebookFile {
         cells: Cells(session.entries()),
         metadata: Version {
             ipycodex_version: 1,
@@ -42,7 +42,7 @@ pub fn write_session(session: &SavedSession) -> String {
 
 /// A notebook of format 4.5, marked as ours.
 #[derive(Serialize)]
-struct Written<'a> {
+struct NotebookFile<'a> {
     cells: Cells<'a>,
     metadata: Version,
     nbformat: u8,
@@ -128,7 +128,7 @@ impl Serialize for Members {
 /// The metadata of a cell of code, which remembers this source: what it was, when it ran, what it was loaded with; by
 /// the alphabet.
 pub(super) fn cell_metadata(cell: &SavedCell, source: Option<&str>) -> Vec<(String, Value)> {
-    let known = Known::Code {
+    let known = OwnMetadata::Code {
         kind: "code",
         line: cell.line,
         source,
@@ -141,7 +141,7 @@ pub(super) fn cell_metadata(cell: &SavedCell, source: Option<&str>) -> Vec<(Stri
 
 /// The same of an exchange.
 pub(super) fn exchange_metadata(prompt: &SavedPrompt) -> Vec<(String, Value)> {
-    let known = Known::Prompt {
+    let known = OwnMetadata::Prompt {
         history_line: prompt.history_line,
         kind: "prompt",
         line: prompt.history_line.saturating_add(1),
@@ -152,7 +152,7 @@ pub(super) fn exchange_metadata(prompt: &SavedPrompt) -> Vec<(String, Value)> {
 
 fn members(
     loaded: &Map<String, Value>,
-    known: &Known<'_>,
+    known: &OwnMetadata<'_>,
     times: Option<Value>,
 ) -> Vec<(String, Value)> {
     let known = serde_json::to_value(known).unwrap_or_default();
@@ -165,7 +165,7 @@ fn members(
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Known<'a> {
+enum OwnMetadata<'a> {
     Code {
         kind: &'static str,
         line: u32,
@@ -186,13 +186,17 @@ struct Outputs<'a>(&'a SavedCell);
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let SavedCell { outputs, line, .. } = self.0;
-        serializer.collect_seq(outputs.iter().map(|output| Output::of(output, Some(*line))))
+        serializer.collect_seq(
+            outputs
+                .iter()
+                .map(|output| Output::new(output, Some(*line))),
+        )
     }
 }
 
 /// An output as notebooks have it, a value of this number.
 pub fn output_value(output: &CellOutput, line: Option<u32>) -> Value {
-    serde_json::to_value(Output::of(output, line)).unwrap_or_default()
+    serde_json::to_value(Output::new(output, line)).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -223,7 +227,7 @@ enum Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn of(output: &'a CellOutput, line: Option<u32>) -> Self {
+    fn new(output: &'a CellOutput, line: Option<u32>) -> Self {
         match output {
             CellOutput::Stream { name, text } => Output::Stream {
                 name,
@@ -268,7 +272,7 @@ impl Serialize for Data<'_> {
             let is_json = mime == "application/json" || mime.ends_with("+json");
             match value {
                 value if is_json => data.serialize_entry(mime, value)?,
-                Value::String(text) if in_lines(mime) => {
+                Value::String(text) if is_line_list(mime) => {
                     data.serialize_entry(mime, &Lines(text))?
                 }
                 Value::String(text) => data.serialize_entry(mime, text)?,
@@ -283,7 +287,7 @@ impl Serialize for Data<'_> {
 }
 
 /// Which types `nbformat` writes as lists of lines.
-fn in_lines(mime: &str) -> bool {
+fn is_line_list(mime: &str) -> bool {
     mime.starts_with("text/") || ["application/javascript", "image/svg+xml"].contains(&mime)
 }
 

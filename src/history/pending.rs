@@ -1,35 +1,35 @@
 //! Writes the file has not taken yet, in order, in bounded memory.
 //!
-//! Invariant: never much over [`MOST`] bytes. What is let go first is what costs most and says least: answers in
-//! progress (the finished one comes whole) and outputs of cells, from the oldest on; then whole entries.
+//! Invariant: never much over [`MAX_BYTES`] bytes. Dropped first are parts of streamed answers (the
+//! finished answer comes whole) and outputs of cells, from the oldest on; then whole entries.
 
 use std::collections::VecDeque;
 
-use super::message::Write;
+use super::request::RecordWrite;
 
 /// Bytes that may wait.
-const MOST: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// What an entry takes beside its texts, in bytes.
-const EACH: usize = 160;
+const ENTRY_BYTES: usize = 160;
 
 /// A write, and what its numbers mean.
 #[derive(Debug)]
-pub(super) struct WaitingWrite {
+pub(super) struct PendingWrite {
     /// The change.
-    pub(super) write: Write,
+    pub(super) write: RecordWrite,
     /// Made while the session was not known: all its numbers are those of this process.
     pub(super) early: bool,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct WaitingWrites {
-    entries: VecDeque<WaitingWrite>,
+pub(super) struct PendingWrites {
+    entries: VecDeque<PendingWrite>,
     bytes: usize,
-    shed: bool,
+    has_shed: bool,
 }
 
-impl WaitingWrites {
+impl PendingWrites {
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -42,57 +42,57 @@ impl WaitingWrites {
         self.bytes
     }
 
-    pub(super) fn writes(&self) -> impl Iterator<Item = &Write> {
+    pub(super) fn writes(&self) -> impl Iterator<Item = &RecordWrite> {
         self.entries.iter().map(|entry| &entry.write)
     }
 
     /// The oldest ones.
-    pub(super) fn first(
+    pub(super) fn oldest(
         &self,
         most: usize,
-    ) -> std::iter::Take<std::collections::vec_deque::Iter<'_, WaitingWrite>> {
+    ) -> std::iter::Take<std::collections::vec_deque::Iter<'_, PendingWrite>> {
         self.entries.iter().take(most)
     }
 
-    pub(super) fn pop(&mut self) -> Option<Write> {
+    pub(super) fn pop(&mut self) -> Option<RecordWrite> {
         let entry = self.entries.pop_front()?;
         self.bytes = self.bytes.saturating_sub(size(&entry.write));
         if self.entries.is_empty() {
-            self.shed = false;
+            self.has_shed = false;
         }
         Some(entry.write)
     }
 
     /// Puts a write before all others.
-    pub(super) fn push_front(&mut self, write: Write) {
+    pub(super) fn push_front(&mut self, write: RecordWrite) {
         self.bytes += size(&write);
-        self.entries.push_front(WaitingWrite {
+        self.entries.push_front(PendingWrite {
             write,
             early: false,
         });
     }
 
     /// Adds a write; true when for the first time something had to be let go.
-    pub(super) fn push(&mut self, write: Write, early: bool) -> bool {
+    pub(super) fn push(&mut self, write: RecordWrite, early: bool) -> bool {
         self.bytes += size(&write);
-        self.entries.push_back(WaitingWrite { write, early });
-        if self.bytes <= MOST {
+        self.entries.push_back(PendingWrite { write, early });
+        if self.bytes <= MAX_BYTES {
             return false;
         }
-        self.let_go();
-        !std::mem::replace(&mut self.shed, true)
+        self.shed_load();
+        !std::mem::replace(&mut self.has_shed, true)
     }
 
-    fn let_go(&mut self) {
+    fn shed_load(&mut self) {
         let mut bytes = self.bytes;
         for entry in &mut self.entries {
-            if bytes <= MOST / 2 {
+            if bytes <= MAX_BYTES / 2 {
                 break;
             }
             let before = size(&entry.write);
             match &mut entry.write {
-                Write::Stream { text, .. } => *text = String::new(),
-                Write::Output {
+                RecordWrite::Stream { text, .. } => *text = String::new(),
+                RecordWrite::Output {
                     text,
                     bundles,
                     layout,
@@ -105,43 +105,44 @@ impl WaitingWrites {
             bytes = bytes + size(&entry.write) - before;
         }
         self.bytes = bytes;
-        while self.bytes > MOST && self.pop().is_some() {}
+        while self.bytes > MAX_BYTES && self.pop().is_some() {}
     }
 }
 
-fn size(write: &Write) -> usize {
-    EACH + match write {
-        Write::Input {
-            source, raw, shell, ..
-        } => source.len() + raw.len() + shell.as_ref().map_or(0, String::len),
-        Write::Output {
-            text,
-            bundles,
-            layout,
-            ..
-        } => {
-            text.len()
-                + layout.len()
-                + bundles
-                    .iter()
-                    .map(|bundle| bundle.json.len() + 24)
-                    .sum::<usize>()
+fn size(write: &RecordWrite) -> usize {
+    ENTRY_BYTES
+        + match write {
+            RecordWrite::Input {
+                source, raw, shell, ..
+            } => source.len() + raw.len() + shell.as_ref().map_or(0, String::len),
+            RecordWrite::Output {
+                text,
+                bundles,
+                layout,
+                ..
+            } => {
+                text.len()
+                    + layout.len()
+                    + bundles
+                        .iter()
+                        .map(|bundle| bundle.json.len() + 24)
+                        .sum::<usize>()
+            }
+            RecordWrite::BeginTurn { start, .. } => {
+                let images = start.expansion.images.iter().map(|url| url.len());
+                start.prompt.len() + start.expansion.xml.len() + images.sum::<usize>()
+            }
+            RecordWrite::Stream { text, .. } => text.len(),
+            RecordWrite::FinishTurn { response, .. } => response.len(),
+            RecordWrite::Rename(name) => name.len(),
+            RecordWrite::Decision(decided) => decided.subject.len() + decided.decision.len(),
+            RecordWrite::StepOver { lines, .. } => lines.len() * 4,
+            RecordWrite::Thread { .. }
+            | RecordWrite::InAnswer { .. }
+            | RecordWrite::ShellExit { .. }
+            | RecordWrite::Hide { .. }
+            | RecordWrite::Reset => 0,
         }
-        Write::BeginTurn { start, .. } => {
-            let images = start.expansion.images.iter().map(|url| url.len());
-            start.prompt.len() + start.expansion.xml.len() + images.sum::<usize>()
-        }
-        Write::Stream { text, .. } => text.len(),
-        Write::FinishTurn { response, .. } => response.len(),
-        Write::Rename(name) => name.len(),
-        Write::Decided(decided) => decided.subject.len() + decided.decision.len(),
-        Write::StepOver { lines, .. } => lines.len() * 4,
-        Write::Thread { .. }
-        | Write::Told { .. }
-        | Write::Exited { .. }
-        | Write::Hide { .. }
-        | Write::Reset => 0,
-    }
 }
 
 #[cfg(test)]
@@ -149,8 +150,8 @@ mod tests {
     use super::super::CellEnd;
     use super::*;
 
-    fn output(line: u32, bytes: usize) -> Write {
-        Write::Output {
+    fn output(line: u32, bytes: usize) -> RecordWrite {
+        RecordWrite::Output {
             line,
             text: "x".repeat(bytes),
             bundles: vec![],
@@ -162,29 +163,29 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_small_entries_all_wait() {
-        let mut waiting = WaitingWrites::default();
+        let mut waiting = PendingWrites::default();
         let told = (0..100_000).any(|line| waiting.push(output(line, 200), false));
         assert_eq!((told, waiting.len()), (false, 100_000));
     }
 
     #[test]
     fn memory_is_bounded_and_the_newest_stays_whole() {
-        let mut waiting = WaitingWrites::default();
+        let mut waiting = PendingWrites::default();
         let told: Vec<bool> = (0..300)
             .map(|line| waiting.push(output(line, 1 << 20), false))
             .collect();
         assert_eq!(told.iter().filter(|told| **told).count(), 1);
         assert_eq!(waiting.len(), 300, "only outputs were let go");
-        assert!(waiting.bytes <= MOST);
+        assert!(waiting.bytes <= MAX_BYTES);
         let kept: usize = waiting.writes().map(size).sum();
         assert_eq!(kept, waiting.bytes);
         assert!(
-            matches!(waiting.writes().last(), Some(Write::Output { text, .. }) if text.len() == 1 << 20)
+            matches!(waiting.writes().last(), Some(RecordWrite::Output { text, .. }) if text.len() == 1 << 20)
         );
         // Inputs cannot be made smaller: the oldest leave.
         for line in 0..100 {
             waiting.push(
-                Write::Input {
+                RecordWrite::Input {
                     line,
                     source: "x".repeat(1 << 20),
                     shell: None,
@@ -194,7 +195,7 @@ mod tests {
                 false,
             );
         }
-        assert!(waiting.bytes <= MOST);
+        assert!(waiting.bytes <= MAX_BYTES);
         while waiting.pop().is_some() {}
         assert_eq!(waiting.bytes, 0);
     }

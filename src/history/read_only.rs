@@ -1,4 +1,4 @@
-//! The file looked at without a trace: no byte, mode or time of it changes, nothing appears beside it.
+//! Read-only connections: no byte, mode or time of the file changes, nothing appears beside it.
 //!
 //! In: a path. Out: a connection that reads what is committed, whoever writes there meanwhile, in the tables of this
 //! version: what an older file (or IPython's own) has not is put in its place in memory. Invariant: the file is never
@@ -17,9 +17,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
 
-use super::copied::{copied, is_cut_off, with};
-use super::fault::{locked, passing};
+use super::recovery_copy::{needs_rollback, open_recovery_copy, with_suffix};
 use super::schema::{self, RecordKind};
+use super::sqlite_error::{is_locked, is_transient};
 
 /// How often a file that changes under the reader is read anew.
 const TRIES: usize = 5;
@@ -30,67 +30,67 @@ const LOG_HEAD: u64 = 32;
 
 /// A connection that only reads.
 #[derive(Debug)]
-pub(super) struct Look {
-    db: Opened,
+pub(super) struct ReadConnection {
+    db: OwnedConnection,
     path: PathBuf,
     patience: Duration,
     /// As it was when it was opened; `None`: locks keep what is read together.
-    still: Option<Still>,
+    snapshot: Option<FileSnapshot>,
 }
 
 /// What changes with a file nobody holds as soon as somebody writes to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Still {
-    file: Stamp,
-    log: Stamp,
-    journal: Stamp,
+struct FileSnapshot {
+    file: FileStamp,
+    log: FileStamp,
+    journal: FileStamp,
     /// The index of the log can be read.
     index: bool,
 }
 
 /// Bytes of a file, and when they were last written; none of one that is not there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     length: u64,
     modified: Option<SystemTime>,
 }
 
-impl Stamp {
-    fn of(path: &Path) -> Stamp {
+impl FileStamp {
+    fn read(path: &Path) -> FileStamp {
         let found = std::fs::metadata(path).ok();
-        found.map_or_else(Stamp::default, |found| Stamp {
+        found.map_or_else(FileStamp::default, |found| FileStamp {
             length: found.len(),
             modified: found.modified().ok(),
         })
     }
 }
 
-impl Still {
-    fn of(path: &Path) -> Still {
-        Still {
-            file: Stamp::of(path),
-            log: Stamp::of(&with(path, "-wal")),
-            journal: Stamp::of(&with(path, "-journal")),
-            index: access(with(path, "-shm"), Access::READ_OK).is_ok(),
+impl FileSnapshot {
+    fn take(path: &Path) -> FileSnapshot {
+        FileSnapshot {
+            file: FileStamp::read(path),
+            log: FileStamp::read(&with_suffix(path, "-wal")),
+            journal: FileStamp::read(&with_suffix(path, "-journal")),
+            index: access(with_suffix(path, "-shm"), Access::READ_OK).is_ok(),
         }
     }
 
     /// How the file is read.
-    fn reading(&self) -> Reading {
+    fn mode(&self) -> ReadMode {
         // SQLite would remove the log of an empty file.
         let log = self.file.length > 0 && self.log.length > LOG_HEAD;
         match (log, self.index) {
-            (true, true) => Reading::Log,
-            (true, false) => Reading::LogAlone,
-            _ if self.journal.length > 0 => Reading::Journal,
-            _ => Reading::FileAlone,
+            (true, true) => ReadMode::Log,
+            (true, false) => ReadMode::LogAlone,
+            _ if self.journal.length > 0 => ReadMode::Journal,
+            _ => ReadMode::FileAlone,
         }
     }
 }
 
 /// How a file is read, by what stands beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum ReadMode {
     /// With its log and the index of that, which is made anew in memory where nobody keeps it.
     Log,
     /// With its log, of which nobody has the index.
@@ -103,38 +103,38 @@ enum Reading {
     Copy,
 }
 
-impl Reading {
+impl ReadMode {
     fn parameters(self) -> &'static str {
         match self {
-            Reading::Log => "mode=ro&readonly_shm=1",
+            ReadMode::Log => "mode=ro&readonly_shm=1",
             // Without locks: one that keeps others out needs a file that may be written.
-            Reading::LogAlone => "mode=ro&vfs=unix-none",
-            Reading::Journal | Reading::Copy => "mode=ro",
-            Reading::FileAlone => "immutable=1",
+            ReadMode::LogAlone => "mode=ro&vfs=unix-none",
+            ReadMode::Journal | ReadMode::Copy => "mode=ro",
+            ReadMode::FileAlone => "immutable=1",
         }
     }
 
     /// Locks keep what is read together.
     fn locks(self) -> bool {
-        matches!(self, Reading::Log | Reading::Journal)
+        matches!(self, ReadMode::Log | ReadMode::Journal)
     }
 }
 
 /// An open connection.
 #[derive(Debug)]
-struct Opened {
+struct OwnedConnection {
     /// `None` only while it is dropped.
     db: Option<Connection>,
-    reading: Reading,
+    mode: ReadMode,
 }
 
-impl Opened {
-    fn new(path: &Path, reading: Reading) -> rusqlite::Result<Opened> {
-        let opened = Opened {
-            db: Some(connect(path, reading.parameters())?),
-            reading,
+impl OwnedConnection {
+    fn new(path: &Path, mode: ReadMode) -> rusqlite::Result<OwnedConnection> {
+        let opened = OwnedConnection {
+            db: Some(connect(path, mode.parameters())?),
+            mode,
         };
-        if reading == Reading::LogAlone {
+        if mode == ReadMode::LogAlone {
             // Then the index is kept in memory.
             opened.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         }
@@ -142,7 +142,7 @@ impl Opened {
     }
 }
 
-impl std::ops::Deref for Opened {
+impl std::ops::Deref for OwnedConnection {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
@@ -150,9 +150,9 @@ impl std::ops::Deref for Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for OwnedConnection {
     fn drop(&mut self) {
-        if self.reading == Reading::LogAlone {
+        if self.mode == ReadMode::LogAlone {
             // Whoever closes a file loses the locks that the process has on it. SQLite waits for their end, but not
             // where it knows of no locks; so this file stays open: one a crash, as the next writer makes an index.
             std::mem::forget(self.db.take());
@@ -160,70 +160,80 @@ impl Drop for Opened {
     }
 }
 
-impl Look {
-    /// Opens `path`; what it is comes with it.
-    pub(super) fn open(path: &Path, patience: Duration) -> rusqlite::Result<(Look, RecordKind)> {
-        let still = Still::of(path);
-        let reading = still.reading();
-        let opened = Opened::new(path, reading)?;
-        match Look::at(path, opened, still.clone(), patience) {
-            Err(error) if reading == Reading::Journal && is_cut_off(&error) => match copied(path) {
-                Some(db) => {
-                    let db = Some(db?);
-                    let reading = Reading::Copy;
-                    Look::at(path, Opened { db, reading }, still, patience)
+impl ReadConnection {
+    /// Opens `path` and reads whose tables these are.
+    pub(super) fn open(
+        path: &Path,
+        patience: Duration,
+    ) -> rusqlite::Result<(ReadConnection, RecordKind)> {
+        let snapshot = FileSnapshot::take(path);
+        let mode = snapshot.mode();
+        let opened = OwnedConnection::new(path, mode)?;
+        match ReadConnection::from_connection(path, opened, snapshot.clone(), patience) {
+            Err(error) if mode == ReadMode::Journal && needs_rollback(&error) => {
+                match open_recovery_copy(path) {
+                    Some(db) => {
+                        let db = Some(db?);
+                        let mode = ReadMode::Copy;
+                        ReadConnection::from_connection(
+                            path,
+                            OwnedConnection { db, mode },
+                            snapshot,
+                            patience,
+                        )
+                    }
+                    None => Err(error),
                 }
-                None => Err(error),
-            },
+            }
             look => look,
         }
     }
 
-    fn at(
+    fn from_connection(
         path: &Path,
-        db: Opened,
-        still: Still,
+        db: OwnedConnection,
+        snapshot: FileSnapshot,
         patience: Duration,
-    ) -> rusqlite::Result<(Look, RecordKind)> {
-        let still = (!db.reading.locks()).then_some(still);
-        keep_plans(&db)?;
+    ) -> rusqlite::Result<(ReadConnection, RecordKind)> {
+        let snapshot = (!db.mode.locks()).then_some(snapshot);
+        keep_query_plans(&db)?;
         db.busy_timeout(patience)?;
         db.pragma_update(None, "trusted_schema", false)?;
         db.pragma_update(None, "temp_store", "MEMORY")?;
-        let look = Look {
+        let look = ReadConnection {
             db,
             path: path.to_owned(),
             patience,
-            still,
+            snapshot,
         };
-        let kind = schema::kind(&look.db)?;
+        let kind = schema::read_kind(&look.db)?;
         if matches!(kind, RecordKind::Ours(_)) {
-            schema::stand_in(&look.db)?;
+            schema::add_missing_tables(&look.db)?;
         }
         Ok((look, kind))
     }
 
     /// What the tables say, whatever the state of log and journal: enough to tell whose they are.
     pub(super) fn kind(path: &Path, patience: Duration) -> rusqlite::Result<RecordKind> {
-        match Look::open(path, patience) {
+        match ReadConnection::open(path, patience) {
             Ok((_, kind)) => Ok(kind),
-            Err(error) if passing(&error) && !locked(&error) => {
-                schema::kind(&connect(path, "immutable=1")?)
+            Err(error) if is_transient(&error) && !is_locked(&error) => {
+                schema::read_kind(&connect(path, "immutable=1")?)
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Reads; anew when the file was written to meanwhile.
+    /// Runs `query`; again, up to five times, when an unlocked file was written meanwhile.
     pub(super) fn read<T>(
         &mut self,
         query: impl Fn(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         for _ in 1..TRIES {
             let read = query(&self.db);
-            match &self.still {
-                Some(still) if *still != Still::of(&self.path) => {
-                    *self = Look::open(&self.path, self.patience)?.0;
+            match &self.snapshot {
+                Some(snapshot) if *snapshot != FileSnapshot::take(&self.path) => {
+                    *self = ReadConnection::open(&self.path, self.patience)?.0;
                 }
                 _ => return read,
             }
@@ -234,12 +244,12 @@ impl Look {
 
 /// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a
 /// short one that takes longer than running it.
-pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
+pub(super) fn keep_query_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map(drop)
 }
 
-fn connect(path: &Path, how: &str) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
         match byte {
@@ -253,5 +263,5 @@ fn connect(path: &Path, how: &str) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(format!("{uri}?{how}"), flags)
+    Connection::open_with_flags(format!("{uri}?{parameters}"), flags)
 }

@@ -1,4 +1,4 @@
-//! Answers while they come: what is new of each, in pieces in the file until the answer is whole.
+//! Streamed answers: each new part is a row until the answer is complete.
 //!
 //! In: the whole text so far, each time. Out: rows of `ipycodex_answer_parts`, each with the byte it begins at.
 //! Invariant: the parts of a turn, in order, are the last text that was handed over; a text that grows is written once,
@@ -12,27 +12,27 @@ use rusqlite::{Connection, params};
 
 use super::values::TurnKey;
 
-/// What has been handed over of each running answer; all clones are one.
+/// The text written so far of each running answer; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Handed {
-    answers: Arc<Mutex<HashMap<TurnKey, Sent>>>,
+pub(super) struct StreamedAnswers {
+    answers: Arc<Mutex<HashMap<TurnKey, StreamedAnswer>>>,
 }
 
 #[derive(Debug, Default)]
-struct Sent {
+struct StreamedAnswer {
     text: String,
     /// Bytes at which its parts begin.
-    starts: Vec<usize>,
+    part_starts: Vec<usize>,
 }
 
-impl Handed {
-    fn answers(&self) -> MutexGuard<'_, HashMap<TurnKey, Sent>> {
+impl StreamedAnswers {
+    fn answers(&self) -> MutexGuard<'_, HashMap<TurnKey, StreamedAnswer>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The part that makes `stored` of what was handed over before, and the byte it begins at; `None` when there is
     /// nothing to do.
-    pub(super) fn grow(&self, key: TurnKey, stored: &str) -> Option<(usize, String)> {
+    pub(super) fn next_part(&self, key: TurnKey, stored: &str) -> Option<(usize, String)> {
         let mut answers = self.answers();
         let sent = answers.entry(key).or_default();
         if sent.text == stored {
@@ -45,31 +45,36 @@ impl Handed {
             both.take_while(|(old, new)| old == new).count()
         };
         // Parts are replaced whole: what was appended to them is new.
-        let at = match sent.starts.iter().rposition(|start| *start <= same) {
+        let at = match sent.part_starts.iter().rposition(|start| *start <= same) {
             _ if same == sent.text.len() => same,
-            Some(part) => sent.starts[part],
+            Some(part) => sent.part_starts[part],
             None => 0,
         };
-        sent.starts.retain(|start| *start < at);
-        sent.starts.push(at);
+        sent.part_starts.retain(|start| *start < at);
+        sent.part_starts.push(at);
         sent.text.truncate(at);
         sent.text.push_str(&stored[at..]);
         Some((at, stored[at..].to_owned()))
     }
 
-    /// The answer is whole.
-    pub(super) fn done(&self, key: TurnKey) {
+    /// Forgets a complete answer.
+    pub(super) fn finish(&self, key: TurnKey) {
         self.answers().remove(&key);
     }
 
-    /// The file with the parts is gone: each answer is handed over from its beginning.
-    pub(super) fn forget(&self) {
+    /// The file with the parts is gone: each answer is written again from its beginning.
+    pub(super) fn clear(&self) {
         self.answers().clear();
     }
 }
 
 /// Writes a part in place of all that begin at its byte or later.
-pub(super) fn append(db: &Connection, turn: i64, at: usize, text: &str) -> rusqlite::Result<()> {
+pub(super) fn write_part(
+    db: &Connection,
+    turn: i64,
+    at: usize,
+    text: &str,
+) -> rusqlite::Result<()> {
     let at = i64::try_from(at).unwrap_or(i64::MAX);
     db.prepare_cached("DELETE FROM ipycodex_answer_parts WHERE turn = ?1 AND at >= ?2")?
         .execute(params![turn, at])?;
@@ -79,7 +84,7 @@ pub(super) fn append(db: &Connection, turn: i64, at: usize, text: &str) -> rusql
 }
 
 /// The answer as far as it came.
-pub(super) fn assembled(db: &Connection, turn: i64) -> rusqlite::Result<String> {
+pub(super) fn read_parts(db: &Connection, turn: i64) -> rusqlite::Result<String> {
     let mut parts =
         db.prepare_cached("SELECT text FROM ipycodex_answer_parts WHERE turn = ?1 ORDER BY at")?;
     let mut rows = parts.query([turn])?;
@@ -91,7 +96,7 @@ pub(super) fn assembled(db: &Connection, turn: i64) -> rusqlite::Result<String> 
 }
 
 /// Drops the parts of an answer that is kept whole elsewhere.
-pub(super) fn discard(db: &Connection, turn: i64) -> rusqlite::Result<()> {
+pub(super) fn delete_parts(db: &Connection, turn: i64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM ipycodex_answer_parts WHERE turn = ?1")?
         .execute([turn])?;
     Ok(())
@@ -111,24 +116,24 @@ mod tests {
         /// Texts that grow, shrink and change in the middle: the parts are always the last one.
         #[test]
         fn parts_are_the_last_text(texts in proptest::collection::vec("[aé€]{0,12}", 1..12)) {
-            let (db, handed, key) = (file::memory(), Handed::default(), TurnKey(7));
+            let (db, streamed, key) = (file::open_in_memory(), StreamedAnswers::default(), TurnKey(7));
             for text in texts {
-                if let Some((at, part)) = handed.grow(key, &text) {
-                    append(&db, 1, at, &part).unwrap();
+                if let Some((at, part)) = streamed.next_part(key, &text) {
+                    write_part(&db, 1, at, &part).unwrap();
                 }
-                prop_assert_eq!(assembled(&db, 1).unwrap(), text);
+                prop_assert_eq!(read_parts(&db, 1).unwrap(), text);
             }
         }
     }
 
     #[test]
-    fn what_grows_is_handed_over_once() {
-        let (handed, key) = (Handed::default(), TurnKey(7));
-        assert_eq!(handed.grow(key, "ab"), Some((0, "ab".into())));
-        assert_eq!(handed.grow(key, "abcd"), Some((2, "cd".into())));
-        assert_eq!(handed.grow(key, "abcd"), None);
-        assert_eq!(handed.grow(key, "abcX"), Some((2, "cX".into())));
-        handed.forget();
-        assert_eq!(handed.grow(key, "abcX"), Some((0, "abcX".into())));
+    fn only_the_new_end_of_an_answer_is_written() {
+        let (streamed, key) = (StreamedAnswers::default(), TurnKey(7));
+        assert_eq!(streamed.next_part(key, "ab"), Some((0, "ab".into())));
+        assert_eq!(streamed.next_part(key, "abcd"), Some((2, "cd".into())));
+        assert_eq!(streamed.next_part(key, "abcd"), None);
+        assert_eq!(streamed.next_part(key, "abcX"), Some((2, "cX".into())));
+        streamed.clear();
+        assert_eq!(streamed.next_part(key, "abcX"), Some((0, "abcX".into())));
     }
 }

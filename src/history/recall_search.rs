@@ -1,4 +1,4 @@
-//! Looking back further than what is in memory: over the whole record, however long it is.
+//! Recall beyond the inputs in memory: a search of the whole record, in steps.
 //!
 //! In: a text. Out: the inputs that may hold it, a few hundred rows looked through at a time, in the order in which
 //! people look back: those of this directory, then the others, each from new to old. Rows are taken in blocks, of which
@@ -11,20 +11,20 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::index::{self, ROWS, directory_of};
+use super::index::{self, BLOCK_ROWS, directory_of};
 use super::listing::CWD;
-use super::look::Look;
+use super::read_only::ReadConnection;
 use super::values::CellEnd;
 
 /// Blocks looked through at a time.
-const LOOKED_THROUGH: usize = 12;
+const BLOCKS_PER_STEP: usize = 12;
 
 /// How long a file that another program holds is waited for.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Where the rows are.
 #[derive(Debug, Clone)]
-pub(super) struct RowSource {
+pub(super) struct RecallSource {
     pub(super) path: PathBuf,
     /// The directory that comes first.
     pub(super) cwd: String,
@@ -52,14 +52,14 @@ pub struct RecordedInput {
     pub row: i64,
 }
 
-/// A look back that goes on where it stopped.
+/// A search that continues where it stopped.
 #[derive(Debug)]
 pub struct Further {
-    look: Look,
-    source: RowSource,
+    look: ReadConnection,
+    source: RecallSource,
     text: String,
     /// Those of this directory are still being looked through.
-    here: bool,
+    in_cwd_pass: bool,
     /// Blocks still to be looked through, the next one last; `None`: not known yet.
     blocks: Option<Vec<i64>>,
     /// Whether a session is of this directory.
@@ -67,12 +67,12 @@ pub struct Further {
 }
 
 impl Further {
-    pub(super) fn open(source: &RowSource, text: &str) -> rusqlite::Result<Self> {
+    pub(super) fn open(source: &RecallSource, text: &str) -> rusqlite::Result<Self> {
         Ok(Further {
-            look: Look::open(&source.path, PATIENCE)?.0,
+            look: ReadConnection::open(&source.path, PATIENCE)?.0,
             source: source.clone(),
             text: text.to_owned(),
-            here: true,
+            in_cwd_pass: true,
             blocks: None,
             sessions: HashMap::new(),
         })
@@ -98,33 +98,33 @@ impl Further {
             look,
             source,
             text,
-            here,
+            in_cwd_pass,
             blocks,
             sessions,
         } = self;
         let mut left = match blocks.take() {
             Some(left) => left,
             None => {
-                let directory = here.then_some(source.cwd.as_str());
-                look.read(|db| index::blocks(db, source.newest, directory, text))?
+                let directory = in_cwd_pass.then_some(source.cwd.as_str());
+                look.read(|db| index::candidate_blocks(db, source.newest, directory, text))?
             }
         };
         let mut found = Vec::new();
-        for _ in 0..LOOKED_THROUGH {
+        for _ in 0..BLOCKS_PER_STEP {
             let Some(block) = left.pop() else { break };
-            let rows = look.read(|db| rows(db, block, source.newest, &fits))?;
+            let rows = look.read(|db| matching_rows(db, block, source.newest, &fits))?;
             for (row, session, text) in rows {
-                let of_here = match sessions.get(&session) {
+                let in_cwd = match sessions.get(&session) {
                     Some(known) => *known,
-                    None => look.read(|db| is_of(db, session, &source.cwd))?,
+                    None => look.read(|db| is_in_directory(db, session, &source.cwd))?,
                 };
-                sessions.insert(session, of_here);
-                if of_here == *here {
+                sessions.insert(session, in_cwd);
+                if in_cwd == *in_cwd_pass {
                     found.push(RecordedInput { text, row });
                 }
             }
         }
-        if left.is_empty() && !std::mem::take(here) {
+        if left.is_empty() && !std::mem::take(in_cwd_pass) {
             *blocks = Some(left);
             return Ok((!found.is_empty()).then_some(found));
         }
@@ -136,7 +136,7 @@ impl Further {
 }
 
 /// Rows of a block that fit, the newest first.
-fn rows(
+fn matching_rows(
     db: &Connection,
     block: i64,
     newest: i64,
@@ -145,8 +145,8 @@ fn rows(
     let mut rows = db.prepare_cached(
         "SELECT rowid, session, source_raw FROM history WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC",
     )?;
-    let last = (block * ROWS + ROWS - 1).min(newest);
-    let mut rows = rows.query([block * ROWS, last])?;
+    let last = (block * BLOCK_ROWS + BLOCK_ROWS - 1).min(newest);
+    let mut rows = rows.query([block * BLOCK_ROWS, last])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         if let Ok(text) = row.get_ref(2)?.as_str()
@@ -159,7 +159,7 @@ fn rows(
     Ok(found)
 }
 
-fn is_of(db: &Connection, session: i64, cwd: &str) -> rusqlite::Result<bool> {
+fn is_in_directory(db: &Connection, session: i64, cwd: &str) -> rusqlite::Result<bool> {
     Ok(directory_of(db, session)?.as_deref() == Some(cwd))
 }
 
@@ -223,7 +223,7 @@ mod tests {
         db
     }
 
-    fn all(source: &RowSource, text: &str) -> Vec<String> {
+    fn all(source: &RecallSource, text: &str) -> Vec<String> {
         let mut further = Further::open(source, text).unwrap();
         let mut found = Vec::new();
         while let Some(more) = further.more(|typed| typed.contains(text)) {
@@ -232,8 +232,8 @@ mod tests {
         found
     }
 
-    fn source(path: &std::path::Path) -> RowSource {
-        RowSource {
+    fn source(path: &std::path::Path) -> RecallSource {
+        RecallSource {
             path: path.to_owned(),
             cwd: "/here".into(),
             newest: 3_000,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_typed_is_found_indexed_or_not_here_first() {
+    fn every_input_is_found_with_or_without_index_and_this_directory_comes_first() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.sqlite");
         let mut db = record(&path);
@@ -264,16 +264,16 @@ mod tests {
             if !std::mem::take(&mut more) {
                 break;
             }
-            while index::index(&mut db).unwrap() {}
+            while index::index_next(&mut db).unwrap() {}
             assert_eq!(
-                index::blocks(&db, 3_000, None, "no such thing").unwrap(),
+                index::candidate_blocks(&db, 3_000, None, "no such thing").unwrap(),
                 [9, 10, 11]
             );
         }
         // Rows of the newest blocks may go and come: they are not indexed yet.
         db.execute("DELETE FROM history WHERE session > 270", [])
             .unwrap();
-        assert!(!index::index(&mut db).unwrap());
+        assert!(!index::index_next(&mut db).unwrap());
         assert_eq!(all(&source, "needle3").len(), 1);
         // Another program numbered the rows anew: the index no longer holds.
         db.execute_batch(
@@ -281,15 +281,18 @@ mod tests {
              DELETE FROM history; INSERT INTO history SELECT * FROM other;",
         )
         .unwrap();
-        assert_eq!(index::Mark::read(&db).unwrap(), index::Mark::default());
+        assert_eq!(
+            index::IndexProgress::read(&db).unwrap(),
+            index::IndexProgress::default()
+        );
         assert_eq!(all(&source, "needle3").len(), 1);
-        while index::index(&mut db).unwrap() {}
+        while index::index_next(&mut db).unwrap() {}
         assert_eq!(all(&source, "needle3").len(), 1);
         assert_eq!(all(&source, "value_7 "), [] as [&str; 0]);
     }
 
     #[test]
-    fn what_is_known_of_an_input() {
+    fn an_input_has_its_directory_time_and_status() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.sqlite");
         let db = record(&path);
