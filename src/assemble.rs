@@ -5,14 +5,14 @@
 
 mod home;
 mod kernels;
-mod waiting;
+mod prompt_gate;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use kernels::{gateways, is_connection_file};
-pub use waiting::Waiting;
+pub use prompt_gate::PromptGate;
 
 use crate::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience};
 use crate::agent::{Agent, McpServer, Sandbox, acp};
@@ -39,7 +39,7 @@ use crate::text::similar::did_you_mean;
 use crate::trace::STARTUP;
 
 /// What a front-end wants.
-pub struct Wanted {
+pub struct SessionOptions {
     /// What the command line set.
     pub flags: ConfigFlags,
     /// An earlier session to take up.
@@ -93,14 +93,14 @@ pub struct Assembly {
     /// The interpreter that will be tried first.
     pub python: Option<PathBuf>,
     /// Who waits for the first prompt, until this is dropped.
-    pub waiting: Waiting,
+    pub waiting: PromptGate,
 }
 
 /// Builds a session.
 ///
 /// # Errors
 /// When a thread or standard output cannot be had, or the settings name what does not exist yet.
-pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, Report> {
+pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Assembly, Report> {
     let (settings, reports) = resolve(&wanted.flags, environment);
     log::trace!(target: STARTUP, "the settings are read");
     let paths = &settings.paths;
@@ -150,7 +150,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     } else {
         Box::new(move |told| crate::runtime::connect::connect(runtime.told(told)))
     };
-    let mut waiting = Waiting::default();
+    let mut waiting = PromptGate::default();
     let mut turn = || match wanted.prompt_first {
         true => waiting.turn(),
         false => Box::new(|| ()),
@@ -255,7 +255,7 @@ fn find_skills(environment: &Environment, paths: &Paths) -> FindSkills {
 
 fn runtime_plan(
     environment: &Environment,
-    wanted: &Wanted,
+    wanted: &SessionOptions,
     settings: &Settings,
     screen: &Screen,
     cwd: PathBuf,

@@ -104,7 +104,7 @@ fn answer(
     };
     let ended = match said {
         Some(said) => {
-            let mut withheld = Withheld::over(view);
+            let mut withheld = TextCapture::over(view);
             let ended = show_on(&mut withheld, session, &run, None, None, options)?;
             *said = withheld.last();
             ended
@@ -115,15 +115,15 @@ fn answer(
 }
 
 /// Holds the texts of an answer back; all else is shown.
-struct Withheld<'a> {
+struct TextCapture<'a> {
     view: &'a mut dyn Showing,
     /// The number of the last message, and what it says.
     last: (u64, String),
 }
 
-impl<'a> Withheld<'a> {
+impl<'a> TextCapture<'a> {
     fn over(view: &'a mut dyn Showing) -> Self {
-        Withheld {
+        TextCapture {
             view,
             last: (0, String::new()),
         }
@@ -135,7 +135,7 @@ impl<'a> Withheld<'a> {
     }
 }
 
-impl Showing for Withheld<'_> {
+impl Showing for TextCapture<'_> {
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {

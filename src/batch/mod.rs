@@ -5,9 +5,9 @@
 //! error.
 
 mod ask;
-mod collected;
+mod cell_outputs;
 mod json;
-mod kept;
+mod notebook_run;
 mod piped;
 mod plain;
 mod signals;
@@ -30,8 +30,8 @@ use crate::session::{
     SessionEvent, SessionHandle, Submission, TurnOutcome, log_in_elsewhere,
 };
 pub use ask::ask;
-pub use kept::Kept;
-pub use piped::Piped;
+pub use notebook_run::NotebookRun;
+pub use piped::PipedInput;
 use plain::Plain;
 use silent::Silent;
 use timeout::Watch;
@@ -73,7 +73,7 @@ pub fn run(
     session: &SessionHandle,
     background: &Run,
     inputs: impl IntoIterator<Item = Submission>,
-    mut kept: Option<&mut Kept>,
+    mut kept: Option<&mut NotebookRun>,
     options: &BatchOptions,
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
@@ -187,7 +187,7 @@ struct Ended {
 fn show(
     session: &SessionHandle,
     run: &Run,
-    kept: Option<&mut Kept>,
+    kept: Option<&mut NotebookRun>,
     watch: Option<&Watch>,
     options: &BatchOptions,
 ) -> Result<Ended, Report> {
@@ -210,7 +210,7 @@ fn show_on(
     view: &mut dyn Showing,
     session: &SessionHandle,
     run: &Run,
-    mut kept: Option<&mut Kept>,
+    mut kept: Option<&mut NotebookRun>,
     watch: Option<&Watch>,
     options: &BatchOptions,
 ) -> Result<Ended, Report> {
@@ -319,7 +319,7 @@ pub fn drain(background: &Run, options: &BatchOptions) -> Result<(), Report> {
 
 fn drain_into(
     background: &Run,
-    mut kept: Option<&mut Kept>,
+    mut kept: Option<&mut NotebookRun>,
     options: &BatchOptions,
 ) -> Result<(), Report> {
     let mut view = Plain::new(options.screen.clone());

@@ -19,7 +19,7 @@ const AHEAD: usize = 4;
 
 /// The pieces of standard input.
 #[derive(Debug)]
-pub struct Piped {
+pub struct PipedInput {
     chunks: Receiver<std::io::Result<Vec<u8>>>,
     /// `None`: it has ended.
     text: Option<PipedText>,
@@ -31,7 +31,7 @@ pub struct Piped {
     failure: Option<Report>,
 }
 
-impl Piped {
+impl PipedInput {
     /// Begins to read.
     ///
     /// # Errors
@@ -61,11 +61,11 @@ impl Piped {
             .name("piped text".into())
             .spawn(read)
             .map_err(|error| Report::failure("could not read standard input").because(error))?;
-        Ok(Piped::of(chunks))
+        Ok(PipedInput::of(chunks))
     }
 
     fn of(chunks: Receiver<std::io::Result<Vec<u8>>>) -> Self {
-        Piped {
+        PipedInput {
             chunks,
             text: Some(PipedText::default()),
             bytes: Vec::new(),
@@ -130,7 +130,7 @@ impl Piped {
     }
 }
 
-impl Iterator for Piped {
+impl Iterator for PipedInput {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
@@ -183,7 +183,7 @@ mod tests {
             sender.send(Ok(chunk.to_vec())).unwrap();
         }
         drop(sender);
-        let mut piped = Piped::of(receiver);
+        let mut piped = PipedInput::of(receiver);
         let pieces = piped.by_ref().collect();
         (pieces, piped.failure().map(|report| report.message))
     }

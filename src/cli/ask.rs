@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::InputPart;
-use crate::assemble::{Assembly, Wanted, assemble};
+use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Ask};
 use crate::cli::door::door;
@@ -41,7 +41,7 @@ pub(super) fn run(
         prompt.schema = Some(given);
         schema
     });
-    let wanted = Wanted {
+    let wanted = SessionOptions {
         flags: arguments.common.flags(false)?,
         resume: match &ask.session {
             Some(name) => Some(resume::number(name, arguments, environment)?),

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::assemble::{Assembly, Wanted, assemble, connect_client, python_of};
+use crate::assemble::{Assembly, SessionOptions, assemble, connect_client, python_of};
 use crate::cli::args::{Arguments, Common, Kernel, KernelCommands, KernelTarget};
 use crate::cli::door::door;
 use crate::config::{RuntimeChoice, Settings, resolve};
 use crate::environment::Environment;
 use crate::jupyter::data_folders;
-use crate::kernel::{self, KernelKind, KernelPlace, Served};
+use crate::kernel::{self, KernelKind, KernelOptions, KernelspecDir};
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::screen::Screen;
@@ -83,8 +83,8 @@ pub(super) fn run(
         KernelCommands::List => {
             let prefix = python.as_deref().and_then(prefix);
             let folders = data_folders(&environment.variables, prefix);
-            let places: Vec<KernelPlace> = folders.into_iter().map(KernelPlace).collect();
-            let found = kernel::installed(&places);
+            let places: Vec<KernelspecDir> = folders.into_iter().map(KernelspecDir).collect();
+            let found = kernel::list_installed(&places);
             for one in &found {
                 say(&format!("{}  {}", one.folder.display(), one.argv.join(" ")))?;
             }
@@ -125,8 +125,8 @@ fn place(
     target: &KernelTarget,
     python: Option<&Path>,
     environment: &Environment,
-) -> Result<KernelPlace, Report> {
-    let below = |prefix: &Path| KernelPlace(prefix.join("share/jupyter"));
+) -> Result<KernelspecDir, Report> {
+    let below = |prefix: &Path| KernelspecDir(prefix.join("share/jupyter"));
     if let Some(named) = &target.prefix {
         let cwd = environment.cwd.clone().unwrap_or_default();
         return Ok(below(&cwd.join(named)));
@@ -142,7 +142,7 @@ fn place(
     // Where others look, too, is not the user's own.
     variables.remove(std::ffi::OsStr::new("JUPYTER_PATH"));
     let own = data_folders(&variables, None).into_iter().next();
-    own.map(KernelPlace).ok_or_else(|| {
+    own.map(KernelspecDir).ok_or_else(|| {
         Report::failure("there is no home directory to install into")
             .hint("name a folder with `--prefix`")
     })
@@ -162,7 +162,7 @@ fn serve_agent(file: &Path, common: &Common, environment: &Environment) -> Resul
 
 /// Serves until that is to end.
 fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32, Report> {
-    let wanted = Wanted {
+    let wanted = SessionOptions {
         flags: common.flags(false)?,
         resume: None,
         once: false,
@@ -191,9 +191,9 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
         .iter()
         .try_for_each(|report| screen.report(report))?;
     let own = settings.choices.runtime == RuntimeChoice::Embedded;
-    let served = Served {
+    let options = KernelOptions {
         python: own.then(|| python_of(environment, &settings)).flatten(),
-        set_up: session.set_up(),
+        startup: session.set_up(),
         session,
         background,
         history,
@@ -201,5 +201,5 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
             .variable("JPY_PARENT_PID")
             .and_then(|id| id.parse().ok()),
     };
-    kernel::run(served, file).map(|()| 0)
+    kernel::run(options, file).map(|()| 0)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::assemble::{Assembly, Wanted, assemble};
+use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::cli::args::{Allow, Arguments, Mcp};
 use crate::cli::resume;
 use crate::config::resolve;
@@ -107,7 +107,7 @@ fn nearest(mut shells: Vec<RunningShell>, here: &Path) -> Option<RunningShell> {
 
 /// Works in a session of our own, which ends with the client.
 fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
-    let assembly = Wanted {
+    let assembly = SessionOptions {
         flags: arguments.common.flags(false)?,
         resume: None,
         once: false,

@@ -16,13 +16,13 @@ mod notebook;
 mod repl;
 mod resume;
 mod run;
+mod run_plan;
 mod script;
 mod search;
 mod sessions;
 mod setup;
 mod skills;
 mod version;
-mod work;
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};

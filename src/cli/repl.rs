@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::assemble::{Assembly, Wanted, assemble};
+use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::cli::args::Arguments;
 use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let load = load::files(arguments, environment)?;
     let first = script::first_input(arguments, environment)?;
     let fresh = resume.is_none();
-    let wanted = Wanted {
+    let wanted = SessionOptions {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume,
         once: false,

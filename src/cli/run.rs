@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::assemble::{Assembly, Wanted, assemble};
-use crate::batch::{self, Kept, Piped};
+use crate::assemble::{Assembly, SessionOptions, assemble};
+use crate::batch::{self, NotebookRun, PipedInput};
 use crate::cli::args::{Arguments, Run};
 use crate::cli::door::door;
-use crate::cli::work::{Work, notebook_of, work_of};
+use crate::cli::run_plan::{RunPlan, new_notebook, plan_run};
 use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
@@ -20,24 +20,24 @@ const LEAVE: Duration = Duration::from_secs(10);
 
 /// Runs what the command line wants run first, then what standard input holds unless that was all.
 pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
-    let first = Work::of(
+    let first = RunPlan::of(
         script::first_input(arguments, environment)?
             .into_iter()
             .collect(),
     );
     let work = match arguments.leaves() {
-        true => Work {
+        true => RunPlan {
             stop: true,
             stdin_is_free: true,
             ..first
         },
-        false => Work {
+        false => RunPlan {
             cells: first.cells,
-            ..Work::piped()?
+            ..RunPlan::piped()?
         },
     };
     let load = load::files(arguments, environment)?;
-    let work = Work {
+    let work = RunPlan {
         once: true,
         script: load::script(&load),
         at_home: true,
@@ -60,7 +60,7 @@ pub(super) fn file(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let mut work = work_of(what)?;
+    let mut work = plan_run(what)?;
     match &mut work.script {
         Some(script) => script.arguments.clone_from(&what.arguments),
         None if what.arguments.is_empty() => {}
@@ -71,7 +71,7 @@ pub(super) fn file(
             )));
         }
     }
-    let work = Work {
+    let work = RunPlan {
         stop: !what.allow_errors,
         load: load::files(arguments, environment)?,
         ..work
@@ -84,13 +84,13 @@ pub(super) fn file(
 }
 
 fn run(
-    mut work: Work,
+    mut work: RunPlan,
     shown: &Shown,
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
     let ipython = arguments.common.ipython();
-    let wanted = Wanted {
+    let wanted = SessionOptions {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume: resume::named(arguments, environment)?,
         once: work.once,
@@ -128,11 +128,11 @@ fn run(
         Some(keep) => {
             let document = match keep.document {
                 Some(document) => document,
-                None => notebook_of(&work.cells, &settings.choices.runtime, prompts)?,
+                None => new_notebook(&work.cells, &settings.choices.runtime, prompts)?,
             };
             Some({
                 let output = keep.output.as_deref();
-                Kept::begin(document, keep.cells, keep.untouched, output)?
+                NotebookRun::begin(document, keep.cells, keep.untouched, output)?
             })
         }
         None => None,
@@ -191,7 +191,7 @@ fn run(
     // What at-exit functions printed.
     batch::drain(&background, &options)?;
     options.screen.flush()?;
-    match work.piped.and_then(Piped::failure) {
+    match work.piped.and_then(PipedInput::failure) {
         Some(failure) => Err(failure),
         None => status,
     }

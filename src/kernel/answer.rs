@@ -1,8 +1,8 @@
-//! An answer as it stands in a notebook: markdown that grows, reasoning and tools folded.
+//! An agent's answer as the markdown of a notebook, reasoning and tools folded.
 //!
-//! In: the pieces of an answer. Out: the whole as markdown, and as text for clients that show only that. Pure: who
-//! sends it, and how often, is not decided here. Invariants: text comes out exactly as the agent wrote it; what tools
-//! and commands put out stands in fences it cannot end.
+//! In: the events of an answer. Out: the answer so far as markdown, and as plain text for clients that show no markdown.
+//! Pure; when it is sent is decided by `request_output`. Invariants: the agent's text is not changed; the output of
+//! tools and commands stands in fences that it cannot end.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ use crate::agent::{Activity, FileChange, PlanStep, WorkStatus};
 use crate::session::AnswerEvent;
 use crate::text::escape::xml_text;
 
-/// Bytes of a command's output that are shown: its end.
-const MOST_OUTPUT: usize = 256 << 10;
+/// Bytes of the end of a command's output that are shown.
+const MAX_OUTPUT: usize = 256 << 10;
 
 /// An answer so far.
 #[derive(Debug, Default)]
@@ -30,32 +30,32 @@ enum Block {
         text: String,
     },
     /// A command or a tool.
-    Deed {
+    Call {
         id: String,
         title: String,
         output: String,
         state: Option<String>,
     },
-    Work(Activity),
+    Activity(Activity),
     Plan(Vec<PlanStep>),
     /// The agent is still starting.
-    Starts(String),
+    AgentStarts(String),
     Line(String),
 }
 
 impl Answer {
-    /// Takes a piece; false when nothing of it is shown here.
+    /// Adds an event; false when it changes nothing here.
     pub(super) fn on(&mut self, event: AnswerEvent) -> bool {
         match event {
-            AnswerEvent::Text { message, delta } => self.text(message, &delta),
+            AnswerEvent::Text { message, delta } => self.push_text(message, &delta),
             AnswerEvent::Restarted { message } => {
                 let own = |block: &Block| matches!(block, Block::Text { message: m, .. } if *m == message);
                 self.blocks.retain(|block| !own(block));
             }
-            AnswerEvent::Thought { part, delta } => self.thought(part, &delta),
-            AnswerEvent::CommandStarted { id, command } => self.begin(id, command),
+            AnswerEvent::Thought { part, delta } => self.push_thought(part, &delta),
+            AnswerEvent::CommandStarted { id, command } => self.begin_call(id, command),
             AnswerEvent::CommandOutput { id, delta } => {
-                if let Some((output, _)) = self.deed(&id) {
+                if let Some((output, _)) = self.open_call(&id) {
                     output.push_str(&delta);
                 }
             }
@@ -64,78 +64,77 @@ impl Answer {
                 command,
                 exit_code,
                 output,
-            } => self.ran(id, command, exit_code, output),
-            AnswerEvent::Denied { id, what } => match (self.deed(&id), what) {
+            } => self.finish_command(id, command, exit_code, output),
+            AnswerEvent::Denied { id, what } => match (self.open_call(&id), what) {
                 (Some((_, state)), _) => *state = Some("not allowed".to_owned()),
                 (None, Some(what)) => self
                     .blocks
                     .push(Block::Line(format!("✗ not allowed: {what}"))),
                 (None, None) => return false,
             },
-            AnswerEvent::ToolStarted { call } => self.begin(String::new(), call),
-            AnswerEvent::ToolRan { line, success } => self.returned(line, success),
+            AnswerEvent::ToolStarted { call } => self.begin_call(String::new(), call),
+            AnswerEvent::ToolRan { line, success } => self.finish_tool(line, success),
             AnswerEvent::Planned(steps) => {
                 self.blocks.retain(|block| !matches!(block, Block::Plan(_)));
                 self.blocks.push(Block::Plan(steps));
             }
-            AnswerEvent::Worked(activity) => self.worked(activity),
+            AnswerEvent::Worked(activity) => self.update_activity(activity),
             AnswerEvent::FilesChanged(changes) => {
                 let title = FileChange::record(&changes).title;
-                self.blocks.push(changed(title, &changes));
+                self.blocks.push(file_changes(title, &changes));
             }
             AnswerEvent::FileWritten(written) => {
                 let title = written.told();
-                self.blocks.push(changed(title, &[written.change]));
+                self.blocks.push(file_changes(title, &[written.change]));
             }
-            AnswerEvent::AgentStarts(told) => {
-                let starts = |block: &Block| matches!(block, Block::Starts(_));
-                if told.is_none() && !self.blocks.iter().any(starts) {
+            AnswerEvent::AgentStarts(waits) => {
+                let starts = |block: &Block| matches!(block, Block::AgentStarts(_));
+                if waits.is_none() && !self.blocks.iter().any(starts) {
                     return false;
                 }
                 self.blocks.retain(|block| !starts(block));
-                self.blocks.extend(told.map(Block::Starts));
+                self.blocks.extend(waits.map(Block::AgentStarts));
             }
             AnswerEvent::Progress(line) => self.blocks.push(Block::Line(line)),
-            // A display of its own; what cells show stands where they run.
+            // Displays of their own.
             AnswerEvent::Picture(_) | AnswerEvent::CellsStand(_) => return false,
         }
         true
     }
 
-    /// Something in it is unfinished.
-    pub(super) fn goes_on(&self) -> bool {
+    /// A command, tool or activity in it has not ended.
+    pub(super) fn is_unfinished(&self) -> bool {
         self.blocks.iter().any(|block| match block {
-            Block::Deed { state, .. } => state.is_none(),
-            Block::Work(activity) => !activity.is_over(),
+            Block::Call { state, .. } => state.is_none(),
+            Block::Activity(activity) => !activity.is_over(),
             _ => false,
         })
     }
 
-    /// This tells more of what is unfinished in it.
-    pub(super) fn awaits(&self, event: &AnswerEvent) -> bool {
-        let deed = |wanted: &str| {
-            let of = |block: &Block| matches!(block, Block::Deed { id, state: None, .. } if id == wanted);
+    /// The event is about a command, tool or activity in it that has not ended.
+    pub(super) fn expects(&self, event: &AnswerEvent) -> bool {
+        let is_open = |wanted: &str| {
+            let of = |block: &Block| matches!(block, Block::Call { id, state: None, .. } if id == wanted);
             self.blocks.iter().any(of)
         };
         match event {
             AnswerEvent::CommandOutput { id, .. }
             | AnswerEvent::CommandRan { id, .. }
-            | AnswerEvent::Denied { id, .. } => deed(id),
-            AnswerEvent::ToolRan { .. } => deed(""),
+            | AnswerEvent::Denied { id, .. } => is_open(id),
+            AnswerEvent::ToolRan { .. } => is_open(""),
             AnswerEvent::Worked(activity) => self
                 .blocks
                 .iter()
-                .any(|block| matches!(block, Block::Work(known) if known.id == activity.id)),
+                .any(|block| matches!(block, Block::Activity(known) if known.id == activity.id)),
             _ => false,
         }
     }
 
-    /// There is nothing to show.
     pub(super) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    fn text(&mut self, message: u64, delta: &str) {
+    fn push_text(&mut self, message: u64, delta: &str) {
         match self.blocks.last_mut() {
             Some(Block::Text { message: m, text }) if *m == message => text.push_str(delta),
             _ => self.blocks.push(Block::Text {
@@ -145,7 +144,7 @@ impl Answer {
         }
     }
 
-    fn thought(&mut self, part: u64, delta: &str) {
+    fn push_thought(&mut self, part: u64, delta: &str) {
         match self.blocks.last_mut() {
             Some(Block::Thought { part: p, text }) => {
                 if *p != part && !text.is_empty() {
@@ -161,8 +160,8 @@ impl Answer {
         }
     }
 
-    fn begin(&mut self, id: String, title: String) {
-        self.blocks.push(Block::Deed {
+    fn begin_call(&mut self, id: String, title: String) {
+        self.blocks.push(Block::Call {
             id,
             title,
             output: String::new(),
@@ -170,21 +169,27 @@ impl Answer {
         });
     }
 
-    /// Output and state of what runs under this name.
-    fn deed(&mut self, wanted: &str) -> Option<(&mut String, &mut Option<String>)> {
+    /// Output and state of the running command or tool of this id.
+    fn open_call(&mut self, wanted: &str) -> Option<(&mut String, &mut Option<String>)> {
         self.blocks.iter_mut().rev().find_map(|block| match block {
-            Block::Deed {
+            Block::Call {
                 id, output, state, ..
             } if id == wanted && state.is_none() => Some((output, state)),
             _ => None,
         })
     }
 
-    fn ran(&mut self, id: String, command: String, exit_code: Option<i32>, whole: String) {
-        if self.deed(&id).is_none() {
-            self.begin(id.clone(), command);
+    fn finish_command(
+        &mut self,
+        id: String,
+        command: String,
+        exit_code: Option<i32>,
+        whole: String,
+    ) {
+        if self.open_call(&id).is_none() {
+            self.begin_call(id.clone(), command);
         }
-        if let Some((output, state)) = self.deed(&id) {
+        if let Some((output, state)) = self.open_call(&id) {
             *output = whole;
             *state = Some(match exit_code {
                 Some(0) => String::new(),
@@ -194,34 +199,33 @@ impl Answer {
         }
     }
 
-    fn returned(&mut self, line: String, success: bool) {
-        if self.deed("").is_none() {
-            self.begin(String::new(), line.clone());
+    fn finish_tool(&mut self, line: String, success: bool) {
+        if self.open_call("").is_none() {
+            self.begin_call(String::new(), line.clone());
         }
-        if let Some((output, state)) = self.deed("") {
+        if let Some((output, state)) = self.open_call("") {
             *output = line;
             *state = Some(if success { "" } else { "failed" }.to_owned());
         }
     }
 
-    fn worked(&mut self, activity: Activity) {
+    fn update_activity(&mut self, activity: Activity) {
         let known = self.blocks.iter_mut().rev().find_map(|block| match block {
-            Block::Work(known) if known.id == activity.id => Some(known),
+            Block::Activity(known) if known.id == activity.id => Some(known),
             _ => None,
         });
         match known {
             _ if activity.denied => {
-                let of =
-                    |block: &Block| matches!(block, Block::Work(known) if known.id == activity.id);
+                let of = |block: &Block| matches!(block, Block::Activity(known) if known.id == activity.id);
                 self.blocks.retain(|block| !of(block));
             }
             Some(known) => *known = activity,
-            None => self.blocks.push(Block::Work(activity)),
+            None => self.blocks.push(Block::Activity(activity)),
         }
     }
 
-    /// The answer's own words.
-    pub(super) fn words(&self) -> String {
+    /// The agent's text.
+    pub(super) fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text { text, .. } => Some(text.as_str()),
             _ => None,
@@ -229,13 +233,12 @@ impl Answer {
         texts.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// As a notebook shows it.
     pub(super) fn markdown(&self) -> String {
         let blocks = self.blocks.iter().map(Block::markdown);
         blocks.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// As a client shows it that knows text only.
+    /// The form for clients that show no markdown.
     pub(super) fn plain(&self) -> String {
         let blocks = self.blocks.iter().filter_map(Block::plain);
         blocks.collect::<Vec<_>>().join("\n\n")
@@ -246,24 +249,28 @@ impl Block {
     fn markdown(&self) -> String {
         match self {
             Block::Text { text, .. } => text.clone(),
-            Block::Thought { text, .. } => folded("💭 reasoning", text),
-            Block::Deed {
+            Block::Thought { text, .. } => details("💭 reasoning", text),
+            Block::Call {
                 title,
                 output,
                 state,
                 ..
-            } => folded(
-                &format!("{} {}", mark(state.as_deref()), code(title)),
+            } => details(
+                &format!("{} {}", state_mark(state.as_deref()), code(title)),
                 &fenced("text", tail(output)),
             ),
-            Block::Work(activity) => {
+            Block::Activity(activity) => {
                 let state = match activity.status {
                     WorkStatus::Waiting | WorkStatus::Running => None,
                     WorkStatus::Done => Some(""),
                     WorkStatus::Failed => Some("failed"),
                 };
-                let summary = format!("{} {}", mark(state), xml_text(&one_line(&activity.told())));
-                folded(&summary, &fenced("text", tail(&activity.text())))
+                let summary = format!(
+                    "{} {}",
+                    state_mark(state),
+                    xml_text(&one_line(&activity.told()))
+                );
+                details(&summary, &fenced("text", tail(&activity.text())))
             }
             Block::Plan(steps) => {
                 let rows = steps.iter().map(|step| {
@@ -276,7 +283,7 @@ impl Block {
                 });
                 rows.collect::<Vec<_>>().join("\n")
             }
-            Block::Starts(line) => format!("*⏳ {}*", xml_text(&one_line(line))),
+            Block::AgentStarts(line) => format!("*⏳ {}*", xml_text(&one_line(line))),
             Block::Line(line) => format!("*{}*", xml_text(&one_line(line))),
         }
     }
@@ -285,11 +292,12 @@ impl Block {
         Some(match self {
             Block::Text { text, .. } => text.clone(),
             Block::Thought { .. } => return None,
-            Block::Deed { title, state, .. } => {
+            Block::Call { title, state, .. } => {
                 let state = state.as_deref();
-                format!("{} {}", state.map_or("⏳", |_| "🔧"), one_line(title)) + &said(state)
+                format!("{} {}", state.map_or("⏳", |_| "🔧"), one_line(title))
+                    + &state_suffix(state)
             }
-            Block::Work(activity) => activity
+            Block::Activity(activity) => activity
                 .ended()
                 .unwrap_or_else(|| format!("⏳ {}", activity.told())),
             Block::Plan(steps) => {
@@ -300,13 +308,13 @@ impl Block {
                 }
                 rows
             }
-            Block::Starts(line) => format!("⏳ {line}"),
+            Block::AgentStarts(line) => format!("⏳ {line}"),
             Block::Line(line) => line.clone(),
         })
     }
 }
 
-fn mark(state: Option<&str>) -> String {
+fn state_mark(state: Option<&str>) -> String {
     match state {
         None => "⏳".to_owned(),
         Some("") => "🔧".to_owned(),
@@ -314,15 +322,15 @@ fn mark(state: Option<&str>) -> String {
     }
 }
 
-fn said(state: Option<&str>) -> String {
+fn state_suffix(state: Option<&str>) -> String {
     match state {
         None | Some("") => String::new(),
         Some(state) => format!(" ({state})"),
     }
 }
 
-fn changed(title: String, changes: &[FileChange]) -> Block {
-    Block::Deed {
+fn file_changes(title: String, changes: &[FileChange]) -> Block {
+    Block::Call {
         id: String::new(),
         title,
         output: changes
@@ -351,18 +359,18 @@ fn code(text: &str) -> String {
 }
 
 fn tail(text: &str) -> &str {
-    &text[text.ceil_char_boundary(text.len().saturating_sub(MOST_OUTPUT))..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(MAX_OUTPUT))..]
 }
 
-/// A part that is opened on request; blank lines make what is inside markdown again.
-pub(super) fn folded(summary: &str, inside: &str) -> String {
+/// A folded part; blank lines make its content markdown inside of the HTML.
+pub(super) fn details(summary: &str, inside: &str) -> String {
     match inside.trim().is_empty() {
         true => format!("<details><summary>{summary}</summary></details>"),
         false => format!("<details><summary>{summary}</summary>\n\n{inside}\n\n</details>"),
     }
 }
 
-/// A text between fences that are longer than any in it; empty for an empty one.
+/// A text between fences that are longer than any in it; empty for an empty text.
 pub(super) fn fenced(language: &str, text: &str) -> String {
     let text = text.trim_end_matches('\n');
     if text.is_empty() {
@@ -378,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_out_as_they_came_and_the_rest_is_folded() {
+    fn text_is_unchanged_and_the_rest_is_folded() {
         let mut answer = Answer::default();
         let text = |message: u64, delta: &str| AnswerEvent::Text {
             message,
@@ -418,7 +426,7 @@ mod tests {
         ] {
             assert!(answer.on(event));
         }
-        assert_eq!(answer.words(), "**a** $x$\n\nend");
+        assert_eq!(answer.text(), "**a** $x$\n\nend");
         assert_eq!(
             answer.markdown(),
             "<details><summary>💭 reasoning</summary>\n\nlet me see\n\n</details>\n\n**a** $x$\n\n\

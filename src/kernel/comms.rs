@@ -1,4 +1,4 @@
-//! Which objects of the interpreter and of front-ends exchange messages.
+//! The open comms: the objects of the interpreter and of front-ends that exchange messages.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::runtime::{CommAct, CommMessage};
 
-/// The open comms: the name of each, and its kind.
+/// The target of each open comm, by its id.
 #[derive(Debug, Default)]
 pub(super) struct Comms(BTreeMap<String, String>);
 
 impl Comms {
-    /// Follows what one of them says.
-    pub(super) fn says(&mut self, message: &CommMessage) {
+    /// Follows a message in either direction.
+    pub(super) fn on_message(&mut self, message: &CommMessage) {
         match &message.act {
             CommAct::Open { target } => {
                 self.0.insert(message.comm.clone(), target.clone());
@@ -22,13 +22,12 @@ impl Comms {
         }
     }
 
-    /// None is left.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Content of `comm_info_reply`; `target`: only those of this kind.
-    pub(super) fn listed(&self, target: Option<&str>) -> Value {
+    /// Content of `comm_info_reply`, for one target or for all.
+    pub(super) fn comm_info(&self, target: Option<&str>) -> Value {
         let wanted = self
             .0
             .iter()
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn open_comms_are_listed_by_kind() {
+    fn open_comms_are_listed_by_target() {
         let mut comms = Comms::default();
         let message = |comm: &str, act: CommAct| CommMessage {
             comm: comm.into(),
@@ -55,21 +54,21 @@ mod tests {
             buffers: Vec::new(),
         };
         for (name, target) in [("a", "x"), ("b", "y")] {
-            comms.says(&message(
+            comms.on_message(&message(
                 name,
                 CommAct::Open {
                     target: target.into(),
                 },
             ));
         }
-        comms.says(&message("a", CommAct::Say));
+        comms.on_message(&message("a", CommAct::Say));
         assert_eq!(
-            comms.listed(Some("x"))["comms"],
+            comms.comm_info(Some("x"))["comms"],
             json!({"a": {"target_name": "x"}})
         );
-        comms.says(&message("a", CommAct::Close));
+        comms.on_message(&message("a", CommAct::Close));
         assert_eq!(
-            comms.listed(None)["comms"],
+            comms.comm_info(None)["comms"],
             json!({"b": {"target_name": "y"}})
         );
     }

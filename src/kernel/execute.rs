@@ -1,75 +1,77 @@
 //! `execute_request`: one input, from the message to its reply.
 //!
-//! In: the request; while it runs, what the user types and what cells that ended before still show. Out: what it shows
-//! (`telling`), questions to whoever sent it, the reply. Invariants: the reply comes after everything it shows, and
-//! before the state `idle`; a wait for an answer ends with the run.
+//! In: the request; while it runs, the `input_reply` messages and the output of earlier cells. Out: the messages of the
+//! run ([`EventMapper`]), `input_request`s to the sender, the reply. Invariants: the reply comes after all output, and
+//! before the state `idle`; an open `input_request` ends with the run.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::Receiver;
 
-use super::asking::{Asked, Heard, What};
-use super::desk::Desk;
-use super::forms::{Failure, data};
-use super::front::Done;
-use super::sheet::Sheet;
-use super::telling::{Outcome, Telling, Wanted};
-use super::wish::{NO_CODE, Wish, flag};
+use super::channels::ExecuteReply;
+use super::context::Context;
+use super::event_mapper::{EventMapper, RunResult, UserRequest};
+use super::execute_request::{ExecuteRequest, NO_CODE, flag};
+use super::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
+use super::messages::{Failure, mime_data};
+use super::request_output::RequestOutput;
+use super::stream_buffer::sleep_until;
 use crate::display::Spoken;
 use crate::jupyter::{Incoming, Request};
 use crate::runtime::{InputReply, OutputStream, RuntimeAnswer, RuntimeRequest, Stdin};
 use crate::session::{Next, Reply, Run, SessionHandle, Submission};
 
-/// Runs an input; what is to be answered.
-pub(super) async fn execute(desk: &mut Desk, request: &Arc<Request>) -> Done {
-    let Some(wish) = Wish::of(&request.message) else {
-        return Done {
-            content: failed(desk, &Failure::new("ValueError", NO_CODE), None),
-            stops: false,
-            leaves: false,
+/// Runs an input.
+pub(super) async fn execute(context: &mut Context, request: &Arc<Request>) -> ExecuteReply {
+    let Some(options) = ExecuteRequest::parse(&request.message) else {
+        return ExecuteReply {
+            content: error_reply(context, &Failure::new("ValueError", NO_CODE), None),
+            aborts_queue: false,
+            exits: false,
         };
     };
-    let run = desk.session.submit(Submission {
-        text: wish.code.clone(),
-        silent: wish.silent,
-        store_history: wish.store_history,
-        counts: wish.store_history,
-        stdin: Some(if wish.allow_stdin {
+    let run = context.session.submit(Submission {
+        text: options.code.clone(),
+        silent: options.silent,
+        store_history: options.store_history,
+        counts: options.store_history,
+        stdin: Some(if options.allow_stdin {
             Stdin::Ask
         } else {
             Stdin::Refuse
         }),
-        asks: Some(wish.allow_stdin),
+        asks: Some(options.allow_stdin),
         parent: Some(parent(&request.message)),
         ..Submission::default()
     });
-    let mut outcome = follow(desk, &run, request, wish.silent).await;
-    if let Some(line) = outcome.line {
-        desk.late.ran(line, Arc::clone(request));
+    let mut result = publish_run(context, &run, request, options.silent).await;
+    if let Some(line) = result.line {
+        context
+            .background_output
+            .remember_cell(line, Arc::clone(request));
     }
-    let stops = outcome.failure.is_some() && wish.stop_on_error;
-    let content = match outcome.failure.take() {
-        Some(failure) => failed(desk, &failure, outcome.line),
+    let aborts_queue = result.failure.is_some() && options.stop_on_error;
+    let content = match result.failure.take() {
+        Some(failure) => error_reply(context, &failure, result.line),
         None => {
-            let expressions = evaluate(&desk.session, &wish.expressions).await;
+            let expressions = evaluate_expressions(&context.session, &options.expressions).await;
             json!({
                 "status": "ok",
-                "execution_count": outcome.line.unwrap_or_else(|| desk.last_line()),
+                "execution_count": result.line.unwrap_or_else(|| context.execution_count()),
                 "user_expressions": expressions,
-                "payload": outcome.payload,
+                "payload": result.payload,
             })
         }
     };
-    Done {
+    ExecuteReply {
         content,
-        stops,
-        leaves: outcome.leaves,
+        aborts_queue,
+        exits: result.exits,
     }
 }
 
-/// The request as code in the cell sees it; its text is the cell's.
+/// The request as code in the cell sees it, without the text of the cell.
 fn parent(message: &Incoming) -> Arc<Value> {
     let mut content = message.content.clone();
     content.remove("code");
@@ -77,36 +79,36 @@ fn parent(message: &Incoming) -> Arc<Value> {
 }
 
 /// Content of the reply to a request that failed.
-fn failed(desk: &Desk, failure: &Failure, line: Option<u32>) -> Value {
+fn error_reply(context: &Context, failure: &Failure, line: Option<u32>) -> Value {
     let mut content = failure.content();
     content["status"] = "error".into();
-    content["execution_count"] = line.unwrap_or_else(|| desk.last_line()).into();
+    content["execution_count"] = line.unwrap_or_else(|| context.execution_count()).into();
     content["user_expressions"] = json!({});
     content["payload"] = json!([]);
     content
 }
 
-/// Tells a run to its end.
-pub(super) async fn follow(
-    desk: &mut Desk,
+/// Publishes a run to its end.
+pub(super) async fn publish_run(
+    context: &mut Context,
     run: &Run,
     request: &Arc<Request>,
     silent: bool,
-) -> Outcome {
-    let prints = desk.prints(request);
-    let answers = flag(&request.message, "allow_stdin", true);
-    let Desk {
-        voice,
+) -> RunResult {
+    let is_console = context.is_console(request);
+    let allow_stdin = flag(&request.message, "allow_stdin", true);
+    let Context {
+        publisher,
         session,
         background,
         stdin,
         comms,
-        late,
+        background_output,
         ..
-    } = desk;
-    let sheet = Sheet::new(voice, Arc::clone(request), silent, prints);
-    let mut telling = Telling::new(sheet, comms);
-    let mut asked: Option<Asked> = None;
+    } = context;
+    let output = RequestOutput::new(publisher, Arc::clone(request), silent, is_console);
+    let mut mapper = EventMapper::new(output, comms);
+    let mut open_request: Option<InputRequest> = None;
     loop {
         let event = match run.next_blocking(Some(Duration::ZERO)) {
             Next::Event(event) => Some(*event),
@@ -116,134 +118,131 @@ pub(super) async fn follow(
         let event = match event {
             Some(event) => event,
             None => {
-                telling.sheet.send_due().await;
-                let due = telling.sheet.due();
-                let late_due = late.due();
+                mapper.output.send_due().await;
+                let due = mapper.output.due();
+                let background_due = background_output.due();
                 tokio::select! {
                     event = run.next() => match event {
                         Some(event) => event,
                         None => break,
                     },
                     Some(event) = background.next() => {
-                        late.tell(voice, telling.comms(), event).await;
+                        background_output.publish(publisher, mapper.comms(), event).await;
                         continue;
                     }
                     Some(reply) = stdin.recv() => {
-                        if let Some(open) = asked.take_if(|asked| asked.is_answered_by(&reply)) {
-                            asked = heard(open.answer(&reply), session, &mut telling).await;
+                        if let Some(open) = open_request.take_if(|open| open.is_answered_by(&reply)) {
+                            open_request = on_reply(open.resolve(&reply), session, &mut mapper).await;
                         }
                         continue;
                     }
                     () = sleep_until(due), if due.is_some() => continue,
-                    () = sleep_until(late_due), if late_due.is_some() => {
-                        late.flush(voice).await;
+                    () = sleep_until(background_due), if background_due.is_some() => {
+                        background_output.flush(publisher).await;
                         continue;
                     }
                 }
             }
         };
-        match telling.on(event).await {
+        match mapper.on(event).await {
             None => {}
-            Some(Wanted::Line { call, .. }) if !answers => {
+            Some(UserRequest::Line { call, .. }) if !allow_stdin => {
                 session.reply_input(call, InputReply::Eof)
             }
-            Some(Wanted::Question(question)) if !answers => {
+            Some(UserRequest::Question(question)) if !allow_stdin => {
                 session.answer(question.id, Reply::Declined);
             }
-            Some(Wanted::Over(id)) => {
-                asked.take_if(|asked| asked.is_question(id));
+            Some(UserRequest::Withdrawn(id)) => {
+                open_request.take_if(|open| open.is_question(id));
             }
-            Some(Wanted::Line {
+            Some(UserRequest::Line {
                 call,
                 prompt,
                 password,
             }) => {
-                forget(stdin);
-                asked = Some(Asked {
-                    id: telling.sheet.ask(&prompt, password).await,
-                    what: What::Line(call),
+                discard_replies(stdin);
+                open_request = Some(InputRequest {
+                    id: mapper.output.request_input(&prompt, password).await,
+                    target: InputTarget::Line(call),
                 });
             }
-            Some(Wanted::Question(question)) => {
-                forget(stdin);
+            Some(UserRequest::Question(question)) => {
+                discard_replies(stdin);
                 let spoken = Box::new(Spoken::new(*question));
                 let body = format!("{}\n", spoken.body());
-                telling.sheet.print(OutputStream::Stdout, &body).await;
-                telling.sheet.flush().await;
-                asked = Some(ask(spoken, &mut telling).await);
+                mapper.output.print(OutputStream::Stdout, &body).await;
+                mapper.output.flush().await;
+                open_request = Some(ask_question(spoken, &mut mapper).await);
             }
         }
-        telling.sheet.send_due().await;
+        mapper.output.send_due().await;
     }
-    if let Some(asked) = asked {
-        asked.nobody(session);
+    if let Some(open_request) = open_request {
+        open_request.cancel(session);
     }
-    telling.finish().await
-}
-
-/// What was typed for an earlier question is no answer to the next one.
-fn forget(stdin: &mut Receiver<Request>) {
-    while stdin.try_recv().is_ok() {}
-}
-
-/// `None`: never.
-pub(super) async fn sleep_until(due: Option<tokio::time::Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
-    }
+    mapper.finish().await
 }
 
 /// Asks the user.
-async fn ask(spoken: Box<Spoken>, telling: &mut Telling<'_>) -> Asked {
-    Asked {
-        id: telling.sheet.ask(&spoken.line(), spoken.secret()).await,
-        what: What::Question(spoken),
+async fn ask_question(spoken: Box<Spoken>, mapper: &mut EventMapper<'_>) -> InputRequest {
+    InputRequest {
+        id: mapper
+            .output
+            .request_input(&spoken.line(), spoken.secret())
+            .await,
+        target: InputTarget::Question(spoken),
     }
 }
 
-/// What comes of an answer: maybe another question.
-async fn heard(heard: Heard, session: &SessionHandle, telling: &mut Telling<'_>) -> Option<Asked> {
-    match heard {
-        Heard::Line(call, reply) => {
+/// Passes a reply on; returns the next request where the question is asked again.
+async fn on_reply(
+    outcome: InputOutcome,
+    session: &SessionHandle,
+    mapper: &mut EventMapper<'_>,
+) -> Option<InputRequest> {
+    match outcome {
+        InputOutcome::Line(call, reply) => {
             session.reply_input(call, reply);
             None
         }
-        Heard::Answered(question, reply, said) => {
+        InputOutcome::Answered(question, reply, line) => {
             session.answer(question, reply);
-            telling
-                .sheet
-                .print(OutputStream::Stdout, &format!("{said}\n"))
+            mapper
+                .output
+                .print(OutputStream::Stdout, &format!("{line}\n"))
                 .await;
             None
         }
-        Heard::Again(spoken) => Some(ask(spoken, telling).await),
+        InputOutcome::AskAgain(spoken) => Some(ask_question(spoken, mapper).await),
     }
 }
 
-/// What a client wants to know with the reply.
-async fn evaluate(session: &SessionHandle, wanted: &Map<String, Value>) -> Map<String, Value> {
+/// Evaluates the `user_expressions` of a request.
+async fn evaluate_expressions(
+    session: &SessionHandle,
+    wanted: &Map<String, Value>,
+) -> Map<String, Value> {
     if wanted.is_empty() {
         return Map::new();
     }
     let text = |expression: &Value| expression.as_str().unwrap_or_default().to_owned();
-    let asked = session.ask(RuntimeRequest::Express {
+    let answer = session.ask(RuntimeRequest::Express {
         expressions: wanted.values().map(text).collect(),
     });
     let failed = |failure: &Failure| {
-        let mut told = failure.content();
-        told["status"] = "error".into();
-        told
+        let mut content = failure.content();
+        content["status"] = "error".into();
+        content
     };
-    let values: Vec<Value> = match asked.await {
+    let values: Vec<Value> = match answer.await {
         Ok(RuntimeAnswer::Expressed(values)) => {
-            let told = values.iter().map(|value| match value {
+            let results = values.iter().map(|value| match value {
                 Ok(bundle) => {
-                    json!({"status": "ok", "data": data(bundle), "metadata": bundle.metadata()})
+                    json!({"status": "ok", "data": mime_data(bundle), "metadata": bundle.metadata()})
                 }
-                Err(error) => failed(&Failure::raised(error)),
+                Err(error) => failed(&Failure::from_error(error)),
             });
-            told.collect()
+            results.collect()
         }
         Ok(RuntimeAnswer::Unable(why)) => vec![failed(&Failure::new("NotImplementedError", why))],
         Ok(RuntimeAnswer::Failed(why)) => vec![failed(&Failure::new("RuntimeError", why))],
@@ -253,7 +252,7 @@ async fn evaluate(session: &SessionHandle, wanted: &Map<String, Value>) -> Map<S
         "RuntimeError",
         "the interpreter did not answer",
     ));
-    // What failed as a whole has one answer, which is that of each.
+    // A failure of the whole request is the result of each expression.
     let last = values.last().cloned().unwrap_or(unanswered);
     let values = values.into_iter().chain(std::iter::repeat(last));
     wanted.keys().cloned().zip(values).collect()

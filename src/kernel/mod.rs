@@ -1,40 +1,36 @@
 //! The front-ends for Jupyter: a kernel whose cells are Python, notes, commands and prompts, and one whose cells are
 //! prompts to an agent (`agentclient`).
 //!
-//! In: the messages of any number of clients, on the sockets a connection file names. Out: the events of the session as
-//! messages. `serving` is what both have: `shell` works requests off one after the other, `control` what does not wait
-//! for a cell; what is done with a request is a `front`. That of sessions is `cells`: `execute` takes an input from its
-//! message to its reply, `telling` says what its events mean to clients, `sheet` is what they see of it, `answer` the
-//! markdown of what an agent says. Version 5.5 of the messaging protocol, without the features it leaves to kernels.
-//! Invariants: every request is between `busy` and `idle`; what a client sends cannot end the kernel but by asking for
-//! that; the kernel ends when who started it is gone. Absent on purpose: the debugger; subshells, since the
-//! types of `jupyter-protocol` 2 lose a header's `subshell_id`, by which clients know whose reply they have;
-//! attachments, which notebooks have in text cells alone, and those are not sent to kernels.
+//! In: the messages of any number of clients, on the sockets that a connection file names. Out: the events of the
+//! session as messages. Both kernels share `server`, with its `channels`, and differ in their handler of requests.
+//! `handler` is that of sessions: `execute` takes an input from its message to its reply, `event_mapper` maps events to
+//! messages, `request_output` is the output of one request, `answer` an agent's answer as markdown. Protocol:
+//! version 5.5 of Jupyter's messaging, without the features it leaves to kernels. Invariants: every request is between
+//! `busy` and `idle`; a client ends the kernel by a `shutdown_request` only; the kernel ends when the process that
+//! started it is gone. Absent on purpose: the debugger; subshells, since the types of `jupyter-protocol` 2 lose a
+//! header's `subshell_id`, by which clients know whose reply they have; attachments, which only text cells have, and
+//! those are not sent to kernels.
 
-mod about;
 pub mod agentclient;
 mod answer;
-mod asides;
-mod asking;
-mod cells;
+mod background_output;
+mod channels;
 mod comms;
-mod control;
-mod desk;
+mod context;
+mod event_mapper;
 mod execute;
-mod forms;
-mod front;
-mod installed;
-mod late;
-mod leaving;
-mod life;
-mod pace;
-mod printed;
-mod serving;
-mod sheet;
-mod shell;
-mod telling;
-mod voice;
-mod wish;
+mod execute_request;
+mod handler;
+mod input_request;
+mod introspection;
+mod iopub;
+mod kernel_info;
+mod kernelspec;
+mod messages;
+mod request_output;
+mod server;
+mod shutdown;
+mod stream_buffer;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -44,57 +40,57 @@ use std::time::Duration;
 use crate::history::History;
 use crate::report::Report;
 use crate::session::{Run, SessionHandle};
-use about::About;
-use cells::Cells;
+use background_output::BackgroundOutput;
 use comms::Comms;
-use desk::Desk;
-use front::Interrupter;
-pub use installed::{InstalledKernel, KernelKind, KernelPlace, install, installed, uninstall};
-use late::Late;
-use serving::serve;
+use context::Context;
+use handler::SessionHandler;
+use kernel_info::SessionKernelInfo;
+pub use kernelspec::{
+    InstalledKernel, KernelKind, KernelspecDir, install, list_installed, uninstall,
+};
+use server::serve;
+use shutdown::InterruptFn;
 
 /// How long the end of a session may take.
-const LEAVE: Duration = Duration::from_secs(4);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// What a kernel serves.
-pub struct Served {
-    /// The session.
+/// The session that a kernel serves.
+pub struct KernelOptions {
     pub session: SessionHandle,
-    /// What happens outside of runs.
+    /// Events outside of runs.
     pub background: Run,
-    /// The record.
     pub history: History,
-    /// What is done before the first cell; told with it.
-    pub set_up: Run,
+    /// The run before the first cell; published with it.
+    pub startup: Run,
     /// The Python of cells, where they run in one of our own.
     pub python: Option<PathBuf>,
     /// The process that started us, where it says so.
     pub parent: Option<u32>,
 }
 
-/// Serves whoever connects where the file says, until that is to end.
+/// Serves all clients on the addresses of the connection file until the shutdown.
 ///
 /// # Errors
-/// The file is none, or its addresses cannot be had.
-pub fn run(served: Served, file: &Path) -> Result<(), Report> {
-    let session = served.session.clone();
-    let stopped = session.clone();
-    let interrupt: Interrupter = Arc::new(move || stopped.interrupt());
-    let ended = serve(file, served.parent, interrupt, |voice, stdin| {
-        let about = About::new(served.python, served.session.clone());
-        let desk = Desk {
-            session: served.session,
-            history: served.history,
-            voice,
-            background: served.background,
+/// The file is no connection file, or its addresses cannot be had.
+pub fn run(options: KernelOptions, file: &Path) -> Result<(), Report> {
+    let session = options.session.clone();
+    let interrupted = session.clone();
+    let interrupt: InterruptFn = Arc::new(move || interrupted.interrupt());
+    let result = serve(file, options.parent, interrupt, |publisher, stdin| {
+        let info = SessionKernelInfo::new(options.python, options.session.clone());
+        let context = Context {
+            session: options.session,
+            history: options.history,
+            publisher,
+            background: options.background,
             stdin,
             comms: Comms::default(),
-            late: Late::default(),
-            set_up: Some(served.set_up),
+            background_output: BackgroundOutput::default(),
+            startup: Some(options.startup),
             consoles: HashSet::new(),
         };
-        (Cells(desk), about)
+        (SessionHandler(context), info)
     });
-    session.close(LEAVE);
-    ended
+    session.close(CLOSE_TIMEOUT);
+    result
 }

@@ -2,26 +2,26 @@
 
 use std::process::Command;
 
-use super::finding::{Finding, PATIENCE, Patient};
+use super::finding::{DoctorContext, Finding, PATIENCE};
 use crate::config::AgentChoice;
 use crate::process::short_answer;
 use crate::skills::{Catalog, Roots};
 use crate::text::counted;
 
-pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
-    let settings = patient.settings;
+pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
+    let settings = context.settings;
     let mut findings = match &settings.choices.agent {
-        AgentChoice::Codex => codex(&settings.codex_command, patient),
+        AgentChoice::Codex => codex(&settings.codex_command, context),
         AgentChoice::Demo => vec![Finding::ok(
             "agent",
             "demo: built in, offline, no AI; `ipycodex --agent codex` asks Codex",
         )],
         AgentChoice::Acp(line) => {
             let words = shlex::split(line).unwrap_or_default();
-            vec![program(&words, "acp", patient)]
+            vec![program(&words, "acp", context)]
         }
         AgentChoice::Named(name) => match settings.agents.get(name) {
-            Some(agent) => vec![program(&agent.words, name, patient)],
+            Some(agent) => vec![program(&agent.words, name, context)],
             None => vec![Finding::error(
                 "agent",
                 format!("`{name}` has no entry under `agents` in the settings file"),
@@ -29,15 +29,15 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
             )],
         },
     };
-    findings.push(skills(patient));
+    findings.push(skills(context));
     findings
 }
 
 /// Whether an agent's program can be started; what it needs else it says itself at the first prompt.
-fn program(words: &[String], name: &str, patient: &Patient<'_>) -> Finding {
+fn program(words: &[String], name: &str, context: &DoctorContext<'_>) -> Finding {
     let word = words.first().map_or("", String::as_str);
-    match patient.environment.program_named(word) {
-        Some(path) => Finding::ok("agent", format!("{name}: {}", patient.shown(&path))),
+    match context.environment.program_named(word) {
+        Some(path) => Finding::ok("agent", format!("{name}: {}", context.shown(&path))),
         None => Finding::error(
             "agent",
             format!("{name}: `{word}` is not on PATH"),
@@ -46,20 +46,20 @@ fn program(words: &[String], name: &str, patient: &Patient<'_>) -> Finding {
     }
 }
 
-fn codex(words: &[String], patient: &Patient<'_>) -> Vec<Finding> {
+fn codex(words: &[String], context: &DoctorContext<'_>) -> Vec<Finding> {
     let word = words.first().map_or("codex", String::as_str);
-    let Some(path) = patient.environment.program_named(word) else {
+    let Some(path) = context.environment.program_named(word) else {
         return vec![Finding::error(
             "agent",
             format!("codex: `{word}` is not on PATH"),
             "`npm install -g @openai/codex`, then `codex login`; `--agent demo` needs neither",
         )];
     };
-    let place = patient.shown(&path);
+    let place = context.shown(&path);
     let ask = |arguments: &[&str]| {
         let mut command = Command::new(&path);
         command.args(&words[1..]).args(arguments);
-        command.env_clear().envs(&patient.environment.variables);
+        command.env_clear().envs(&context.environment.variables);
         short_answer(&mut command, PATIENCE).ok().flatten()
     };
     let version = ask(&["--version"]).filter(|answer| answer.status.success());
@@ -88,8 +88,8 @@ fn codex(words: &[String], patient: &Patient<'_>) -> Vec<Finding> {
     ]
 }
 
-fn skills(patient: &Patient<'_>) -> Finding {
-    let catalog = Catalog::find(&Roots::new(patient.environment));
+fn skills(context: &DoctorContext<'_>) -> Finding {
+    let catalog = Catalog::find(&Roots::new(context.environment));
     let listed = catalog.skills().len();
     let found = counted(listed, "skill");
     match catalog.diagnostics().len() {

@@ -5,30 +5,30 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 
-use super::finding::{Finding, Patient};
+use super::finding::{DoctorContext, Finding};
 use crate::history::{Archive, RecordHealth};
 use crate::report::Report;
 use crate::text::counted;
 
-pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
-    let paths = &patient.settings.paths;
-    let mut findings = settings(patient);
+pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
+    let paths = &context.settings.paths;
+    let mut findings = settings(context);
     for (subject, folder) in [
         ("settings in", &paths.config_dir),
         ("state in", &paths.state_dir),
         ("cache in", &paths.cache_dir),
         ("data in", &paths.data_dir),
     ] {
-        findings.push(directory(subject, folder, patient));
+        findings.push(directory(subject, folder, context));
     }
-    findings.push(record(patient));
+    findings.push(record(context));
     findings
 }
 
-fn settings(patient: &Patient<'_>) -> Vec<Finding> {
-    let file = &patient.settings.paths.config_file;
-    let place = patient.shown(file);
-    if patient.reports.is_empty() {
+fn settings(context: &DoctorContext<'_>) -> Vec<Finding> {
+    let file = &context.settings.paths.config_file;
+    let place = context.shown(file);
+    if context.reports.is_empty() {
         let message = match file.exists() {
             true => format!("{place} is valid"),
             false => format!("there is no {place}: the defaults apply"),
@@ -42,7 +42,7 @@ fn settings(patient: &Patient<'_>) -> Vec<Finding> {
         };
         Finding::warning("settings", whole(report), mend)
     };
-    patient.reports.iter().map(told).collect()
+    context.reports.iter().map(told).collect()
 }
 
 /// A report in one line.
@@ -54,8 +54,8 @@ fn whole(report: &Report) -> String {
     parts.join(": ")
 }
 
-fn directory(subject: &'static str, folder: &Path, patient: &Patient<'_>) -> Finding {
-    let place = patient.shown(folder);
+fn directory(subject: &'static str, folder: &Path, context: &DoctorContext<'_>) -> Finding {
+    let place = context.shown(folder);
     // The first of its parents that is there decides whether it can be made.
     let there = folder.ancestors().find(|folder| folder.exists());
     let writable = there.is_some_and(|folder| access(folder, Access::WRITE_OK).is_ok());
@@ -77,10 +77,10 @@ fn directory(subject: &'static str, folder: &Path, patient: &Patient<'_>) -> Fin
     }
 }
 
-fn record(patient: &Patient<'_>) -> Finding {
-    let paths = &patient.settings.paths;
-    let place = patient.shown(&paths.history);
-    if !patient.settings.record {
+fn record(context: &DoctorContext<'_>) -> Finding {
+    let paths = &context.settings.paths;
+    let place = context.shown(&paths.history);
+    if !context.settings.record {
         return Finding::ok("record", "nothing is recorded: `--no-record` was given");
     }
     let looked = Archive::open(&paths.history, &paths.artifacts)

@@ -86,7 +86,7 @@ impl Finding {
 }
 
 /// What is looked at.
-pub(super) struct Patient<'a> {
+pub(super) struct DoctorContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) settings: &'a Settings,
     /// What was wrong with the settings.
@@ -94,7 +94,7 @@ pub(super) struct Patient<'a> {
     pub(super) screen: &'a Screen,
 }
 
-impl Patient<'_> {
+impl DoctorContext<'_> {
     /// A path as people write it.
     pub(super) fn shown(&self, path: &std::path::Path) -> String {
         self.settings.provenance.shown(path)

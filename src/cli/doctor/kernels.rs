@@ -2,52 +2,52 @@
 
 use std::path::{Path, PathBuf};
 
-use super::finding::{Finding, Patient};
+use super::finding::{DoctorContext, Finding};
 use crate::assemble::{gateways, python_of};
 use crate::config::RuntimeChoice;
 use crate::jupyter::{Gateway, data_folders, find};
-use crate::kernel::{self, KernelPlace};
+use crate::kernel::{self, KernelspecDir};
 use crate::runtime::connect::{SharedGateway, can_share, shared_gateways};
 use crate::text::counted;
 
 /// What stands before what is said of those we share.
 const SHARED: &str = "our gateway";
 
-pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
-    let python = python_of(patient.environment, patient.settings);
+pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
+    let python = python_of(context.environment, context.settings);
     let prefix = python.as_deref().and_then(Path::parent);
     let prefix = prefix.and_then(Path::parent);
-    let folders = data_folders(&patient.environment.variables, prefix);
-    let mut findings = vec![installed(&folders, patient)];
-    if let RuntimeChoice::Jupyter(name) = &patient.settings.choices.runtime
+    let folders = data_folders(&context.environment.variables, prefix);
+    let mut findings = vec![installed(&folders, context)];
+    if let RuntimeChoice::Jupyter(name) = &context.settings.choices.runtime
         && !name.ends_with(".json")
     {
         findings.push(chosen(name, &folders));
     }
-    findings.push(gateway(patient));
-    findings.extend(shared(patient, python.as_deref()));
+    findings.push(gateway(context));
+    findings.extend(shared(context, python.as_deref()));
     findings
 }
 
 /// Our own kernels: whether what they start is there.
-fn installed(folders: &[PathBuf], patient: &Patient<'_>) -> Finding {
+fn installed(folders: &[PathBuf], context: &DoctorContext<'_>) -> Finding {
     let specs = folders.iter().map(|folder| folder.join("kernels"));
     let specs = specs.filter_map(|folder| std::fs::read_dir(folder).ok());
     let specs = specs.flatten().flatten();
     let count = specs.filter(|it| it.path().join("kernel.json").is_file());
     let all = counted(count.count(), "kernelspec");
-    let places: Vec<KernelPlace> = folders.iter().cloned().map(KernelPlace).collect();
-    let ours = kernel::installed(&places);
+    let places: Vec<KernelspecDir> = folders.iter().cloned().map(KernelspecDir).collect();
+    let ours = kernel::list_installed(&places);
     let gone = ours.iter().find(|one| {
         let program = one.argv.first().map_or("", String::as_str);
-        patient.environment.program_named(program).is_none()
+        context.environment.program_named(program).is_none()
     });
     match (gone, ours.first()) {
         (Some(gone), _) => Finding::error(
             "kernelspecs",
             format!(
                 "{} starts `{}`, which is gone",
-                patient.shown(&gone.folder),
+                context.shown(&gone.folder),
                 gone.argv.first().map_or("", String::as_str)
             ),
             "`ipycodex kernel install` writes it anew, `ipycodex kernel uninstall` removes it",
@@ -56,7 +56,7 @@ fn installed(folders: &[PathBuf], patient: &Patient<'_>) -> Finding {
             "kernelspecs",
             format!(
                 "{all}, that of ipycodex in {}",
-                patient.shown(&first.folder)
+                context.shown(&first.folder)
             ),
         ),
         (None, None) => Finding::ok(
@@ -79,9 +79,9 @@ fn chosen(name: &str, folders: &[PathBuf]) -> Finding {
 }
 
 /// The gateway that runs the cells, or that the environment names.
-fn gateway(patient: &Patient<'_>) -> Finding {
-    let variable = |name| patient.environment.variable(name);
-    let address = match &patient.settings.choices.runtime {
+fn gateway(context: &DoctorContext<'_>) -> Finding {
+    let variable = |name| context.environment.variable(name);
+    let address = match &context.settings.choices.runtime {
         RuntimeChoice::Gateway(address) if !is_auto(address) => Some(address.as_str()),
         _ => variable("IPYCODEX_GATEWAY_URL"),
     };
@@ -113,12 +113,12 @@ fn is_auto(address: &str) -> bool {
 }
 
 /// The gateways that all our processes share: those that run, and whether one could be started where one is wanted.
-fn shared(patient: &Patient<'_>, python: Option<&Path>) -> Vec<Finding> {
-    let running = shared_gateways(&gateways(patient.settings));
-    let wanted = match &patient.settings.choices.runtime {
+fn shared(context: &DoctorContext<'_>, python: Option<&Path>) -> Vec<Finding> {
+    let running = shared_gateways(&gateways(context.settings));
+    let wanted = match &context.settings.choices.runtime {
         RuntimeChoice::Gateway(address) => {
             is_auto(address)
-                && patient
+                && context
                     .environment
                     .variable("IPYCODEX_GATEWAY_URL")
                     .is_none()
@@ -126,26 +126,26 @@ fn shared(patient: &Patient<'_>, python: Option<&Path>) -> Vec<Finding> {
         _ => false,
     };
     if !running.is_empty() {
-        return running.iter().map(|one| runs(one, patient)).collect();
+        return running.iter().map(|one| runs(one, context)).collect();
     }
     let Some(python) = python.filter(|_| wanted) else {
         return Vec::new();
     };
-    vec![match can_share(python, &patient.environment.variables) {
+    vec![match can_share(python, &context.environment.variables) {
         Ok(()) => Finding::ok(
             SHARED,
             format!(
                 "none runs; the next shell starts one in {}",
-                patient.shown(python)
+                context.shown(python)
             ),
         ),
         Err(failure) => Finding::error(SHARED, failure.message, failure.hint),
     }]
 }
 
-fn runs(one: &SharedGateway, patient: &Patient<'_>) -> Finding {
+fn runs(one: &SharedGateway, context: &DoctorContext<'_>) -> Finding {
     let (url, keeper) = (one.gateway.url(), one.keeper);
-    let python = patient.shown(&one.python);
+    let python = context.shown(&one.python);
     if !one.gateway.answers() {
         return Finding::warning(
             SHARED,

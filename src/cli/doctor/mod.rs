@@ -20,7 +20,7 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::escape::visible;
 use crate::text::indented;
-use finding::{Finding, Patient, Verdict};
+use finding::{DoctorContext, Finding, Verdict};
 
 /// Looks; returns the exit code.
 pub(super) fn run(
@@ -30,18 +30,18 @@ pub(super) fn run(
 ) -> Result<i32, Report> {
     let (settings, reports) = resolve(&arguments.common.flags(false)?, environment);
     let screen = Screen::open(environment, settings.color)?;
-    let patient = Patient {
+    let context = DoctorContext {
         environment,
         settings: &settings,
         reports: &reports,
         screen: &screen,
     };
     let groups = [
-        ("Python", python::look(&patient)),
-        ("Agent", agent::look(&patient)),
-        ("Files", files::look(&patient)),
-        ("Jupyter", kernels::look(&patient)),
-        ("Terminal", terminal::look(&patient)),
+        ("Python", python::look(&context)),
+        ("Agent", agent::look(&context)),
+        ("Files", files::look(&context)),
+        ("Jupyter", kernels::look(&context)),
+        ("Terminal", terminal::look(&context)),
     ];
     if doctor.json {
         let findings: Vec<Value> = groups

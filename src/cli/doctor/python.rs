@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::finding::{Finding, PATIENCE, Patient};
+use super::finding::{DoctorContext, Finding, PATIENCE};
 use crate::assemble::python_plan;
 use crate::process::short_answer;
 use crate::runtime::connect::{Candidate, ManagedPython, ManagedState, interpreters};
@@ -28,13 +28,13 @@ print(json.dumps({"python": "%d.%d.%d" % sys.version_info[:3], "old": sys.versio
     "ipython": version("ipython"), "landlock": landlock()}))
 "#;
 
-pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
-    let cwd = patient
+pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
+    let cwd = context
         .environment
         .cwd
         .clone()
         .unwrap_or_else(|| "/".into());
-    let search = interpreters(&python_plan(patient.environment, patient.settings, cwd));
+    let search = interpreters(&python_plan(context.environment, context.settings, cwd));
     let mut findings: Vec<Finding> = search
         .rejected
         .iter()
@@ -48,10 +48,10 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
         .collect();
     // As the shell does: the first that starts runs the cells.
     for candidate in &search.candidates {
-        let place = patient.shown(&candidate.program);
+        let place = context.shown(&candidate.program);
         match ask(candidate) {
             Ok(facts) => {
-                findings.extend(told(&facts, &place, candidate.origin, patient));
+                findings.extend(told(&facts, &place, candidate.origin, context));
                 return findings;
             }
             Err(why) => findings.push(Finding::warning(
@@ -86,7 +86,7 @@ fn ask(candidate: &Candidate) -> Result<Value, String> {
         .ok_or_else(|| format!("is not a working Python ({})", answer.status))
 }
 
-fn told(facts: &Value, place: &str, origin: &str, patient: &Patient<'_>) -> Vec<Finding> {
+fn told(facts: &Value, place: &str, origin: &str, context: &DoctorContext<'_>) -> Vec<Finding> {
     let version = facts["python"].as_str().unwrap_or("?");
     let which = format!("{place}, Python {version} from {origin}");
     let interpreter = match facts["old"] == true {
@@ -99,16 +99,16 @@ fn told(facts: &Value, place: &str, origin: &str, patient: &Patient<'_>) -> Vec<
     };
     vec![
         interpreter,
-        ipython(facts["ipython"].as_str(), patient),
-        managed(patient),
+        ipython(facts["ipython"].as_str(), context),
+        managed(context),
         confinement(facts["landlock"].as_i64().unwrap_or(0)),
     ]
 }
 
-fn ipython(version: Option<&str>, patient: &Patient<'_>) -> Finding {
-    let name = patient.settings.choices.ipython_profile.trim();
+fn ipython(version: Option<&str>, context: &DoctorContext<'_>) -> Finding {
+    let name = context.settings.choices.ipython_profile.trim();
     match version {
-        _ if !patient.settings.ipython => {
+        _ if !context.settings.ipython => {
             Finding::ok("IPython", "not used: `--no-ipython` was given")
         }
         Some(version) if name.is_empty() => {
@@ -123,9 +123,9 @@ fn ipython(version: Option<&str>, patient: &Patient<'_>) -> Finding {
     }
 }
 
-fn managed(patient: &Patient<'_>) -> Finding {
-    let managed = ManagedPython::below(&patient.settings.paths.data_dir);
-    let place = patient.shown(managed.folder());
+fn managed(context: &DoctorContext<'_>) -> Finding {
+    let managed = ManagedPython::below(&context.settings.paths.data_dir);
+    let place = context.shown(managed.folder());
     match managed.state() {
         ManagedState::Missing => {
             Finding::ok("setup", "not used: `ipycodex setup` has not been run")

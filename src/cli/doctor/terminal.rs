@@ -2,16 +2,16 @@
 
 use std::process::Command;
 
-use super::finding::{Finding, PATIENCE, Patient};
+use super::finding::{DoctorContext, Finding, PATIENCE};
 use crate::display::Pictures;
 use crate::process::short_answer;
 
 /// Milliseconds behind Esc that a user feels.
 const LATE: u32 = 100;
 
-pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
-    let environment = patient.environment;
-    let screen = patient.screen;
+pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
+    let environment = context.environment;
+    let screen = context.screen;
     if !environment.stdout_is_terminal {
         let message = "standard output is not a terminal, so none was checked";
         return vec![Finding::ok("terminal", message)];
@@ -33,32 +33,32 @@ pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
         true => Finding::ok("colours", "shown"),
         false => Finding::ok("colours", "not shown: NO_COLOR, TERM or `--color` say so"),
     };
-    let pictures = Pictures::new(environment, patient.settings.choices.images);
+    let pictures = Pictures::new(environment, context.settings.choices.images);
     vec![
         kind,
         colours,
         Finding::ok("pictures", pictures.told(screen)),
-        keys(patient),
-        clipboard(patient),
-        notices(patient),
-        characters(patient),
+        keys(context),
+        clipboard(context),
+        notices(context),
+        characters(context),
     ]
 }
 
 /// What tmux has for an option; `None` where there is no tmux, or no answer.
-fn tmux_option(arguments: [&str; 2], patient: &Patient<'_>) -> Option<String> {
-    patient.environment.variable("TMUX")?;
-    let mut command = Command::new(patient.environment.program_named("tmux")?);
+fn tmux_option(arguments: [&str; 2], context: &DoctorContext<'_>) -> Option<String> {
+    context.environment.variable("TMUX")?;
+    let mut command = Command::new(context.environment.program_named("tmux")?);
     command.arg("show-options").args(arguments);
-    command.env_clear().envs(&patient.environment.variables);
+    command.env_clear().envs(&context.environment.variables);
     let answer = short_answer(&mut command, PATIENCE).ok()??;
     let said = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
     Some(said).filter(|_| answer.status.success())
 }
 
 /// Whether Esc and Alt arrive in time.
-fn keys(patient: &Patient<'_>) -> Finding {
-    let waits = tmux_option(["-sv", "escape-time"], patient);
+fn keys(context: &DoctorContext<'_>) -> Finding {
+    let waits = tmux_option(["-sv", "escape-time"], context);
     let waits = waits.and_then(|it| it.parse::<u32>().ok());
     match waits.filter(|waits| *waits > LATE) {
         Some(waits) => Finding::warning(
@@ -66,8 +66,8 @@ fn keys(patient: &Patient<'_>) -> Finding {
             format!("tmux waits {waits} ms after Esc: Esc and Alt keys arrive late"),
             "`tmux set -s escape-time 10`, and the same line in ~/.tmux.conf",
         ),
-        None if patient.environment.tells_keys_apart() => {
-            let switch = match patient.environment.variable("TERM_PROGRAM") {
+        None if context.environment.tells_keys_apart() => {
+            let switch = match context.environment.variable("TERM_PROGRAM") {
                 Some("WezTerm") => ", if `enable_kitty_keyboard` is on in WezTerm",
                 Some("iTerm.app") => ", if iTerm2 may report modifiers by CSI u",
                 _ => "",
@@ -80,9 +80,9 @@ fn keys(patient: &Patient<'_>) -> Finding {
 }
 
 /// Whether the terminal takes text for the clipboard; no terminal answers that it does.
-fn clipboard(patient: &Patient<'_>) -> Finding {
-    let term = patient.environment.variable("TERM").unwrap_or_default();
-    match tmux_option(["-sv", "set-clipboard"], patient).as_deref() {
+fn clipboard(context: &DoctorContext<'_>) -> Finding {
+    let term = context.environment.variable("TERM").unwrap_or_default();
+    match tmux_option(["-sv", "set-clipboard"], context).as_deref() {
         Some("off") => Finding::warning(
             "clipboard",
             "tmux does not pass text on to the clipboard: `%ipycodex copy` only reaches tmux's buffer",
@@ -102,9 +102,9 @@ fn clipboard(patient: &Patient<'_>) -> Finding {
 }
 
 /// Whether the end of a long run that nobody sees is told.
-fn notices(patient: &Patient<'_>) -> Finding {
-    let after = patient.settings.choices.notify_after;
-    match tmux_option(["-gv", "focus-events"], patient).as_deref() {
+fn notices(context: &DoctorContext<'_>) -> Finding {
+    let after = context.settings.choices.notify_after;
+    match tmux_option(["-gv", "focus-events"], context).as_deref() {
         _ if after == 0 => Finding::ok("notices", "none: `notify_after` is 0"),
         Some("off") => Finding::warning(
             "notices",
@@ -119,11 +119,11 @@ fn notices(patient: &Patient<'_>) -> Finding {
 }
 
 /// Whether the locale has characters beyond ASCII.
-fn characters(patient: &Patient<'_>) -> Finding {
+fn characters(context: &DoctorContext<'_>) -> Finding {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let named = names
         .iter()
-        .find_map(|name| Some((*name, patient.environment.variable(name)?)));
+        .find_map(|name| Some((*name, context.environment.variable(name)?)));
     let utf8 = |value: &str| {
         let value = value.to_ascii_lowercase();
         value.contains("utf-8") || value.contains("utf8")

@@ -2,81 +2,93 @@
 
 use std::path::PathBuf;
 
-use super::desk::Desk;
-use super::orders::{Order, help};
-use super::page::Page;
-use super::servers::{Known, Source};
-use super::turn::{Cut, enter, open, ready};
+use super::client_output::ClientOutput;
+use super::context::Context;
+use super::mcp_servers::{ListedServer, ServerSource};
+use super::syntax::{ClientCommand, help};
+use super::turn::{TurnError, ensure_session, open_session, set_session};
 use crate::agent::{AgentFailure, Facts, FailureKind, Login, Lookup};
 
 /// Why a command did nothing.
-pub(super) enum Refused {
+pub(super) enum CommandError {
     /// In these words.
     Said(String),
     /// The agent was needed, and did not come to it.
-    Cut(Cut),
+    TurnError(TurnError),
 }
 
-impl From<Cut> for Refused {
-    fn from(cut: Cut) -> Self {
-        Refused::Cut(cut)
+impl From<TurnError> for CommandError {
+    fn from(cut: TurnError) -> Self {
+        CommandError::TurnError(cut)
     }
 }
 
-type Said = Result<String, Refused>;
+type Said = Result<String, CommandError>;
 
-fn refused<T>(text: impl Into<String>) -> Result<T, Refused> {
-    Err(Refused::Said(text.into()))
+fn refused<T>(text: impl Into<String>) -> Result<T, CommandError> {
+    Err(CommandError::Said(text.into()))
 }
 
 /// Carries a command out; what it says.
 ///
 /// # Errors
 /// It could not be done.
-pub(super) async fn carry_out(desk: &mut Desk, page: &mut Page<'_>, order: Order) -> Said {
+pub(super) async fn run_command(
+    context: &mut Context,
+    output: &mut ClientOutput<'_>,
+    order: ClientCommand,
+) -> Said {
     match order {
-        Order::Help => Ok(help()),
-        Order::Servers => Ok(listed(desk)),
-        Order::AddServer(server) => {
+        ClientCommand::Help => Ok(help()),
+        ClientCommand::Servers => Ok(listed(context)),
+        ClientCommand::AddServer(server) => {
             let name = server.name.clone();
-            let verb = if desk.servers.add(server) {
+            let verb = if context.servers.add(server) {
                 "Updated"
             } else {
                 "Added"
             };
-            let ending =
-                applied(desk, page, "It will be available when the session starts.").await?;
+            let ending = applied(
+                context,
+                output,
+                "It will be available when the session starts.",
+            )
+            .await?;
             Ok(format!("{verb} MCP server '{name}'. {ending}"))
         }
-        Order::RemoveServer(name) => remove(desk, page, &name).await,
-        Order::DisableServer(name) => {
-            if known(desk, &name).is_none() {
+        ClientCommand::RemoveServer(name) => remove(context, output, &name).await,
+        ClientCommand::DisableServer(name) => {
+            if known(context, &name).is_none() {
                 return refused(format!("No MCP server named '{name}' found"));
             }
-            desk.servers.disable(&name);
-            let ending = applied(desk, page, "It will not be started.").await?;
+            context.servers.disable(&name);
+            let ending = applied(context, output, "It will not be started.").await?;
             Ok(format!("Disabled MCP server '{name}'. {ending}"))
         }
-        Order::EnableServer(name) => {
-            if !desk.servers.enable(&name) {
+        ClientCommand::EnableServer(name) => {
+            if !context.servers.enable(&name) {
                 return refused(format!(
                     "MCP server '{name}' is not disabled (or does not exist)"
                 ));
             }
-            let ending =
-                applied(desk, page, "It will be available when the session starts.").await?;
+            let ending = applied(
+                context,
+                output,
+                "It will be available when the session starts.",
+            )
+            .await?;
             Ok(format!("Enabled MCP server '{name}'. {ending}"))
         }
-        Order::ClearServers => {
-            let count = desk.servers.clear();
+        ClientCommand::ClearServers => {
+            let count = context.servers.clear();
             let ending = match count {
                 0 => String::new(),
-                _ => applied(desk, page, "").await?,
+                _ => applied(context, output, "").await?,
             };
             Ok(ended(format!("Removed {count} MCP server(s)"), &ending))
         }
-        Order::IgnoreCodex(None) => {
-            let now = if desk.servers.ignores_codex {
+        ClientCommand::IgnoreCodex(None) => {
+            let now = if context.servers.ignores_codex {
                 "on"
             } else {
                 "off"
@@ -84,70 +96,74 @@ pub(super) async fn carry_out(desk: &mut Desk, page: &mut Page<'_>, order: Order
             let usage = "Usage: %agent mcp ignore-codex-config on|off";
             Ok(format!("ignore-codex-config is {now}\n{usage}"))
         }
-        Order::IgnoreCodex(Some(on)) => {
-            desk.servers.ignores_codex = on;
-            let ending = applied(desk, page, "").await?;
+        ClientCommand::IgnoreCodex(Some(on)) => {
+            context.servers.ignores_codex = on;
+            let ending = applied(context, output, "").await?;
             let now = if on { "on" } else { "off" };
             Ok(ended(format!("ignore-codex-config set to {now}"), &ending))
         }
-        Order::Commands => Ok(slash_commands(desk)),
-        Order::Session => Ok(about_session(desk)),
-        Order::NewSession(cwd) => new_session(desk, page, cwd).await,
-        Order::RestartSession => {
-            desk.conversation.stop().await;
-            open(desk, page, None).await?;
-            let id = desk.conversation.id().unwrap_or_default();
+        ClientCommand::Commands => Ok(slash_commands(context)),
+        ClientCommand::Session => Ok(about_session(context)),
+        ClientCommand::NewSession(cwd) => new_session(context, output, cwd).await,
+        ClientCommand::RestartSession => {
+            context.connection.stop().await;
+            open_session(context, output, None).await?;
+            let id = context.connection.id().unwrap_or_default();
             Ok(format!("Session restarted. Session ID: {id}"))
         }
-        Order::Sessions => sessions(desk, page).await,
-        Order::LoadSession(id) => {
-            let was = desk.conversation.session.take();
-            if let Err(cut) = open(desk, page, Some(id.clone())).await {
-                desk.conversation.session = was;
+        ClientCommand::Sessions => sessions(context, output).await,
+        ClientCommand::LoadSession(id) => {
+            let was = context.connection.session.take();
+            if let Err(cut) = open_session(context, output, Some(id.clone())).await {
+                context.connection.session = was;
                 return Err(cut.into());
             }
             Ok(format!("Going on with session: {id}"))
         }
-        Order::Option(None) => {
-            let lines = desk.conversation.offered.selections().map(|one| one.line());
+        ClientCommand::Option(None) => {
+            let lines = context
+                .connection
+                .features
+                .selections()
+                .map(|one| one.line());
             let lines: Vec<String> = lines.collect();
             Ok(match lines.is_empty() {
                 true => "No options offered by the agent yet.".to_owned(),
                 false => lines.join("\n"),
             })
         }
-        Order::Option(Some((option, value))) => {
-            ready(desk, page).await?;
-            let agent = desk.conversation.agent(&desk.configured);
+        ClientCommand::Option(Some((option, value))) => {
+            ensure_session(context, output).await?;
+            let agent = context.connection.agent(&context.config);
             let done = agent.choose(&option, &value);
-            wait(desk, done).await?;
+            wait(context, done).await?;
             Ok(format!("{option} set to: {value}"))
         }
-        Order::LogIn(method) => log_in(desk, method).await,
-        Order::Permissions => {
-            let mode = desk.permissions.mode.name();
+        ClientCommand::LogIn(method) => log_in(context, method).await,
+        ClientCommand::Permissions => {
+            let mode = context.permissions.mode.name();
             let usage = "Use: %agent permissions [auto|manual|deny]";
             Ok(format!("Permission mode: {mode}\n\n{usage}"))
         }
-        Order::Permit(mode) => {
-            desk.permissions.mode = mode;
+        ClientCommand::Permit(mode) => {
+            context.permissions.mode = mode;
             Ok(format!("Permission mode set to: {}", mode.name()))
         }
-        Order::PermissionHistory => Ok(desk.permissions.history()),
-        Order::Config => Ok(configuration(desk)),
-        Order::Configure(words) => {
-            desk.conversation.stop().await;
-            desk.configured.run(words);
-            let line = desk.configured.line();
+        ClientCommand::PermissionHistory => Ok(context.permissions.history()),
+        ClientCommand::Config => Ok(configuration(context)),
+        ClientCommand::Configure(words) => {
+            context.connection.stop().await;
+            context.config.set_command(words);
+            let line = context.config.command_line();
             Ok(format!(
                 "Agent command set to: {line}\nThe next prompt starts it."
             ))
         }
-        Order::Variables => Ok(variables(desk)),
-        Order::SetVariable(name, value) => {
-            desk.configured.set(&name, &value);
+        ClientCommand::Variables => Ok(variables(context)),
+        ClientCommand::SetVariable(name, value) => {
+            context.config.set(&name, &value);
             let shown = if is_secret(&name) { "***" } else { &value };
-            let ending = match desk.conversation.connected() {
+            let ending = match context.connection.is_connected() {
                 true => "\nRun %agent session restart to apply.",
                 false => "",
             };
@@ -158,15 +174,15 @@ pub(super) async fn carry_out(desk: &mut Desk, page: &mut Page<'_>, order: Order
 
 /// Tells the session of the servers there are now (one that was not used yet is replaced); how that is said, where
 /// none is open: as `unopened`.
-async fn applied(desk: &mut Desk, page: &mut Page<'_>, unopened: &str) -> Said {
-    let Some(session) = desk.conversation.session.clone().filter(|it| it.open) else {
+async fn applied(context: &mut Context, output: &mut ClientOutput<'_>, unopened: &str) -> Said {
+    let Some(session) = context.connection.session.clone().filter(|it| it.open) else {
         return Ok(unopened.to_owned());
     };
-    let servers = desk.servers.active(&desk.of_codex());
+    let servers = context.servers.active(&context.codex_servers());
     let same = Some(session.id).filter(|_| session.used);
-    match enter(desk, page, same, servers).await {
+    match set_session(context, output, same, servers).await {
         Ok(()) => Ok("Session updated.".to_owned()),
-        Err(Cut::Failed(failure)) if failure.kind == FailureKind::Refused => {
+        Err(TurnError::Failed(failure)) if failure.kind == FailureKind::Refused => {
             Ok("Run %agent session restart to apply.".to_owned())
         }
         Err(cut) => Err(cut.into()),
@@ -181,17 +197,17 @@ fn ended(what: String, ending: &str) -> String {
     }
 }
 
-fn known(desk: &Desk, name: &str) -> Option<Known> {
-    let all = desk.servers.known(&desk.of_codex());
+fn known(context: &Context, name: &str) -> Option<ListedServer> {
+    let all = context.servers.known(&context.codex_servers());
     all.into_iter().find(|known| known.server.name == name)
 }
 
-async fn remove(desk: &mut Desk, page: &mut Page<'_>, name: &str) -> Said {
-    if desk.servers.remove(name) {
-        let ending = applied(desk, page, "").await?;
+async fn remove(context: &mut Context, output: &mut ClientOutput<'_>, name: &str) -> Said {
+    if context.servers.remove(name) {
+        let ending = applied(context, output, "").await?;
         return Ok(ended(format!("Removed MCP server '{name}'"), &ending));
     }
-    match known(desk, name) {
+    match known(context, name) {
         Some(known) => {
             let source = known.source.name();
             let what = format!("'{name}' is preconfigured ({source})");
@@ -202,9 +218,9 @@ async fn remove(desk: &mut Desk, page: &mut Page<'_>, name: &str) -> Said {
     }
 }
 
-fn listed(desk: &Desk) -> String {
-    let codex = desk.of_codex();
-    let known = desk.servers.known(&codex);
+fn listed(context: &Context) -> String {
+    let codex = context.codex_servers();
+    let known = context.servers.known(&codex);
     let mut lines = match known.is_empty() {
         true => vec!["No MCP servers configured".to_owned()],
         false => vec!["Configured MCP servers:".to_owned()],
@@ -220,15 +236,15 @@ fn listed(desk: &Desk) -> String {
             known.source.name()
         )
     }));
-    if desk.servers.ignores_codex {
+    if context.servers.ignores_codex {
         lines.push("\n(ignore-codex-config is ON; codex-* entries are not loaded)".to_owned());
     }
-    lines.extend(codex.troubles.iter().map(|trouble| format!("⚠️ {trouble}")));
+    lines.extend(codex.warnings.iter().map(|warning| format!("⚠️ {warning}")));
     lines.join("\n")
 }
 
-fn slash_commands(desk: &Desk) -> String {
-    let commands = &desk.conversation.offered.commands;
+fn slash_commands(context: &Context) -> String {
+    let commands = &context.connection.features.commands;
     if commands.is_empty() {
         return "No slash commands advertised by the agent yet.\n\
                 (Some agents advertise them only after the first prompt.)"
@@ -248,10 +264,10 @@ fn slash_commands(desk: &Desk) -> String {
     lines.join("\n")
 }
 
-fn about_session(desk: &Desk) -> String {
-    let known = desk.servers.known(&desk.of_codex());
+fn about_session(context: &Context) -> String {
+    let known = context.servers.known(&context.codex_servers());
     let active = known.iter().filter(|known| known.enabled).count();
-    let connected = if desk.conversation.connected() {
+    let connected = if context.connection.is_connected() {
         "True"
     } else {
         "False"
@@ -260,18 +276,18 @@ fn about_session(desk: &Desk) -> String {
         "Session Information:".to_owned(),
         format!(
             "  Session ID: {}",
-            desk.conversation.id().unwrap_or("(not started)")
+            context.connection.id().unwrap_or("(not started)")
         ),
-        format!("  Working Directory: {}", desk.cwd.display()),
-        format!("  Agent: {}", desk.configured.command),
+        format!("  Working Directory: {}", context.cwd.display()),
+        format!("  Agent: {}", context.config.command),
         format!("  Connected: {connected}"),
-        format!("  Permission Mode: {}", desk.permissions.mode.name()),
+        format!("  Permission Mode: {}", context.permissions.mode.name()),
         format!("  MCP Servers: {active} active / {} total", known.len()),
     ];
-    if desk.servers.ignores_codex {
+    if context.servers.ignores_codex {
         lines.push("  (ignore-codex-config: on)".to_owned());
     }
-    let commands = &desk.conversation.offered.commands;
+    let commands = &context.connection.features.commands;
     if !commands.is_empty() {
         lines.push("\n  Slash Commands:".to_owned());
         let commands = commands.iter();
@@ -280,34 +296,38 @@ fn about_session(desk: &Desk) -> String {
     lines.join("\n")
 }
 
-async fn new_session(desk: &mut Desk, page: &mut Page<'_>, cwd: Option<String>) -> Said {
-    let own = desk.configured.cwd();
+async fn new_session(
+    context: &mut Context,
+    output: &mut ClientOutput<'_>,
+    cwd: Option<String>,
+) -> Said {
+    let own = context.config.cwd();
     let wanted = cwd.map_or_else(|| own.clone(), |cwd| own.join(cwd));
     if !wanted.is_dir() {
         return refused(format!("Directory does not exist: {}", wanted.display()));
     }
-    let was: PathBuf = std::mem::replace(&mut desk.cwd, wanted);
-    let session = desk.conversation.session.take();
-    if let Err(cut) = open(desk, page, None).await {
-        desk.cwd = was;
-        desk.conversation.session = session;
+    let was: PathBuf = std::mem::replace(&mut context.cwd, wanted);
+    let session = context.connection.session.take();
+    if let Err(cut) = open_session(context, output, None).await {
+        context.cwd = was;
+        context.connection.session = session;
         return Err(cut.into());
     }
-    let cwd = desk.cwd.display();
+    let cwd = context.cwd.display();
     Ok(format!("Created new session with working directory: {cwd}"))
 }
 
-async fn sessions(desk: &mut Desk, page: &mut Page<'_>) -> Said {
-    ready(desk, page).await?;
-    let agent = desk.conversation.agent(&desk.configured);
+async fn sessions(context: &mut Context, output: &mut ClientOutput<'_>) -> Said {
+    ensure_session(context, output).await?;
+    let agent = context.connection.agent(&context.config);
     let told = agent.look_up(Lookup::Sessions);
-    let Facts::Sessions(sessions) = wait(desk, told).await? else {
+    let Facts::Sessions(sessions) = wait(context, told).await? else {
         return Ok("No sessions kept by the agent".to_owned());
     };
     if sessions.is_empty() {
         return Ok("No sessions kept by the agent".to_owned());
     }
-    let current = desk.conversation.id();
+    let current = context.connection.id();
     let lines = sessions.iter().map(|kept| {
         let mark = if current == Some(kept.id.as_str()) {
             "*"
@@ -323,8 +343,8 @@ async fn sessions(desk: &mut Desk, page: &mut Page<'_>) -> Said {
     ))
 }
 
-async fn log_in(desk: &mut Desk, method: Option<String>) -> Said {
-    let agent = desk.conversation.agent(&desk.configured);
+async fn log_in(context: &mut Context, method: Option<String>) -> Said {
+    let agent = context.connection.agent(&context.config);
     let Login::Methods(methods) = agent.capabilities().login else {
         return Ok("The agent offers no way to log in.".to_owned());
     };
@@ -356,48 +376,48 @@ async fn log_in(desk: &mut Desk, method: Option<String>) -> Said {
         ));
     }
     let done = agent.log_in(&wanted);
-    wait(desk, done).await?;
+    wait(context, done).await?;
     Ok(format!("Logged in with {wanted}: the next prompt uses it."))
 }
 
 /// Waits for what the agent was asked, as long as the user does; news that come with it are kept.
 async fn wait<T>(
-    desk: &mut Desk,
+    context: &mut Context,
     told: tokio::sync::oneshot::Receiver<Result<T, AgentFailure>>,
-) -> Result<T, Refused> {
+) -> Result<T, CommandError> {
     tokio::pin!(told);
     let outcome = loop {
         tokio::select! {
             biased;
-            () = desk.stop.wanted() => return Err(Cut::Stopped.into()),
-            event = desk.conversation.next() => desk.conversation.hear(event),
+            () = context.stop.requested() => return Err(TurnError::Interrupted.into()),
+            event = context.connection.next() => context.connection.on_idle_event(event),
             outcome = &mut told => break outcome,
         }
     };
     match outcome {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(failure)) => Err(Cut::Failed(failure).into()),
+        Ok(Err(failure)) => Err(TurnError::Failed(failure).into()),
         Err(_) => refused("The agent is gone."),
     }
 }
 
-fn configuration(desk: &Desk) -> String {
-    let configured = &desk.configured;
-    let arguments = match configured.arguments.join(" ") {
+fn configuration(context: &Context) -> String {
+    let config = &context.config;
+    let arguments = match config.arguments.join(" ") {
         none if none.is_empty() => "(none)".to_owned(),
         arguments => arguments,
     };
-    let user = desk.servers.known(&Default::default());
+    let user = context.servers.known(&Default::default());
     let user = user
         .iter()
-        .filter(|known| known.source == Source::User)
+        .filter(|known| known.source == ServerSource::User)
         .count();
     [
         "Configuration:".to_owned(),
-        format!("  Agent Command: {}", configured.command),
+        format!("  Agent Command: {}", config.command),
         format!("  Agent Args: {arguments}"),
-        format!("  Working Directory: {}", desk.cwd.display()),
-        format!("  Permission Mode: {}", desk.permissions.mode.name()),
+        format!("  Working Directory: {}", context.cwd.display()),
+        format!("  Permission Mode: {}", context.permissions.mode.name()),
         format!("  MCP Servers: {user}"),
     ]
     .join("\n")
@@ -410,7 +430,7 @@ fn is_secret(name: &str) -> bool {
         .any(|word| name.to_uppercase().contains(word))
 }
 
-fn variables(desk: &Desk) -> String {
+fn variables(context: &Context) -> String {
     let names = [
         "ACP_AGENT_COMMAND",
         "ACP_AGENT_ARGS",
@@ -418,7 +438,7 @@ fn variables(desk: &Desk) -> String {
         "OPENAI_API_KEY",
     ];
     let lines = names.iter().map(|name| {
-        let value = match desk.configured.variable(name) {
+        let value = match context.config.variable(name) {
             None => "(not set)",
             Some(_) if is_secret(name) => "***",
             Some(value) => value,

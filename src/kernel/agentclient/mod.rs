@@ -1,79 +1,76 @@
 //! The kernel whose cells are prompts to an agent of the Agent Client Protocol.
 //!
-//! In: the requests of clients (`requests`). A `cell` is prompts and commands; a command is an order (`orders`),
-//! carried out by `commands`; a prompt is a `turn` of the `conversation`. What the agent tells becomes pieces (`marks`)
-//! of a `page`. `configured` is what it is started with, `servers` the MCP servers it is told of, `permissions` who
-//! answers it, `past` the earlier inputs. The agent itself is the one of the whole house ([`crate::agent`]). Absent on
-//! purpose: the record, Python, context: the agent is told what stands in the cell and in the files it names with `@`,
-//! and nothing else; forms (`elicitation/create`), which are refused as every unknown request is.
+//! In: the requests of clients (`handler`). `syntax` splits a cell into commands and prompts; `commands` runs a command,
+//! `turn` a prompt over the `connection` to the agent. `event_formatter` makes the agent's events the text of a
+//! `client_output`. `config` starts the agent, `mcp_servers` are the MCP servers it is given, `permissions` answers its
+//! requests, `input_history` keeps the inputs. The agent is an [`Agent`](crate::agent::Agent) as in all front-ends.
+//! Absent on purpose: the record, Python, context: the agent gets the text of the cell and of the files it names with
+//! `@`, and nothing else; forms (`elicitation/create`), which are refused as every unknown request is.
 
-mod about;
-mod cell;
+mod client_output;
 mod commands;
-mod configured;
-mod conversation;
-mod desk;
-mod logs;
-mod marks;
-mod orders;
-mod page;
-mod past;
+mod config;
+mod connection;
+mod context;
+mod event_formatter;
+mod handler;
+mod input_history;
+mod logger;
+mod mcp_servers;
 mod permissions;
-mod requests;
-mod servers;
+mod syntax;
 mod turn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::front::Interrupter;
-use super::serving::serve;
+use super::server::serve;
+use super::shutdown::InterruptFn;
 use crate::environment::Environment;
 use crate::report::Report;
-use about::About;
-pub use configured::AgentCommand;
-use configured::Configured;
-pub use conversation::Connect;
-use conversation::Conversation;
-use desk::{Desk, stopping};
-use past::Past;
+pub use config::AgentCommand;
+use config::AgentConfig;
+pub use connection::ConnectAgent;
+use connection::Connection;
+use context::{Context, stop_channel};
+use handler::{AgentHandler, AgentKernelInfo};
+use input_history::InputHistory;
+use mcp_servers::McpServers;
 use permissions::Permissions;
-use requests::Client;
-use servers::Servers;
 
-/// Serves whoever connects where the file says, until that is to end. `python` runs agents that are files for it,
-/// `connect` makes them.
+/// Serves all clients on the addresses of the connection file until the shutdown. `python` runs agents that are Python
+/// files; `connect` makes them.
 ///
 /// # Errors
-/// The file is none, or its addresses cannot be had.
+/// The file is no connection file, or its addresses cannot be had.
 pub fn run(
     environment: &Environment,
     python: Option<PathBuf>,
-    connect: Connect,
+    connect: ConnectAgent,
     file: &Path,
 ) -> Result<(), Report> {
-    let configured = Configured::new(environment, python);
-    logs::begin(
-        configured.variable("ACP_LOG_LEVEL"),
-        configured.variable("ACP_DEBUG_UPDATES"),
+    let config = AgentConfig::new(environment, python);
+    logger::init(
+        config.variable("ACP_LOG_LEVEL"),
+        config.variable("ACP_DEBUG_UPDATES"),
     );
     let parent = environment.variable("JPY_PARENT_PID");
     let parent = parent.and_then(|id| id.parse().ok());
-    let (stopper, stop) = stopping();
-    let interrupt: Interrupter = Arc::new(move || stopper.stop());
-    serve(file, parent, interrupt, |voice, stdin| {
-        let desk = Desk {
-            voice,
+    let (sender, stop) = stop_channel();
+    let interrupt: InterruptFn = Arc::new(move || sender.send());
+    serve(file, parent, interrupt, |publisher, stdin| {
+        let context = Context {
+            publisher,
             stdin,
             stop,
-            cwd: configured.cwd(),
-            configured,
-            conversation: Conversation::new(connect),
-            servers: Servers::default(),
+            cwd: config.cwd(),
+            config,
+            connection: Connection::new(connect),
+            servers: McpServers::default(),
             permissions: Permissions::default(),
-            past: Past::default(),
+            history: InputHistory::default(),
             line: 0,
         };
-        (Client(desk), About)
+        (AgentHandler(context), AgentKernelInfo)
     })
 }

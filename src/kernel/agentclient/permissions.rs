@@ -9,7 +9,7 @@ const LISTED: usize = 10;
 
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Mode {
+pub(super) enum PermissionMode {
     /// Yes, each time.
     #[default]
     Auto,
@@ -19,28 +19,32 @@ pub(super) enum Mode {
     Deny,
 }
 
-impl Mode {
+impl PermissionMode {
     /// That of this name.
-    pub(super) fn named(name: &str) -> Option<Mode> {
-        [Mode::Auto, Mode::Manual, Mode::Deny]
-            .into_iter()
-            .find(|mode| mode.name() == name)
+    pub(super) fn named(name: &str) -> Option<PermissionMode> {
+        [
+            PermissionMode::Auto,
+            PermissionMode::Manual,
+            PermissionMode::Deny,
+        ]
+        .into_iter()
+        .find(|mode| mode.name() == name)
     }
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Mode::Auto => "auto",
-            Mode::Manual => "manual",
-            Mode::Deny => "deny",
+            PermissionMode::Auto => "auto",
+            PermissionMode::Manual => "manual",
+            PermissionMode::Deny => "deny",
         }
     }
 
     /// What the agent may do through us without a request of its own.
     pub(super) fn sandbox(self) -> Sandbox {
         match self {
-            Mode::Auto => Sandbox::FullAccess,
-            Mode::Manual => Sandbox::WorkspaceWrite,
-            Mode::Deny => Sandbox::ReadOnly,
+            PermissionMode::Auto => Sandbox::FullAccess,
+            PermissionMode::Manual => Sandbox::WorkspaceWrite,
+            PermissionMode::Deny => Sandbox::ReadOnly,
         }
     }
 }
@@ -48,13 +52,13 @@ impl Mode {
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Permissions {
-    pub(super) mode: Mode,
-    past: Vec<String>,
+    pub(super) mode: PermissionMode,
+    history: Vec<String>,
 }
 
 /// What becomes of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PermissionDecision {
     /// This is the answer; the words for the user.
     Answer(QuestionAnswer, String),
     /// The user is asked.
@@ -63,40 +67,43 @@ pub(super) enum Verdict {
 
 impl Permissions {
     /// Takes a request; `asks`: there is somebody who can be asked.
-    pub(super) fn judge(&mut self, question: &AgentQuestion, asks: bool) -> Verdict {
+    pub(super) fn decide(&mut self, question: &AgentQuestion, asks: bool) -> PermissionDecision {
         let what = brief(&question.subject);
         let form = matches!(
             question.subject,
             Subject::Form { .. } | Subject::Link { .. }
         );
         let (answer, said) = match self.mode {
-            Mode::Deny => (
+            PermissionMode::Deny => (
                 QuestionAnswer::Declined,
                 format!("Denied (permission mode is deny): {what}"),
             ),
-            Mode::Auto if !form => yes(question, &what),
-            Mode::Auto | Mode::Manual if asks => return Verdict::Ask,
-            Mode::Auto | Mode::Manual => {
+            PermissionMode::Auto if !form => yes(question, &what),
+            PermissionMode::Auto | PermissionMode::Manual if asks => {
+                return PermissionDecision::Ask;
+            }
+            PermissionMode::Auto | PermissionMode::Manual => {
                 let why = "nobody can be asked here: the client takes no input";
                 (QuestionAnswer::Declined, format!("Denied ({why}): {what}"))
             }
         };
         self.remember(&said);
-        Verdict::Answer(answer, said)
+        PermissionDecision::Answer(answer, said)
     }
 
     /// A request was answered, or dropped, in these words.
     pub(super) fn remember(&mut self, said: &str) {
-        self.past.push(format!("mode={}  {said}", self.mode.name()));
+        self.history
+            .push(format!("mode={}  {said}", self.mode.name()));
     }
 
     /// The last of them.
     pub(super) fn history(&self) -> String {
-        if self.past.is_empty() {
+        if self.history.is_empty() {
             return "No permission requests recorded".to_owned();
         }
-        let from = self.past.len().saturating_sub(LISTED);
-        let lines = (1..).zip(&self.past[from..]);
+        let from = self.history.len().saturating_sub(LISTED);
+        let lines = (1..).zip(&self.history[from..]);
         let lines = lines.map(|(number, said)| format!("  {number}. {said}"));
         format!(
             "Permission History:\n{}",
@@ -177,10 +184,10 @@ mod tests {
         assert_eq!(permissions.history(), "No permission requests recorded");
         let judged =
             |permissions: &mut Permissions, kinds: &[Decision], asks: bool| match permissions
-                .judge(&question(kinds), asks)
+                .decide(&question(kinds), asks)
             {
-                Verdict::Ask => "?".to_owned(),
-                Verdict::Answer(answer, said) => format!("{answer:?} {said}"),
+                PermissionDecision::Ask => "?".to_owned(),
+                PermissionDecision::Answer(answer, said) => format!("{answer:?} {said}"),
             };
         use Decision::{AllowAlways, AllowOnce, RejectOnce};
         let auto = judged(
@@ -196,11 +203,11 @@ mod tests {
             auto,
             "Chosen(\"RejectOnce\") Answered (RejectOnce): touch x"
         );
-        permissions.mode = Mode::Manual;
+        permissions.mode = PermissionMode::Manual;
         assert_eq!(judged(&mut permissions, &[AllowOnce], true), "?");
         let nobody = judged(&mut permissions, &[AllowOnce], false);
         assert!(nobody.starts_with("Declined Denied (nobody"), "{nobody}");
-        permissions.mode = Mode::Deny;
+        permissions.mode = PermissionMode::Deny;
         let denied = judged(&mut permissions, &[AllowOnce], true);
         assert_eq!(denied, "Declined Denied (permission mode is deny): touch x");
         assert!(

@@ -1,0 +1,295 @@
+//! A run of cells into a notebook file: what each showed, written as it goes.
+//!
+//! In: the notebook that is run, which of its cells each input is, and the events. Out: a file that is whole at any
+//! moment, and a summary. Invariants: cells that are not run show nothing in it, unless they are to be left untouched;
+//! what widgets are in the end is in it; all else is as it was; it is written
+//! after each cell and, of a long one, now and then, but never for more than a part of the time.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::cell_outputs::CellOutputs;
+use super::widgets::Widgets;
+use crate::files::{FileMode, FoundFile};
+use crate::notebook::document::{CellKind, Document, Draft, Revision, Slot};
+use crate::notebook::{TIMES, outputs_text, read_outputs, times};
+use crate::report::Report;
+use crate::session::SessionEvent;
+
+/// How often the outputs of a cell that still runs are written.
+const OFTEN: Duration = Duration::from_secs(2);
+
+/// Writing may take this part of the time, but for the last.
+const PART: u32 = 5;
+
+/// The run of a notebook.
+pub struct NotebookRun {
+    document: Document,
+    /// Where it is written; `None`: nowhere.
+    file: Option<FoundFile>,
+    /// The cell of the notebook that each input is.
+    cells: Vec<usize>,
+    /// Cells that stay as they are.
+    untouched: HashSet<usize>,
+    widgets: Widgets,
+    ran: Vec<Ran>,
+    /// What displays of an id show now.
+    displays: HashMap<String, Value>,
+    written: Option<Instant>,
+    /// How long the last writing took.
+    took: Duration,
+    /// The file that was named, when another is written in its place.
+    meant: Option<PathBuf>,
+    /// What of the file the first writing could not keep.
+    unkept: Option<String>,
+}
+
+/// A cell that was run, or is.
+struct Ran {
+    cell: usize,
+    collected: CellOutputs,
+    since: DateTime<Utc>,
+    began: Instant,
+    /// When it ended, and what came of it.
+    ended: Option<(DateTime<Utc>, Duration)>,
+    /// The text it has now: an answer.
+    source: Option<String>,
+}
+
+impl NotebookRun {
+    /// The run of `cells` of a notebook, in which those of `untouched` stay as they are; `output` is begun at once.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn begin(
+        document: Document,
+        cells: Vec<usize>,
+        untouched: Vec<usize>,
+        output: Option<&Path>,
+    ) -> Result<Self, Report> {
+        let file = match output {
+            None => None,
+            Some(path) => Some(FoundFile::here(path)?),
+        };
+        let mut kept = NotebookRun {
+            document,
+            file,
+            cells,
+            untouched: untouched.into_iter().collect(),
+            widgets: Widgets::default(),
+            ran: Vec::new(),
+            displays: HashMap::new(),
+            written: None,
+            took: Duration::ZERO,
+            meant: None,
+            unkept: None,
+        };
+        kept.write()?;
+        Ok(kept)
+    }
+
+    /// How many cells there are to run.
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The input of this number, from 0, begins.
+    pub(super) fn began(&mut self, input: usize) {
+        let Some(cell) = self.cells.get(input) else {
+            return;
+        };
+        self.ran.push(Ran {
+            cell: *cell,
+            collected: CellOutputs::default(),
+            since: Utc::now(),
+            began: Instant::now(),
+            ended: None,
+            source: None,
+        });
+    }
+
+    /// Takes an event of the input that runs.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn on(&mut self, event: &SessionEvent) -> Result<(), Report> {
+        self.widgets.on(event);
+        let Some(ran) = self.ran.last_mut() else {
+            return Ok(());
+        };
+        self.displays.extend(ran.collected.on(event));
+        let due = OFTEN.max(self.took * PART);
+        if self.written.is_none_or(|written| written.elapsed() >= due) {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    /// Takes an event between inputs.
+    pub(super) fn on_late(&mut self, event: &SessionEvent) {
+        self.widgets.on(event);
+    }
+
+    /// The input took longer than it may.
+    pub(super) fn timed_out(&mut self, after: Duration) {
+        if let Some(ran) = self.ran.last_mut() {
+            let why = format!("the cell took longer than {} s", after.as_secs_f64());
+            ran.collected.fail("CellTimeoutError", &why);
+        }
+    }
+
+    /// The input has ended; `answer` is the text its cell has now, if it was a prompt.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn ended(&mut self, answer: Option<String>) -> Result<(), Report> {
+        if let Some(ran) = self.ran.last_mut() {
+            ran.ended = Some((Utc::now(), ran.began.elapsed()));
+            ran.source = answer;
+        }
+        let due = self.took * PART;
+        if self.written.is_none_or(|written| written.elapsed() >= due) {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    /// What is to be said of a file that another program wrote while the cells ran.
+    pub fn moved(&self) -> Option<String> {
+        let (meant, file) = (self.meant.as_ref()?, self.file.as_ref()?);
+        Some(format!(
+            "`{}` was changed by another program while the cells ran, so it was left as it is; the outputs of this run \
+             are in `{}`",
+            meant.display(),
+            file.path().display()
+        ))
+    }
+
+    /// What is to be said of a file that is not in all what it was, besides its cells.
+    pub fn unkept(&self) -> Option<&str> {
+        self.unkept.as_deref()
+    }
+
+    /// Nothing more comes.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(&mut self) -> Result<(), Report> {
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<(), Report> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        let begun = Instant::now();
+        let mut draft = Draft::of(&self.document);
+        for (number, cell) in self.document.cells().enumerate() {
+            let shows = cell
+                .value("outputs")
+                .is_some_and(|outputs| outputs != json!([]))
+                || cell
+                    .value("execution_count")
+                    .is_some_and(|count| !count.is_null());
+            let untouched = self.untouched.contains(&number);
+            if cell.kind() == Some(CellKind::Code) && shows && !untouched {
+                draft.cells[number] = Slot::Changed(number, shown(Vec::new(), None));
+            }
+        }
+        for ran in &self.ran {
+            draft.cells[ran.cell] =
+                Slot::Changed(ran.cell, ran.revision(&self.document, &self.displays));
+        }
+        draft.metadata.extend(self.widgets.metadata());
+        let written = draft
+            .written(&self.document)
+            .map_err(|error| Report::failure(error.said(&file.path().display().to_string())))?;
+        match file.replace(written.parts(), FileMode::Keep) {
+            Err(_) if !file.is_unchanged() => {
+                // What somebody wrote there meanwhile stays, and so does what ran.
+                let meant = file.path().to_owned();
+                *file = FoundFile::here(&beside(&meant))?;
+                file.replace(written.parts(), FileMode::Keep)?;
+                self.meant.get_or_insert(meant);
+            }
+            written => written?,
+        }
+        if self.unkept.is_none() {
+            self.unkept = file.unkept();
+        }
+        self.took = begun.elapsed();
+        self.written = Some(Instant::now());
+        Ok(())
+    }
+
+    /// What became of the run: `status`, `output`, `cells`, `seconds`.
+    pub fn summary(&self, code: i32, took: Duration) -> Value {
+        let mut cells: Vec<Value> = self
+            .ran
+            .iter()
+            .map(|ran| ran.summary(&self.displays))
+            .collect();
+        let rest = self.cells.iter().skip(self.ran.len());
+        cells.extend(rest.map(|cell| json!({"index": cell, "status": "not run"})));
+        json!({
+            "status": if code == 0 { "ok" } else { "error" },
+            "exit_code": code,
+            "output": self.file.as_ref().map(|file| file.path().display().to_string()),
+            "seconds": took.as_secs_f64(),
+            "cells": cells,
+        })
+    }
+}
+
+impl Ran {
+    fn revision(&self, document: &Document, displays: &HashMap<String, Value>) -> Revision {
+        let is_code = document.cell(self.cell).and_then(|cell| cell.kind()) == Some(CellKind::Code);
+        if !is_code {
+            return Revision {
+                source: self.source.clone(),
+                ..Revision::default()
+            };
+        }
+        let timing = times(self.since, self.ended.map(|(ended, _)| ended));
+        Revision {
+            metadata: vec![(TIMES.to_owned(), timing)],
+            ..shown(self.collected.outputs(displays), self.collected.line())
+        }
+    }
+
+    fn summary(&self, displays: &HashMap<String, Value>) -> Value {
+        let failed = self.collected.failed();
+        json!({
+            "index": self.cell,
+            "status": if failed.is_some() { "error" } else { "ok" },
+            "execution_count": self.collected.line(),
+            "seconds": self.ended.as_ref().map(|(_, took)| took.as_secs_f64()),
+            "error": failed,
+            "text": match &self.source {
+                Some(answer) => answer.clone(),
+                None => outputs_text(self.cell, &read_outputs(&self.collected.outputs(displays))),
+            },
+        })
+    }
+}
+
+/// A name beside `path` that is free: `a-2.ipynb`.
+fn beside(path: &Path) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let named = |count: u32| path.with_file_name(format!("{stem}-{count}.ipynb"));
+    let mut names = (2..).map(named);
+    let free = names.find(|name| name.symlink_metadata().is_err());
+    free.unwrap_or_else(|| named(2))
+}
+
+fn shown(outputs: Vec<Value>, line: Option<u32>) -> Revision {
+    Revision {
+        outputs: Some(outputs),
+        execution_count: Some(line),
+        ..Revision::default()
+    }
+}

@@ -1,0 +1,195 @@
+//! The agent and its session: what runs, which session it is in, and what it offers there.
+//!
+//! Owns the agent. Invariants: a session keeps the servers it was opened with until it is told of others; the end of
+//! an agent is waited for beside the kernel's own thread.
+
+use std::path::PathBuf;
+
+use super::config::{AgentCommand, AgentConfig};
+use crate::agent::connect::AgentEvents;
+use crate::agent::{
+    Agent, AgentEvent, AgentReply, Approvals, Effort, InputPart, McpServer, News, Offering,
+    Sandbox, Selection, Threads, TurnId, TurnRequest, TurnSettings, WebSearchUse,
+};
+
+/// Makes an agent; starts nothing.
+pub type ConnectAgent = fn(AgentCommand) -> (Box<dyn Agent>, AgentEvents);
+
+/// See the module.
+pub(super) struct Connection {
+    connect: ConnectAgent,
+    running: Option<RunningAgent>,
+    pub(super) session: Option<AgentSession>,
+    pub(super) features: AgentFeatures,
+}
+
+struct RunningAgent {
+    agent: Box<dyn Agent>,
+    events: AgentEvents,
+}
+
+/// A session of the agent.
+#[derive(Debug, Clone)]
+pub(super) struct AgentSession {
+    pub(super) id: String,
+    /// The agent that runs has it.
+    pub(super) open: bool,
+    pub(super) servers: Vec<McpServer>,
+    /// There is a connection in it.
+    pub(super) used: bool,
+}
+
+/// What the agent offers in it.
+#[derive(Debug, Default)]
+pub(super) struct AgentFeatures {
+    pub(super) commands: Vec<Offering>,
+    pub(super) options: Vec<Selection>,
+    mode: Option<Selection>,
+}
+
+impl AgentFeatures {
+    /// Takes a piece of news; the mark and the words it is told with.
+    fn take(&mut self, news: News) -> Option<(&'static str, String)> {
+        match news {
+            News::Commands(commands) => {
+                let is_news = self.commands != commands && !commands.is_empty();
+                self.commands = commands;
+                let names = self
+                    .commands
+                    .iter()
+                    .map(|command| format!("/{}", command.id));
+                let names = names.collect::<Vec<_>>().join(", ");
+                is_news.then(|| ("📜", format!("{names} (see %agent commands)")))
+            }
+            News::Modes(mode) => {
+                let was = self.mode.as_ref().map(|mode| mode.current.clone());
+                let is_news = was.is_some_and(|was| was != mode.current);
+                let told = format!("{}: {}", mode.of.id, mode.current);
+                self.mode = Some(mode);
+                is_news.then_some(("🔄", told))
+            }
+            News::Options(options) => {
+                self.options = options;
+                None
+            }
+            News::Title(_) => None,
+        }
+    }
+
+    /// All that can be chosen.
+    pub(super) fn selections(&self) -> impl Iterator<Item = &Selection> {
+        self.mode.iter().chain(&self.options)
+    }
+}
+
+impl Connection {
+    pub(super) fn new(connect: ConnectAgent) -> Self {
+        Connection {
+            connect,
+            running: None,
+            session: None,
+            features: AgentFeatures::default(),
+        }
+    }
+
+    /// The agent, started with the first thing that is asked of it.
+    pub(super) fn agent(&mut self, config: &AgentConfig) -> &mut dyn Agent {
+        let running = self.running.get_or_insert_with(|| {
+            let (agent, events) = (self.connect)(config.agent_command());
+            RunningAgent { agent, events }
+        });
+        running.agent.as_mut()
+    }
+
+    /// A session is open in an agent that runs.
+    pub(super) fn is_connected(&self) -> bool {
+        self.running.is_some() && self.session.as_ref().is_some_and(|session| session.open)
+    }
+
+    /// The id of the session there is.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.session.as_ref().map(|session| session.id.as_str())
+    }
+
+    /// What the agent tells next; `None`: it is gone, which is told once. Never returns where none runs.
+    pub(super) async fn next(&mut self) -> Option<AgentEvent> {
+        let Some(running) = &mut self.running else {
+            return std::future::pending().await;
+        };
+        let event = running.events.recv().await;
+        if event.is_none() {
+            self.running = None;
+            self.disconnect();
+        }
+        event
+    }
+
+    /// Hears what belongs to no turn: news are kept.
+    pub(super) fn on_idle_event(&mut self, event: Option<AgentEvent>) {
+        if let Some(AgentEvent::News(news)) = event {
+            self.on_news(news);
+        }
+    }
+
+    /// Takes a piece of news; the mark and the words it is told with.
+    pub(super) fn on_news(&mut self, news: News) -> Option<(&'static str, String)> {
+        self.features.take(news)
+    }
+
+    pub(super) fn reply(&mut self, turn: TurnId, reply: AgentReply) {
+        if let Some(running) = &mut self.running {
+            running.agent.reply(turn, reply);
+        }
+    }
+
+    pub(super) fn cancel(&mut self, turn: TurnId) {
+        if let Some(running) = &mut self.running {
+            running.agent.cancel(turn);
+        }
+    }
+
+    /// The agent is gone: the session is one that another may take up.
+    pub(super) fn disconnect(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.open = false;
+        }
+    }
+
+    /// Ends the agent, and forgets its session.
+    pub(super) async fn stop(&mut self) {
+        self.session = None;
+        self.features = AgentFeatures::default();
+        if let Some(running) = self.running.take() {
+            // A process that does not want to end is given some seconds.
+            drop(tokio::task::spawn_blocking(move || drop(running)).await);
+        }
+    }
+}
+
+/// A turn in this session, or a new one; without an input, it is only to be opened.
+pub(super) fn request(
+    input: Vec<InputPart>,
+    thread: Option<String>,
+    (cwd, servers, sandbox): (PathBuf, Vec<McpServer>, Sandbox),
+) -> TurnRequest {
+    TurnRequest {
+        instructions: String::new(),
+        history: Vec::new(),
+        input,
+        tools: Vec::new(),
+        settings: TurnSettings {
+            model: None,
+            effort: Effort::Medium,
+            search: WebSearchUse::Off,
+            cwd,
+            threads: Threads::Session,
+            approvals: Approvals::Ask,
+            sandbox,
+            shell: true,
+            mcp_servers: servers,
+            start: None,
+        },
+        thread,
+        schema: None,
+    }
+}

@@ -1,0 +1,296 @@
+//! The requests of the `agentclient` kernel: a cell is a prompt to the agent, or commands, or both.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::client_output::ClientOutput;
+use super::commands::{CommandError, run_command};
+use super::context::Context;
+use super::syntax::{self, CellPart, split_cell};
+use super::turn::{TurnError, prompt};
+use crate::agent::{AgentFailure, FailureKind};
+use crate::jupyter::{Incoming, PROTOCOL, Request};
+use crate::kernel::channels::{ExecuteReply, RequestHandler};
+use crate::kernel::execute_request::{ExecuteRequest, NO_CODE};
+use crate::kernel::introspection::cursor;
+use crate::kernel::kernel_info::KernelInfo;
+use crate::kernel::messages::Failure;
+use crate::runtime::OutputStream;
+use crate::text::offset::CodePoints;
+
+/// The description of the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AgentKernelInfo;
+
+impl KernelInfo for AgentKernelInfo {
+    async fn kernel_info(&self) -> Value {
+        let own = env!("CARGO_PKG_VERSION");
+        json!({
+            "status": "ok",
+            "protocol_version": PROTOCOL,
+            "implementation": "agent_client_kernel",
+            "implementation_version": own,
+            "language_info": {
+                "name": "agent",
+                "version": own,
+                "mimetype": "text/plain",
+                "file_extension": ".agent",
+            },
+            "banner": format!("Agent Client Protocol Kernel v{own}"),
+            "debugger": false,
+            "supported_features": [],
+            "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
+        })
+    }
+}
+
+/// Handles requests with an agent.
+pub(super) struct AgentHandler(pub(super) Context);
+
+impl RequestHandler for AgentHandler {
+    async fn execute(&mut self, request: &Arc<Request>) -> ExecuteReply {
+        let Some(wish) = ExecuteRequest::parse(&request.message) else {
+            return done(
+                self.0.line,
+                Err(Failure::new("ValueError", NO_CODE)),
+                false,
+                &json!({}),
+            );
+        };
+        let parts = split_cell(&wish.code);
+        let expressions = unevaluated(&wish);
+        if parts.is_empty() {
+            return done(self.0.line, Ok(()), false, &expressions);
+        }
+        self.0.stop.begin();
+        if wish.store_history {
+            self.0.line += 1;
+            self.0.history.add(self.0.line, &wish.code);
+        }
+        let publisher = self.0.publisher.clone();
+        if !wish.silent {
+            let content = json!({"code": wish.code, "execution_count": self.0.line});
+            publisher
+                .publish(Some(request.header()), "execute_input", content)
+                .await;
+        }
+        let mut outcome = Ok(());
+        for part in parts {
+            let markdown = self.0.config.shows_markdown();
+            let mut output = ClientOutput::new(&publisher, request, wish.silent, markdown);
+            outcome = match part {
+                CellPart::Command(line) => self.command(&mut output, &line).await,
+                CellPart::Prompt(text) => self.prompt(&mut output, &text, wish.allow_stdin).await,
+            };
+            output.finish(outcome.as_ref().err()).await;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        done(self.0.line, outcome, wish.stop_on_error, &expressions)
+    }
+
+    async fn handle(&mut self, request: &Arc<Request>) -> Option<Value> {
+        let message = &request.message;
+        Some(match message.kind.as_str() {
+            "complete_request" => self.complete(message),
+            "inspect_request" => self.inspect(message),
+            "is_complete_request" => is_complete(message.text("code")),
+            "history_request" => self.0.history.history_reply(message),
+            "comm_info_request" => json!({"status": "ok", "comms": {}}),
+            "comm_open" => {
+                // No object of this kernel takes part in comms.
+                let content = json!({"comm_id": message.text("comm_id"), "data": {}});
+                let parent = Some(request.header());
+                self.0
+                    .publisher
+                    .publish(parent, "comm_close", content)
+                    .await;
+                return None;
+            }
+            // An unknown request has no reply, as in all kernels.
+            _ => return None,
+        })
+    }
+
+    async fn idle(&mut self) {
+        loop {
+            let event = self.0.connection.next().await;
+            self.0.connection.on_idle_event(event);
+        }
+    }
+
+    async fn flush(&mut self) {}
+
+    fn execution_count(&self) -> u32 {
+        self.0.line
+    }
+}
+
+impl AgentHandler {
+    async fn command(&mut self, output: &mut ClientOutput<'_>, line: &str) -> Result<(), Failure> {
+        let said = match syntax::parse_command(line) {
+            Ok(order) => run_command(&mut self.0, output, order).await,
+            Err(why) => Err(CommandError::Said(why)),
+        };
+        match said {
+            Ok(said) => {
+                output.print(OutputStream::Stdout, &said).await;
+                Ok(())
+            }
+            Err(CommandError::Said(why)) => Err(Failure::new("CommandError", why)),
+            Err(CommandError::TurnError(cut)) => Err(self.failed(output, cut).await),
+        }
+    }
+
+    async fn prompt(
+        &mut self,
+        output: &mut ClientOutput<'_>,
+        text: &str,
+        asks: bool,
+    ) -> Result<(), Failure> {
+        let commands = &self.0.connection.features.commands;
+        let name = text
+            .strip_prefix('/')
+            .and_then(|text| text.split_whitespace().next());
+        if let Some(name) = name
+            && !commands.is_empty()
+            && commands.iter().all(|command| command.id != name)
+        {
+            let what = "is not in the agent's advertised slash-command list (see %agent commands)";
+            output.note("⚠️", &format!("'/{name}' {what}")).await;
+        }
+        match prompt(&mut self.0, output, text, asks).await {
+            Ok(()) => Ok(()),
+            Err(cut) => Err(self.failed(output, cut).await),
+        }
+    }
+
+    /// Prints the failure of a turn; returns the failure of the request.
+    async fn failed(&mut self, output: &mut ClientOutput<'_>, cut: TurnError) -> Failure {
+        let failure = match cut {
+            TurnError::Interrupted => {
+                return Failure::new("KeyboardInterrupt", "the agent was stopped");
+            }
+            TurnError::Failed(failure) => failure,
+        };
+        let agent = &self.0.config.command;
+        let mut text = format!(
+            "Error: {}\n\nMake sure the ACP agent is configured correctly.\nCurrent agent: {agent}",
+            failure.message
+        );
+        for hint in hints(&failure) {
+            text.push_str(&format!("\n  hint: {hint}"));
+        }
+        output.print(OutputStream::Stderr, &text).await;
+        Failure::new("AgentError", failure.message)
+    }
+
+    fn complete(&self, message: &Incoming) -> Value {
+        let (text, end) = before_cursor(message);
+        let commands = &self.0.connection.features.commands;
+        let slash = text
+            .strip_prefix('/')
+            .filter(|typed| !typed.contains(char::is_whitespace));
+        let (typed, matches) = match slash {
+            Some(typed) => {
+                let names = commands.iter().filter(|it| it.id.starts_with(typed));
+                (text, names.map(|it| format!("/{}", it.id)).collect())
+            }
+            None => syntax::completions(text).unwrap_or(("", Vec::new())),
+        };
+        json!({
+            "status": "ok",
+            "matches": matches,
+            "cursor_start": end - typed.chars().count(),
+            "cursor_end": end,
+            "metadata": {},
+        })
+    }
+
+    fn inspect(&self, message: &Incoming) -> Value {
+        let (text, end) = before_cursor(message);
+        let code = message.text("code");
+        let start = text.rfind('\n').map_or(0, |at| at + 1);
+        let at = CodePoints(end).to_bytes(code);
+        let rest = code[at..].split('\n').next().unwrap_or_default();
+        let line = &code[start..at + rest.len()];
+        let commands = &self.0.connection.features.commands;
+        let name = line
+            .strip_prefix('/')
+            .and_then(|line| line.split_whitespace().next());
+        let slash = name.and_then(|name| commands.iter().find(|command| command.id == name));
+        let told = match slash {
+            Some(it) => Some(format!("/{} {}\n    {}", it.id, it.name, it.description)),
+            None => syntax::describe(line),
+        };
+        let data = told.map_or_else(|| json!({}), |text| json!({"text/plain": text}));
+        let found = data.as_object().is_some_and(|data| !data.is_empty());
+        json!({"status": "ok", "found": found, "data": data, "metadata": {}})
+    }
+}
+
+/// The text before the cursor, and the cursor in code points.
+fn before_cursor(message: &Incoming) -> (&str, usize) {
+    let (code, at) = (message.text("code"), cursor(message));
+    (&code[..at.to_bytes(code)], at.0)
+}
+
+/// A prompt is whole unless a fence is open in it.
+fn is_complete(code: &str) -> Value {
+    let fences = code
+        .lines()
+        .filter(|line| line.trim_start().starts_with("```"));
+    match fences.count() % 2 {
+        0 => json!({"status": "complete"}),
+        _ => json!({"status": "incomplete", "indent": ""}),
+    }
+}
+
+/// The `user_expressions` of the reply: each one fails.
+fn unevaluated(wish: &ExecuteRequest) -> Value {
+    let why = "an agent cannot evaluate expressions";
+    let failed = json!({"status": "error", "ename": "NotImplementedError", "evalue": why, "traceback": [why]});
+    let all = wish
+        .expressions
+        .keys()
+        .map(|name| (name.clone(), failed.clone()));
+    Value::Object(all.collect())
+}
+
+/// The hints of a failure, with the commands of this kernel.
+fn hints(failure: &AgentFailure) -> Vec<String> {
+    match failure.kind {
+        FailureKind::Missing => {
+            vec![
+                "install it, or name another: %agent config COMMAND ARGS, or ACP_AGENT_COMMAND"
+                    .to_owned(),
+            ]
+        }
+        FailureKind::LoggedOut => vec!["%agent session login lists the ways to log in".to_owned()],
+        FailureKind::Died => vec!["the next cell starts it again".to_owned()],
+        _ => failure.hints.clone(),
+    }
+}
+
+fn done(line: u32, outcome: Result<(), Failure>, stops: bool, expressions: &Value) -> ExecuteReply {
+    let mut content = json!({
+        "status": "ok",
+        "execution_count": line,
+        "user_expressions": expressions,
+        "payload": [],
+    });
+    if let Err(failure) = &outcome {
+        content = failure.content();
+        content["status"] = "error".into();
+        content["execution_count"] = line.into();
+        content["user_expressions"] = json!({});
+        content["payload"] = json!([]);
+    }
+    ExecuteReply {
+        content,
+        aborts_queue: stops && outcome.is_err(),
+        exits: false,
+    }
+}

@@ -1,0 +1,132 @@
+//! Output outside of runs: of tasks and threads of cells that have ended, and of objects that got a comm message.
+//!
+//! Invariant: output has the header of the request whose cell it is of, as long as that is remembered; other output has
+//! the header of the last request.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::comms::Comms;
+use super::iopub::Publisher;
+use super::messages;
+use super::stream_buffer::StreamBuffer;
+use crate::display::died;
+use crate::jupyter::Request;
+use crate::output::STDERR;
+use crate::session::{CellEvent, SessionEvent};
+
+/// Cells whose requests are remembered.
+const MAX_CELLS: usize = 256;
+
+/// Publishes output outside of runs, under the request it belongs to.
+#[derive(Debug, Default)]
+pub(super) struct BackgroundOutput {
+    cells: VecDeque<(u32, Arc<Request>)>,
+    last_request: Option<Arc<Request>>,
+    /// Printed and not sent yet, by the cell of `printed_by`.
+    printed: StreamBuffer,
+    printed_by: Option<Arc<Request>>,
+}
+
+impl BackgroundOutput {
+    /// Remembers that `request` ran the cell of this number.
+    pub(super) fn remember_cell(&mut self, line: u32, request: Arc<Request>) {
+        self.set_parent(Arc::clone(&request));
+        self.cells.push_back((line, request));
+        let surplus = self.cells.len().saturating_sub(MAX_CELLS);
+        self.cells.drain(..surplus);
+    }
+
+    /// Output of no known cell belongs to `request` from now on.
+    pub(super) fn set_parent(&mut self, request: Arc<Request>) {
+        self.last_request = Some(request);
+    }
+
+    /// When the printed output is to be sent; `None`: there is none.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.printed.due(Instant::now())
+    }
+
+    /// Sends the printed output.
+    pub(super) async fn flush(&mut self, publisher: &Publisher) {
+        let parent = self.printed_by.as_deref().map(Request::header);
+        for (name, text) in self.printed.take(Instant::now()) {
+            print(publisher, parent, name, &text).await;
+        }
+    }
+
+    /// Publishes an event.
+    pub(super) async fn publish(
+        &mut self,
+        publisher: &Publisher,
+        comms: &mut Comms,
+        event: SessionEvent,
+    ) {
+        let (request, event) = match event {
+            SessionEvent::Cell(CellEvent::Late { line, event }) => {
+                let known = self.cells.iter().rev().find(|(number, _)| *number == line);
+                let request = known
+                    .map(|(_, request)| request)
+                    .or(self.last_request.as_ref());
+                (request.cloned(), SessionEvent::Cell(*event))
+            }
+            event => (self.last_request.clone(), event),
+        };
+        let parent = request.as_deref().map(Request::header);
+        let identity = |request: &Option<Arc<Request>>| request.as_ref().map(Arc::as_ptr);
+        let is_output = matches!(event, SessionEvent::Cell(CellEvent::Output { .. }));
+        if !is_output || identity(&self.printed_by) != identity(&request) {
+            self.flush(publisher).await;
+            self.printed_by.clone_from(&request);
+        }
+        match event {
+            SessionEvent::Cell(CellEvent::Output { stream, bytes, .. }) => {
+                self.printed.push(stream, &bytes);
+                if self.printed.is_due(Instant::now()) {
+                    self.flush(publisher).await;
+                }
+            }
+            SessionEvent::Cell(CellEvent::Display(display)) => {
+                let (kind, content) = messages::display_message(&display);
+                publisher.publish(parent, kind, content).await;
+            }
+            SessionEvent::Cell(CellEvent::Clear { wait }) => {
+                let content = json!({ "wait": wait });
+                publisher.publish(parent, "clear_output", content).await;
+            }
+            SessionEvent::Cell(CellEvent::Comm(message)) => {
+                comms.on_message(&message);
+                publisher
+                    .publish_message(parent, messages::comm_message(message, parent))
+                    .await;
+            }
+            SessionEvent::Notice(notice) => {
+                let hints = notice.hints.iter().map(|hint| format!("  hint: {hint}\n"));
+                let text = format!("{}\n{}", notice.message, hints.collect::<String>());
+                print(publisher, parent, STDERR, &text).await;
+            }
+            SessionEvent::RuntimeDied { death, restarting } => {
+                comms.clear();
+                let notice = died(&death.to_string(), restarting);
+                print(publisher, parent, STDERR, &format!("{}\n", notice.message)).await;
+            }
+            // No other event outside of runs has a message.
+            SessionEvent::Cell(_)
+            | SessionEvent::Begin(_)
+            | SessionEvent::Answer(_)
+            | SessionEvent::Question(_)
+            | SessionEvent::End(_)
+            | SessionEvent::Told(_)
+            | SessionEvent::After(_) => {}
+        }
+    }
+}
+
+async fn print(publisher: &Publisher, parent: Option<&Value>, name: &str, text: &str) {
+    publisher
+        .publish(parent, "stream", json!({"name": name, "text": text}))
+        .await;
+}

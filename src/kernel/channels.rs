@@ -1,0 +1,205 @@
+//! The request channels: shell, whose requests are handled one after the other, and control, which does not wait for a
+//! cell.
+//!
+//! In: requests. Out: each reply between the states `busy` and `idle`. A [`RequestHandler`] is what differs between the
+//! kernels. Invariant: when an input fails and its sender wants that, inputs that came before its reply are answered
+//! with `aborted`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Receiver;
+
+use super::iopub::Publisher;
+use super::kernel_info::KernelInfo;
+use super::shutdown::{InterruptFn, Shutdown};
+use crate::jupyter::Request;
+
+/// How long requests on their way are waited for when an input fails: clients send all cells at once, and the first may
+/// have failed before the last has come.
+const IN_FLIGHT: Duration = Duration::from_millis(20);
+
+/// Handles the requests of the shell channel, one after the other.
+pub(super) trait RequestHandler {
+    /// Runs an input.
+    async fn execute(&mut self, request: &Arc<Request>) -> ExecuteReply;
+
+    /// Content of the reply to any other request; `None`: no reply is sent.
+    async fn handle(&mut self, request: &Arc<Request>) -> Option<Value>;
+
+    /// Publishes background events while idle; cancel-safe.
+    async fn idle(&mut self);
+
+    /// Publishes what the last request has left over, before its `idle`.
+    async fn flush(&mut self);
+
+    /// The number of the last input.
+    fn execution_count(&self) -> u32;
+}
+
+/// The reply to an `execute_request`, and what follows from it.
+pub(super) struct ExecuteReply {
+    pub(super) content: Value,
+    /// Queued inputs are answered with `aborted`.
+    pub(super) aborts_queue: bool,
+    /// The kernel ends.
+    pub(super) exits: bool,
+}
+
+/// The shell channel.
+pub(super) struct ShellChannel<H, I> {
+    handler: H,
+    publisher: Publisher,
+    info: I,
+    requests: Receiver<Request>,
+    /// Received and not begun.
+    queue: VecDeque<Request>,
+    shutdown: Shutdown,
+}
+
+/// The consequences of a request besides its reply.
+#[derive(Default)]
+struct Outcome {
+    exits: bool,
+    /// Inputs that are not run, in their order.
+    aborted: VecDeque<Request>,
+}
+
+impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
+    pub(super) fn new(
+        handler: H,
+        publisher: Publisher,
+        info: I,
+        requests: Receiver<Request>,
+        shutdown: Shutdown,
+    ) -> Self {
+        ShellChannel {
+            handler,
+            publisher,
+            info,
+            requests,
+            queue: VecDeque::new(),
+            shutdown,
+        }
+    }
+
+    /// Handles requests until the channel is closed.
+    pub(super) async fn serve(mut self) {
+        while let Some(request) = self.next().await {
+            let request = Arc::new(request);
+            self.publisher.publish_status(&request, "busy").await;
+            let outcome = self.dispatch(&request).await;
+            self.handler.flush().await;
+            self.publisher.publish_status(&request, "idle").await;
+            for request in outcome.aborted {
+                self.abort(&request).await;
+            }
+            if outcome.exits {
+                self.shutdown.request();
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Option<Request> {
+        if let Some(request) = self.queue.pop_front() {
+            return Some(request);
+        }
+        tokio::select! {
+            request = self.requests.recv() => request,
+            () = self.handler.idle() => None,
+        }
+    }
+
+    async fn dispatch(&mut self, request: &Arc<Request>) -> Outcome {
+        let content = match request.message.kind.as_str() {
+            "execute_request" => {
+                let reply = self.handler.execute(request).await;
+                let aborted = match reply.aborts_queue {
+                    true => self.queued_inputs().await,
+                    false => VecDeque::new(),
+                };
+                self.publisher.reply(request, reply.content).await;
+                let exits = reply.exits;
+                return Outcome { exits, aborted };
+            }
+            "shutdown_request" => {
+                self.publisher.reply(request, shutdown_reply(request)).await;
+                return Outcome {
+                    exits: true,
+                    ..Outcome::default()
+                };
+            }
+            "kernel_info_request" => Some(self.info.kernel_info().await),
+            _ => self.handler.handle(request).await,
+        };
+        if let Some(content) = content {
+            self.publisher.reply(request, content).await;
+        }
+        Outcome::default()
+    }
+
+    /// Takes the queued inputs; other requests keep their turn.
+    async fn queued_inputs(&mut self) -> VecDeque<Request> {
+        tokio::time::sleep(IN_FLIGHT).await;
+        while let Ok(request) = self.requests.try_recv() {
+            self.queue.push_back(request);
+        }
+        let (inputs, others): (VecDeque<Request>, VecDeque<Request>) = self
+            .queue
+            .drain(..)
+            .partition(|request| request.message.kind == "execute_request");
+        self.queue = others;
+        inputs
+    }
+
+    async fn abort(&mut self, request: &Request) {
+        self.publisher.publish_status(request, "busy").await;
+        let content: Value = json!({
+            "status": "aborted",
+            "execution_count": self.handler.execution_count(),
+            "user_expressions": {},
+            "payload": [],
+        });
+        self.publisher.reply(request, content).await;
+        self.publisher.publish_status(request, "idle").await;
+    }
+}
+
+/// Handles the requests of the control channel until it is closed.
+pub(super) async fn serve_control(
+    mut requests: Receiver<Request>,
+    interrupt: InterruptFn,
+    publisher: Publisher,
+    info: impl KernelInfo,
+    shutdown: Shutdown,
+) {
+    while let Some(request) = requests.recv().await {
+        let kind = request.message.kind.as_str();
+        if kind == "interrupt_request" {
+            // Before anything that may have to wait for a client to read.
+            interrupt();
+            publisher.reply(&request, json!({"status": "ok"})).await;
+        }
+        publisher.publish_status(&request, "busy").await;
+        match kind {
+            "kernel_info_request" => {
+                let content = info.kernel_info().await;
+                publisher.reply(&request, content).await;
+            }
+            "shutdown_request" => {
+                publisher.reply(&request, shutdown_reply(&request)).await;
+                shutdown.request();
+            }
+            // The debugger is declared absent; an unknown request has no reply.
+            _ => {}
+        }
+        publisher.publish_status(&request, "idle").await;
+    }
+}
+
+fn shutdown_reply(request: &Request) -> Value {
+    let restart = request.message.content.get("restart");
+    json!({"status": "ok", "restart": restart.cloned().unwrap_or(json!(false))})
+}

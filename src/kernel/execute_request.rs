@@ -1,0 +1,39 @@
+//! The content of an `execute_request` as a value.
+
+use serde_json::{Map, Value};
+
+use crate::jupyter::Incoming;
+
+/// Why a request without code fails.
+pub(super) const NO_CODE: &str = "an `execute_request` needs its `code` as a text";
+
+/// An `execute_request`, with the defaults of the protocol for what is not in it.
+pub(super) struct ExecuteRequest {
+    pub(super) code: String,
+    pub(super) silent: bool,
+    pub(super) store_history: bool,
+    pub(super) expressions: Map<String, Value>,
+    pub(super) allow_stdin: bool,
+    pub(super) stop_on_error: bool,
+}
+
+impl ExecuteRequest {
+    /// `None`: the message has no code.
+    pub(super) fn parse(message: &Incoming) -> Option<ExecuteRequest> {
+        let silent = flag(message, "silent", false);
+        Some(ExecuteRequest {
+            code: message.content.get("code")?.as_str()?.to_owned(),
+            silent,
+            store_history: flag(message, "store_history", true) && !silent,
+            expressions: message.object("user_expressions"),
+            allow_stdin: flag(message, "allow_stdin", true),
+            stop_on_error: flag(message, "stop_on_error", true),
+        })
+    }
+}
+
+/// A boolean member of the content, or `default`.
+pub(super) fn flag(message: &Incoming, name: &str, default: bool) -> bool {
+    let value = message.content.get(name);
+    value.and_then(Value::as_bool).unwrap_or(default)
+}

@@ -1,0 +1,160 @@
+//! Errors, displays and comm messages as the contents of Jupyter messages.
+//!
+//! Pure. Invariant: a display has a `text/plain`, since some clients show nothing else; MIME types of our own are not
+//! sent.
+
+use serde_json::{Map, Value, json};
+
+use crate::jupyter::{Channel, Outgoing, comm_to_send};
+use crate::output::{CellError, MimeBundle};
+use crate::runtime::{CommMessage, Display, LOOK, PARTS, SOURCE, THIS_REQUEST};
+
+/// How a request failed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Failure {
+    name: String,
+    value: String,
+    traceback: Vec<String>,
+}
+
+impl Failure {
+    pub(super) fn new(name: &str, value: impl Into<String>) -> Self {
+        let value = value.into();
+        Failure {
+            traceback: vec![format!("{name}: {value}")],
+            name: name.to_owned(),
+            value,
+        }
+    }
+
+    /// Adds lines below the traceback.
+    pub(super) fn with_lines(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.traceback.extend(lines);
+        self
+    }
+
+    /// An error without a traceback gets its summary as one.
+    pub(super) fn from_error(error: &CellError) -> Self {
+        let empty = error.traceback.iter().all(|line| line.trim().is_empty());
+        Failure {
+            name: error.name.clone(),
+            value: error.value.clone(),
+            traceback: match empty {
+                true => vec![error.summary()],
+                false => error.traceback.clone(),
+            },
+        }
+    }
+
+    /// Content of `error`, and of a reply without its status.
+    pub(super) fn content(&self) -> Value {
+        json!({"ename": self.name, "evalue": self.value, "traceback": self.traceback})
+    }
+}
+
+/// The `data` of a display.
+pub(super) fn mime_data(bundle: &MimeBundle) -> Map<String, Value> {
+    let own = [LOOK, PARTS, SOURCE];
+    let entries = bundle.iter().filter(|(mime, _)| !own.contains(mime));
+    let entries = entries.map(|(mime, value)| (mime.to_owned(), value.clone()));
+    let bundle = MimeBundle::new(entries.collect());
+    let mut data: Map<String, Value> = bundle
+        .iter()
+        .map(|(mime, value)| (mime.to_owned(), value.clone()))
+        .collect();
+    if !data.contains_key("text/plain") && !data.is_empty() {
+        data.insert("text/plain".to_owned(), bundle.for_model().into());
+    }
+    data
+}
+
+/// The type and the content of the message that shows a display.
+pub(super) fn display_message(display: &Display) -> (&'static str, Value) {
+    let mut transient = display.transient.clone();
+    transient.remove("ipycodex");
+    if let Some(id) = &display.display_id {
+        transient.insert("display_id".to_owned(), id.clone().into());
+    }
+    let mut content = json!({
+        "data": mime_data(&display.bundle),
+        "metadata": display.bundle.metadata(),
+        "transient": transient,
+    });
+    let kind = match display.execution_count {
+        _ if display.update => "update_display_data",
+        Some(count) => {
+            content["execution_count"] = count.into();
+            "execute_result"
+        }
+        None => "display_data",
+    };
+    (kind, content)
+}
+
+/// The message of a comm of the interpreter. A widget that captures output asks with [`THIS_REQUEST`] for the id of the
+/// request that runs; only here is that known: the one with the header `parent`.
+pub(super) fn comm_message(mut message: CommMessage, parent: Option<&Value>) -> Outgoing {
+    if let (Some(name), Some(parent)) = (message.data.pointer_mut("/state/msg_id"), parent)
+        && *name == THIS_REQUEST
+    {
+        *name = parent["msg_id"].clone();
+    }
+    comm_to_send(Channel::Iopub, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::CommAct;
+
+    #[test]
+    fn displays_have_a_text_and_keep_nothing_of_ours() {
+        let bundle = MimeBundle::new(vec![
+            ("image/png".into(), json!("iVBORw0KGgo=")),
+            (LOOK.into(), json!({})),
+        ]);
+        let mut shown = Display::of(bundle);
+        shown.display_id = Some("d".into());
+        shown.transient.insert("ipycodex".into(), json!({}));
+        let (kind, content) = display_message(&shown);
+        assert_eq!(kind, "display_data");
+        assert_eq!(
+            content,
+            json!({"data": {"image/png": "iVBORw0KGgo=", "text/plain": "[image/png]"}, "metadata": {},
+                   "transient": {"display_id": "d"}})
+        );
+        shown.execution_count = Some(4);
+        assert_eq!(display_message(&shown).0, "execute_result");
+        shown.update = true;
+        assert_eq!(display_message(&shown).0, "update_display_data");
+    }
+
+    #[test]
+    fn an_object_can_name_the_request() {
+        let message = |msg_id: &str| CommMessage {
+            comm: "c".into(),
+            act: CommAct::Say,
+            data: json!({"method": "update", "state": {"msg_id": msg_id}}),
+            metadata: Map::new(),
+            buffers: Vec::new(),
+        };
+        let parent = json!({"msg_id": "m"});
+        for (from, to) in [(THIS_REQUEST, "m"), ("", ""), ("other", "other")] {
+            let content = comm_message(message(from), Some(&parent)).content;
+            assert_eq!(content["data"]["state"]["msg_id"], to);
+        }
+    }
+
+    #[test]
+    fn an_error_without_lines_says_what_it_is() {
+        let error = CellError {
+            name: "E".into(),
+            value: "v".into(),
+            ..CellError::default()
+        };
+        assert_eq!(
+            Failure::from_error(&error).content(),
+            json!({"ename": "E", "evalue": "v", "traceback": ["E: v"]})
+        );
+    }
+}

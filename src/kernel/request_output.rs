@@ -1,0 +1,389 @@
+//! The output of one request: printed text, displays, and an agent's answer that grows in its display.
+//!
+//! In: what a run shows. Out: messages under the header of the request. Invariants: later output stands below earlier
+//! output; an answer is sent at the rate of [`Throttle`] and whole at its end; printed text is sent at intervals
+//! ([`StreamBuffer`]) and before every other message; a silent request publishes no output.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::iopub::Publisher;
+use super::messages;
+use super::stream_buffer::StreamBuffer;
+use crate::jupyter::{Request, fresh_name};
+use crate::output::MimeBundle;
+use crate::runtime::{CommMessage, Display, OutputStream};
+use crate::session::AnswerEvent;
+
+/// The time between two states of an answer: front-ends draw the whole of each state anew.
+const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
+
+/// The rate of the states of an answer: in any second at most 15, the last one, which does not wait, included.
+#[derive(Debug, Default)]
+struct Throttle {
+    last_sent: Option<Instant>,
+}
+
+impl Throttle {
+    /// When the next state may be sent.
+    fn due(&self, now: Instant) -> Instant {
+        self.last_sent.map_or(now, |sent| sent + ANSWER_INTERVAL)
+    }
+
+    fn sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+}
+
+/// An answer that was ended by other output while commands or tools of it still run.
+struct EarlierAnswer {
+    display: String,
+    answer: Answer,
+    changed: bool,
+}
+
+/// The output of one request.
+pub(super) struct RequestOutput<'a> {
+    publisher: &'a Publisher,
+    request: Arc<Request>,
+    silent: bool,
+    /// The client appends output and cannot replace any: answers are printed as they come.
+    is_console: bool,
+    /// Nothing is published for now.
+    muted: bool,
+    printed: StreamBuffer,
+    answer: Answer,
+    /// The id of the display of the answer; `None`: it has none yet.
+    display: Option<String>,
+    /// The answer has more than was sent.
+    changed: bool,
+    earlier: Vec<EarlierAnswer>,
+    throttle: Throttle,
+    /// The text of all answers that have ended.
+    answer_text: String,
+    /// The id of the display of the cell's progress.
+    progress: Option<String>,
+}
+
+impl<'a> RequestOutput<'a> {
+    pub(super) fn new(
+        publisher: &'a Publisher,
+        request: Arc<Request>,
+        silent: bool,
+        is_console: bool,
+    ) -> Self {
+        RequestOutput {
+            publisher,
+            request,
+            silent,
+            is_console,
+            muted: false,
+            printed: StreamBuffer::default(),
+            answer: Answer::default(),
+            display: None,
+            changed: false,
+            earlier: Vec::new(),
+            throttle: Throttle::default(),
+            answer_text: String::new(),
+            progress: None,
+        }
+    }
+
+    pub(super) fn code(&self) -> &str {
+        self.request.message.text("code")
+    }
+
+    /// Sends an `input_request` to the sender of the request; returns the id of the message.
+    pub(super) async fn request_input(&self, prompt: &str, password: bool) -> String {
+        self.publisher
+            .request_input(&self.request, prompt, password)
+            .await
+    }
+
+    /// Publishes a comm message of the interpreter, also for a silent request.
+    pub(super) async fn publish_comm(&mut self, message: CommMessage) {
+        self.flush().await;
+        let parent = Some(self.request.header());
+        let message = messages::comm_message(message, parent);
+        self.publisher.publish_message(parent, message).await;
+    }
+
+    pub(super) async fn publish(&self, kind: &str, content: Value) {
+        if !self.silent && !self.muted {
+            let parent = Some(self.request.header());
+            self.publisher.publish(parent, kind, content).await;
+        }
+    }
+
+    /// Stops or resumes publishing; returns the state before.
+    pub(super) async fn set_muted(&mut self, muted: bool) -> bool {
+        self.flush().await;
+        std::mem::replace(&mut self.muted, muted)
+    }
+
+    /// When the next output is to be sent; `None`: there is none.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let printed = self.printed.due(Instant::now());
+        [self.answer_due(), printed].into_iter().flatten().min()
+    }
+
+    fn answer_due(&self) -> Option<Instant> {
+        let at = self.throttle.due(Instant::now());
+        let changed = self.changed || self.earlier.iter().any(|earlier| earlier.changed);
+        changed.then_some(at)
+    }
+
+    /// Sends what is due.
+    pub(super) async fn send_due(&mut self) {
+        if self.printed.is_due(Instant::now()) {
+            self.flush().await;
+        }
+        if self.answer_due().is_some_and(|due| due <= Instant::now()) {
+            self.publish_answer().await;
+        }
+    }
+
+    /// Sends the printed text.
+    pub(super) async fn flush(&mut self) {
+        let printed = self.printed.take(Instant::now());
+        self.stream(printed).await;
+    }
+
+    async fn stream(&self, printed: Vec<(&'static str, String)>) {
+        for (name, text) in printed {
+            self.publish("stream", json!({"name": name, "text": text}))
+                .await;
+        }
+    }
+
+    /// Prints a text of our own, below the answer.
+    pub(super) async fn print(&mut self, stream: OutputStream, text: &str) {
+        self.end_answer().await;
+        self.write(stream, text.as_bytes()).await;
+    }
+
+    pub(super) async fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
+        self.printed.push(stream, bytes);
+        if self.printed.is_full() {
+            self.flush().await;
+        }
+    }
+
+    /// Sends the current state of the answers that have changed.
+    pub(super) async fn publish_answer(&mut self) {
+        for earlier in self.earlier.iter().filter(|earlier| earlier.changed) {
+            self.throttle.sent(Instant::now());
+            let content = answer_display(&earlier.answer, &earlier.display);
+            self.publish("update_display_data", content).await;
+        }
+        self.earlier
+            .retain(|earlier| earlier.answer.is_unfinished());
+        self.earlier
+            .iter_mut()
+            .for_each(|earlier| earlier.changed = false);
+        if !std::mem::take(&mut self.changed) || self.is_console {
+            return;
+        }
+        self.throttle.sent(Instant::now());
+        let kind = match self.display {
+            Some(_) => "update_display_data",
+            None => "display_data",
+        };
+        let id = self.display.get_or_insert_with(fresh_name);
+        let content = answer_display(&self.answer, id);
+        self.publish(kind, content).await;
+    }
+
+    /// Shows the progress of a cell in place of the progress before.
+    pub(super) async fn publish_progress(&mut self, text: &str) {
+        self.flush().await;
+        let kind = match self.progress {
+            Some(_) => "update_display_data",
+            None => "display_data",
+        };
+        let id = self.progress.get_or_insert_with(fresh_name).clone();
+        let content = json!({
+            "data": {"text/plain": text},
+            "metadata": {},
+            "transient": {"display_id": id},
+        });
+        self.publish(kind, content).await;
+    }
+
+    /// Ends the answer so far: later output stands below it.
+    pub(super) async fn end_answer(&mut self) {
+        self.publish_answer().await;
+        let answer = std::mem::take(&mut self.answer);
+        let text = answer.text();
+        if let Some(display) = self.display.take()
+            && answer.is_unfinished()
+        {
+            self.earlier.push(EarlierAnswer {
+                display,
+                answer,
+                changed: false,
+            });
+        }
+        if !text.is_empty() && self.is_console {
+            self.write(OutputStream::Stdout, b"\n").await;
+        }
+        if !text.is_empty() {
+            self.answer_text.push_str(&text);
+            self.answer_text.push('\n');
+        }
+    }
+
+    pub(super) async fn display(&mut self, display: &Display) {
+        self.end_answer().await;
+        self.flush().await;
+        let (kind, content) = messages::display_message(display);
+        self.publish(kind, content).await;
+    }
+
+    pub(super) async fn display_markdown(&mut self, markdown: String, plain: String) {
+        let bundle = MimeBundle::new(vec![
+            ("text/markdown".into(), markdown.into()),
+            ("text/plain".into(), plain.into()),
+        ]);
+        self.display(&Display::of(bundle)).await;
+    }
+
+    pub(super) async fn on_answer(&mut self, event: AnswerEvent) {
+        self.flush_before_answer().await;
+        match event {
+            AnswerEvent::Picture(url) => {
+                if let Some(bundle) = image_bundle(&url) {
+                    self.display(&Display::of(bundle)).await;
+                }
+            }
+            event if self.is_console => self.print_answer(event).await,
+            event => {
+                let expects = |earlier: &&mut EarlierAnswer| earlier.answer.expects(&event);
+                match self.earlier.iter_mut().rev().find(expects) {
+                    Some(earlier) if !self.answer.expects(&event) => {
+                        earlier.changed |= earlier.answer.on(event);
+                    }
+                    _ => self.changed |= self.answer.on(event),
+                }
+            }
+        }
+    }
+
+    async fn flush_before_answer(&mut self) {
+        if !self.is_console && self.answer.is_empty() {
+            self.flush().await;
+        }
+    }
+
+    /// The answer for a console: its text as it comes, a line for each command, tool and file.
+    async fn print_answer(&mut self, event: AnswerEvent) {
+        let line = match event {
+            AnswerEvent::Text { message, delta } => {
+                self.write(OutputStream::Stdout, delta.as_bytes()).await;
+                self.answer.on(AnswerEvent::Text { message, delta });
+                self.changed = true;
+                return;
+            }
+            AnswerEvent::ToolRan { line, .. } => line,
+            AnswerEvent::Progress(line) => line,
+            AnswerEvent::AgentStarts(Some(line)) => line,
+            AnswerEvent::FileWritten(written) => format!("✎ {}", written.told()),
+            AnswerEvent::CommandRan {
+                command, exit_code, ..
+            } => match exit_code {
+                Some(0) | None => format!("🔧 {command}"),
+                Some(code) => format!("🔧 {command} (exit {code})"),
+            },
+            AnswerEvent::Worked(activity) => match activity.ended() {
+                Some(line) => line,
+                None => return,
+            },
+            _ => return,
+        };
+        self.print(OutputStream::Stderr, &format!("{line}\n")).await;
+    }
+
+    /// The client has cells, to which one can be added.
+    pub(super) fn has_cells(&self) -> bool {
+        !self.is_console
+    }
+
+    /// The text of all answers that have ended.
+    pub(super) fn answer_text(&self) -> &str {
+        &self.answer_text
+    }
+
+    pub(super) fn has_no_answer(&self) -> bool {
+        self.answer_text.is_empty() && self.answer.is_empty()
+    }
+
+    /// Sends the rest.
+    pub(super) async fn finish(&mut self) {
+        self.end_answer().await;
+        let printed = self.printed.end(Instant::now());
+        self.stream(printed).await;
+    }
+}
+
+/// The content of the message that displays an answer.
+fn answer_display(answer: &Answer, display: &str) -> Value {
+    json!({
+        "data": {"text/markdown": answer.markdown(), "text/plain": answer.plain()},
+        "metadata": {},
+        "transient": {"display_id": display},
+    })
+}
+
+/// The image of a `data:` URL as a display.
+pub(super) fn image_bundle(url: &str) -> Option<MimeBundle> {
+    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    Some(MimeBundle::new(vec![
+        (mime.to_owned(), data.into()),
+        ("text/plain".to_owned(), format!("[{mime}]").into()),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_15_states_of_an_answer_are_sent_in_a_second() {
+        let start = Instant::now();
+        // Pieces of the answer come this often, in ms; the last one ends it.
+        for every in [1, 7, 40, 79, 80, 81, 200] {
+            let mut throttle = Throttle::default();
+            let mut sent: Vec<Instant> = Vec::new();
+            let end = 5_000;
+            let mut grown = 0;
+            for at in 0..=end {
+                let now = start + Duration::from_millis(at);
+                grown += u64::from(at % every == 0);
+                if (grown > 0 && throttle.due(now) <= now) || at == end {
+                    throttle.sent(now);
+                    sent.push(now);
+                    grown = 0;
+                }
+            }
+            for first in &sent {
+                let within =
+                    |it: &&Instant| (*first..*first + Duration::from_secs(1)).contains(*it);
+                let count = sent.iter().filter(within).count();
+                assert!(
+                    count <= 15,
+                    "{count} states in a second, pieces every {every} ms"
+                );
+            }
+            let most = sent.windows(2).map(|pair| pair[1] - pair[0]).max();
+            let wait = Duration::from_millis(every.max(80) + every);
+            assert!(
+                most.is_some_and(|most| most <= wait),
+                "{most:?} between two, every {every} ms"
+            );
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The server of a kernel: its sockets, the two request channels, its end.
+//!
+//! Shared by both kernels, which differ in their [`RequestHandler`]. Invariants: interrupts and the shutdown go beside
+//! what runs; the kernel ends when a client asks for it, by a signal, or when the process that started it is gone.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::mpsc::Receiver;
+
+use super::channels::{RequestHandler, ShellChannel, serve_control};
+use super::iopub::Publisher;
+use super::kernel_info::KernelInfo;
+use super::shutdown::{InterruptFn, Shutdown, watch};
+use crate::jupyter::{Request, listen, read};
+use crate::report::Report;
+
+/// How long the last messages may take to leave the sockets.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// Serves all clients on the addresses of the connection file until the shutdown. `open` makes the handler from the
+/// publisher and the `input_reply` messages.
+///
+/// # Errors
+/// The file is no connection file, or its addresses cannot be had.
+pub(super) fn serve<H: RequestHandler, I: KernelInfo + Clone>(
+    file: &Path,
+    parent: Option<u32>,
+    interrupt: InterruptFn,
+    open: impl FnOnce(Publisher, Receiver<Request>) -> (H, I),
+) -> Result<(), Report> {
+    let connection = read(file).map_err(|fault| {
+        Report::failure(fault.to_string())
+            .hint("a Jupyter client writes that file and starts the kernel with it")
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Report::failure("could not start the kernel").because(error))?;
+    let shutdown = Shutdown::default();
+    watch(parent, interrupt.clone(), &shutdown)?;
+    runtime.block_on(async {
+        let (host, requests) = listen(&connection).await.map_err(|error| {
+            Report::failure(format!("the kernel cannot listen on {}: {error}", connection.ip))
+                .hint("another program may use a port that the connection file names; start the kernel anew")
+        })?;
+        let publisher = Publisher(host);
+        let starting = json!({"execution_state": "starting"});
+        publisher.publish(None, "status", starting).await;
+        let (handler, info) = open(publisher.clone(), requests.stdin);
+        let shell = ShellChannel::new(
+            handler,
+            publisher.clone(),
+            info.clone(),
+            requests.shell,
+            shutdown.clone(),
+        );
+        let control = serve_control(requests.control, interrupt, publisher, info, shutdown.clone());
+        let end = async {
+            shutdown.requested().await;
+            tokio::time::sleep(LINGER).await;
+        };
+        tokio::select! {
+            _ = async { tokio::join!(shell.serve(), control) } => {}
+            () = end => {}
+        }
+        Ok(())
+    })
+}
