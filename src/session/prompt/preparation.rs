@@ -77,7 +77,6 @@ impl Preparation {
         }
     }
 
-    /// The runtime has answered what was input last.
     pub(super) fn on_answer(
         self,
         answer: RuntimeAnswer,

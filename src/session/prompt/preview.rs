@@ -7,14 +7,14 @@ use super::tool_mentions::first_mention;
 use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
-use crate::magics::ContextShown;
+use crate::magics::PreviewKind;
 use crate::output::limits::grouped;
 use crate::session::events::{SessionEvent, ToldEvent};
 use crate::session::toolbox::is_built_in;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::session) struct Preview {
-    shown: ContextShown,
+    shown: PreviewKind,
     /// References of notes and skills, evaluated only when a prompt is sent.
     unevaluated: Vec<String>,
 }
@@ -23,7 +23,7 @@ pub(in crate::session) struct Preview {
 const ASCII_PER_TOKEN: usize = 4;
 
 impl Preview {
-    pub(in crate::session) fn of(shown: ContextShown) -> Self {
+    pub(in crate::session) fn of(shown: PreviewKind) -> Self {
         Preview {
             shown,
             unevaluated: Vec::new(),
@@ -47,7 +47,7 @@ impl Preview {
         thread: Option<&RecordedThread>,
     ) -> SessionEvent {
         match self.shown {
-            ContextShown::Context => {
+            PreviewKind::Context => {
                 let status = thread_status(request, thread, digest);
                 let text = context(
                     request,
@@ -58,7 +58,7 @@ impl Preview {
                 );
                 SessionEvent::Told(ToldEvent::Verbatim(text))
             }
-            ContextShown::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
+            PreviewKind::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
         }
     }
 }

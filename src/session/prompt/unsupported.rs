@@ -7,7 +7,7 @@ use super::request::Surroundings;
 use crate::agent::{AgentCapabilities, Sandbox, ToolSpec};
 use crate::config::{AgentTools, Choices, SETTINGS};
 use crate::dialog::Dialog;
-use crate::magics::without_effect;
+use crate::magics::format_no_effect;
 
 /// Features that are left out or have no effect: a key that identifies the warning, and its text. `functions` are the
 /// user's.
@@ -27,7 +27,7 @@ pub(super) fn warnings(
             "sandbox" => choices.sandbox != Sandbox::FullAccess,
             _ => row.get(choices) != row.get(&Choices::default()),
         })
-        .map(|row| (row.name, without_effect(row, able)))
+        .map(|row| (row.name, format_no_effect(row, able)))
         .collect();
     if able.tools.is_none() && !functions.is_empty() {
         let names = functions.iter().map(|tool| format!("`{}`", tool.name));

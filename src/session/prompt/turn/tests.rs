@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::{
-    Activity, ActivityKind, Change, CommandRun, FailureKind, FileChange, PlanStep, Subject, TurnId,
-    WorkStatus,
+    Activity, ActivityKind, AgentFailure, Change, CommandRun, FailureKind, FileChange, PlanStep,
+    Subject, TurnId, WorkStatus,
 };
 use crate::dialog::{DENIED, display_form};
 use crate::session::Reply;
