@@ -1,19 +1,18 @@
 //! Commands that name entries by their In numbers: `hide 3-5 8`, `show 8`, `copy 3`.
 //!
-//! Only the form is checked here; whether there are such entries the record knows.
+//! Only the syntax is checked here; the session checks that the record has such entries.
 
 use std::ops::RangeInclusive;
 
-use super::order::{Copied, Magic, MagicOrder, View};
+use super::magic::{Copied, Magic, MagicOrder, Run, View};
 
-/// `copy`.
 pub(super) const COPY: Magic = Magic {
     name: "copy",
     arguments: "[answer|code|N]",
     help: "copy the last answer, its code, or In [N]",
     more: "`code` takes the answer's Python blocks; of an exchange In [N] the answer is taken. Alt-c on an empty line \
            copies the last answer.",
-    run: |_, what, _| {
+    run: Run::With(|_, what, _| {
         let copied = match what.trim() {
             "" | "answer" => Copied::Answer,
             "code" => Copied::Code,
@@ -23,21 +22,21 @@ pub(super) const COPY: Magic = Magic {
             },
         };
         Ok(vec![MagicOrder::Copy(copied)])
-    },
+    }),
 };
 
-/// A row of the table.
+/// `hide` or `show`.
 pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {
     Magic {
         name,
         arguments,
         help,
         more: "",
-        run: hide_or_show,
+        run: Run::With(hide_or_show),
     }
 }
 
-/// In numbers and ranges of them; there may be none.
+/// Parses In numbers and ranges of them; the list may be empty.
 pub(super) fn ranges(magic: &Magic, numbers: &str) -> Result<Vec<RangeInclusive<u32>>, String> {
     let words = numbers
         .split([' ', ',', '\t'])

@@ -1,60 +1,54 @@
 //! Commands that name a file: `save`, `load`, `open` with its cells, `export`.
 //!
-//! A name is the rest of the line; quotes around it are not part of it, and `-f` before it orders that a file that is
-//! there is replaced.
+//! The name is the rest of the line, without quotes around it; `-f` before it replaces an existing file.
 
-use super::order::{Magic, MagicOrder, View, unquoted};
+use super::magic::{Magic, MagicOrder, Run, View, unquoted};
 
-/// `save [FILE]`.
 pub(super) const SAVE: Magic = Magic {
     name: "save",
     arguments: "[-f] [FILE]",
     help: "save the session as a Jupyter notebook",
     more: "Saves cells with their outputs, notes and exchanges. Without FILE, it writes the startup notebook, which \
            each new shell replays. A file with contents that are not in this session is replaced only with -f.",
-    run: save,
+    run: Run::With(save),
 };
 
-/// `load FILE`.
 pub(super) const LOAD: Magic = Magic {
     name: "load",
     arguments: "FILE",
     help: "run a notebook or script in this session",
     more: "Saved exchanges join the conversation; nothing is sent to the agent.",
-    run: load,
+    run: Run::With(load),
 };
 
-/// `open FILE`.
 pub(super) const OPEN: Magic = Magic {
     name: "open",
     arguments: "[FILE]",
     help: "work on a notebook in place",
     more: "Each cell you run is written into the notebook with its outputs. Without FILE, the cells of the open \
            notebook are listed. `cell 3` brings one into the editor, `close` ends it.",
-    run: |_, rest, _| Ok(vec![MagicOrder::Open(unquoted(rest).trim().to_owned())]),
+    run: Run::With(|_, rest, _| Ok(vec![MagicOrder::Open(unquoted(rest).trim().to_owned())])),
 };
 
-/// `cell N`.
 pub(super) const CELL: Magic = Magic {
     name: "cell",
     arguments: "N",
     help: "edit a cell of the open notebook",
     more: "The cell is put into the editor; once run, it is written back in its place.",
-    run: |_, rest, _| match rest.trim().parse() {
+    run: Run::With(|_, rest, _| match rest.trim().parse() {
         Ok(number) => Ok(vec![MagicOrder::Bring(number)]),
         Err(_) => Err(
             "Usage: %ipycodex cell N, where N is a number that `%ipycodex open` lists".to_owned(),
         ),
-    },
+    }),
 };
 
-/// `export FILE`.
 pub(super) const EXPORT: Magic = Magic {
     name: "export",
     arguments: "[-f] FILE",
     help: "write the session as .ipynb, .md, .html or .py",
     more: "An existing file that ipycodex did not write, or that holds other cells, is replaced only with -f.",
-    run: export,
+    run: Run::With(export),
 };
 
 fn save(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
@@ -83,7 +77,7 @@ fn export(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String
     }])
 }
 
-/// Whether `-f` comes first, and the name.
+/// Splits off a leading `-f`: whether there is one, and the name.
 fn forced(rest: &str) -> (bool, &str) {
     match rest.strip_prefix("-f") {
         Some(name) if name.is_empty() || name.starts_with(char::is_whitespace) => {

@@ -1,8 +1,8 @@
-//! `%ipycodex help [COMMAND]` and `help keys`: pages, laid out by whoever shows them.
+//! Pages of `%ipycodex help [COMMAND]` and `help keys`; the front-end lays them out.
 //!
-//! Invariant: no row of them is wider than 80 columns.
+//! Invariant: no row is wider than 80 columns.
 
-use super::order::{CommandUsage, Magic};
+use super::magic::{CommandUsage, Magic};
 use super::setting;
 use crate::config::{ActionRow, GROUPS, KeyAction, Keymap, Setting, When};
 use crate::text::{Page, Section};
@@ -10,10 +10,10 @@ use crate::text::{Page, Section};
 /// The group of commands that the settings join.
 pub(super) const SETTINGS: &str = "Settings";
 
-/// The one that begins with keys.
+/// The group of commands that begins with keys.
 pub(super) const ABOUT_KEYS: &str = "Keys";
 
-/// The keys that are told beside the commands.
+/// The keys listed together with the commands.
 const KEYS: &[KeyAction] = &[
     KeyAction::Enter,
     KeyAction::Newline,
@@ -113,7 +113,6 @@ fn of_setting(name: &str) -> Option<Page> {
     Some(explained(&typed, setting.help, meanings, &lasts))
 }
 
-/// How it is typed, what it does, what its values mean, what else there is to know.
 fn explained(typed: &str, help: &str, meanings: Vec<Vec<String>>, more: &str) -> Page {
     let mut characters = help.chars();
     let first = characters.next().map(|c| c.to_uppercase().to_string());
@@ -135,7 +134,7 @@ fn explained(typed: &str, help: &str, meanings: Vec<Vec<String>>, more: &str) ->
     Page { sections }
 }
 
-/// Every action of the editor with the chords in force, the user's own marked.
+/// Every action of the editor with its chords; chords set by the user are marked.
 fn keys(keymap: &Keymap) -> Page {
     let mut sections: Vec<Section> = Vec::new();
     for (title, rows) in GROUPS {

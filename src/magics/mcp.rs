@@ -1,24 +1,22 @@
 //! `mcp`: the MCP servers that agents start.
 //!
-//! `mcp add NAME [-e K=V]… -- COMMAND ARG…`, `mcp list`, `mcp remove NAME`. Absent on purpose: what variables are set
-//! to, since there may be secrets among them.
+//! `mcp add NAME [-e K=V]… -- COMMAND ARG…`, `mcp list`, `mcp remove NAME`. Absent on purpose: the values of variables,
+//! since they may be secrets.
 
-use super::order::{Magic, MagicOrder, View};
+use super::magic::{Magic, MagicOrder, Run, View};
 use crate::config::{AgentCommand, SERVER_NAMES, is_server_name};
 use crate::text::columns;
 use crate::text::similar::did_you_mean;
 
-/// Each form.
 const USAGE: &str = "`mcp add NAME [-e K=V]… -- COMMAND` writes the server into `config.json`; the agent starts it \
                      with its next thread. `mcp remove NAME` takes it out, `mcp list` names those there are.";
 
-/// The row.
 pub(super) const MCP: Magic = Magic {
     name: "mcp",
     arguments: "[list|add|remove]",
     help: "list, add or remove MCP servers for the agent",
     more: USAGE,
-    run,
+    run: Run::With(run),
 };
 
 fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {

@@ -1,29 +1,28 @@
-//! `%ipycodex` commands: the table, and what a command may ask of the session.
+//! The table of `%ipycodex` commands.
 //!
-//! A command is a pure function of its arguments and a [`View`]; it returns [`MagicOrder`]s and never reaches into the
-//! session, which stands above. A new command is a row in `GROUPS`, a longer one with a file of its own; a setting
-//! has a command by its row.
+//! A command is a pure function of its arguments and a [`View`]; it returns [`MagicOrder`]s, which the session, one layer
+//! above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long; a setting has a command
+//! by its row in the table of settings.
 
+mod cells;
 mod entries;
 mod files;
 mod help;
+mod magic;
 mod mcp;
-mod order;
-mod resume;
+mod sessions;
 mod setting;
-mod steps;
-mod values;
 
+use crate::config::{Setting, SettingValues};
 use crate::text::similar::did_you_mean;
 
-pub use order::{Again, CommandUsage, ContextShown, Copied, MagicOrder, Steps, View};
-pub use setting::{for_now, kept, without_effect};
-pub use values::{CommandValues, values};
+pub use magic::{Again, CommandUsage, Copied, MagicOrder, PreviewKind, Steps, View};
+pub use setting::{for_now, format_no_effect, kept};
 
 use help::SETTINGS;
-use order::{Magic, alone, plain, unquoted};
+use magic::{Magic, Run, plain, unquoted};
 
-/// Every command that is no setting's, by what it is about. The settings join the last group.
+/// The commands by topic, without those of settings, which `help` adds to the group "Settings".
 const GROUPS: &[(&str, &[Magic])] = &[
     (
         "Conversation",
@@ -31,14 +30,10 @@ const GROUPS: &[(&str, &[Magic])] = &[
             plain(
                 "context",
                 "show exactly what the next prompt would send",
-                |magic, rest, _| alone(magic, rest, MagicOrder::Show(ContextShown::Context)),
+                || MagicOrder::Show(PreviewKind::Context),
             )
             .more("It also shows the size of each part. Nothing is sent."),
-            plain(
-                "history",
-                "show the conversation so far",
-                |magic, rest, _| alone(magic, rest, MagicOrder::ShowHistory),
-            ),
+            plain("history", "show the conversation so far", || MagicOrder::ShowHistory),
             entries::row(
                 "hide",
                 "N…",
@@ -49,25 +44,13 @@ const GROUPS: &[(&str, &[Magic])] = &[
                  record; `show 3-5 8` puts them back.",
             ),
             entries::row("show", "N…", "put back what `hide` left out"),
-            plain(
-                "undo",
-                "take the last exchange back",
-                |magic, rest, _| alone(magic, rest, MagicOrder::Undo),
-            )
+            plain("undo", "take the last exchange back", || MagicOrder::Undo)
             .more(
                 "It leaves the conversation and stays in the record. Where it has run cells, you are asked whether the \
                  interpreter steps back, too.",
             ),
-            plain(
-                "retry",
-                "take back the last exchange and send it again",
-                |magic, rest, _| alone(magic, rest, MagicOrder::Retry),
-            ),
-            plain(
-                "reset",
-                "start a new conversation in this session",
-                |magic, rest, _| alone(magic, rest, MagicOrder::Reset),
-            )
+            plain("retry", "take back the last exchange and send it again", || MagicOrder::Retry),
+            plain("reset", "start a new conversation in this session", || MagicOrder::Reset)
             .more("Deletes the exchanges of this session. What ran before is no longer sent; variables stay."),
             entries::COPY,
             Magic {
@@ -75,53 +58,39 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 arguments: "[ID]",
                 help: "show in full an output shortened for the agent",
                 more: "Without ID, the shortened outputs of this session are listed.",
-                run: |_, id, _| {
+                run: Run::With(|_, id, _| {
                     let id = unquoted(id).trim().to_owned();
                     Ok(vec![MagicOrder::ShowOutput(id)])
-                },
+                }),
             },
             plain(
                 "tools",
                 "list the tools the next prompt offers the agent",
-                |magic, rest, _| alone(magic, rest, MagicOrder::Show(ContextShown::Tools)),
+                || MagicOrder::Show(PreviewKind::Tools),
             ),
-            plain(
-                "skills",
-                "list the skills the agent can load",
-                |magic, rest, _| alone(magic, rest, MagicOrder::ListSkills),
-            ),
+            plain("skills", "list the skills the agent can load", || MagicOrder::ListSkills),
             plain(
                 "usage",
                 "show tokens per turn and what your account allows",
-                |magic, rest, _| alone(magic, rest, MagicOrder::ShowUsage),
+                || MagicOrder::ShowUsage,
             ),
-            plain(
-                "prompt",
-                "turn prompt mode on or off (Alt-p)",
-                |magic, rest, _| alone(magic, rest, MagicOrder::TogglePrompts),
-            )
+            plain("prompt", "turn prompt mode on or off (Alt-p)", || MagicOrder::TogglePrompts)
             .more("In prompt mode a line is a prompt, unless it begins with `;` (Python), `!` or `%`."),
         ],
     ),
     (
         "Cells",
         &[
-            steps::BACK,
-            steps::FORWARD,
-            resume::REPLAY,
-            plain("interrupt", "interrupt the running cell or turn", |magic, rest, _| {
-                alone(magic, rest, MagicOrder::Interrupt)
-            }),
+            cells::BACK,
+            cells::FORWARD,
+            cells::REPLAY,
+            plain("interrupt", "interrupt the running cell or turn", || MagicOrder::Interrupt),
             plain(
                 "restart",
                 "start a fresh interpreter; its variables are lost",
-                |magic, rest, _| alone(magic, rest, MagicOrder::RestartRuntime),
+                || MagicOrder::RestartRuntime,
             ),
-            plain(
-                "shell",
-                "turn shell mode on or off (Alt-s)",
-                |magic, rest, _| alone(magic, rest, MagicOrder::ToggleShell),
-            )
+            plain("shell", "turn shell mode on or off (Alt-s)", || MagicOrder::ToggleShell)
             .more(
                 "In shell mode a line is a command of your own bash or zsh, unless it begins with `!` or `%ipycodex`. \
                  `exit` leaves it.",
@@ -135,26 +104,12 @@ const GROUPS: &[(&str, &[Magic])] = &[
             files::LOAD,
             files::OPEN,
             files::CELL,
-            plain(
-                "close",
-                "stop working on the open notebook",
-                |magic, rest, _| alone(magic, rest, MagicOrder::Close),
-            ),
+            plain("close", "stop working on the open notebook", || MagicOrder::Close),
             files::EXPORT,
-            plain(
-                "sessions",
-                "list the sessions of this directory",
-                |magic, rest, _| alone(magic, rest, MagicOrder::ListSessions),
-            ),
-            resume::RESUME,
-            resume::NEW,
-            Magic {
-                name: "rename",
-                arguments: "NAME",
-                help: "name this session",
-                more: "`ipycodex -r NAME` then goes on with it.",
-                run: rename,
-            },
+            plain("sessions", "list the sessions of this directory", || MagicOrder::ListSessions),
+            sessions::RESUME,
+            sessions::NEW,
+            sessions::RENAME,
         ],
     ),
     (
@@ -167,25 +122,25 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 arguments: "[NAME [VALUE]]",
                 help: "show or set an option of the agent's own",
                 more: "Without NAME, the agent's modes and options are listed.",
-                run: |_, rest, _| {
+                run: Run::With(|_, rest, _| {
                     let (name, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
                     Ok(vec![MagicOrder::ChooseOption {
                         name: unquoted(name).to_owned(),
                         value: unquoted(value.trim()).to_owned(),
                     }])
-                },
+                }),
             },
             Magic {
                 name: "login",
                 arguments: "[METHOD]",
                 help: "log the agent in",
                 more: "Without METHOD, the ways to log in are listed.",
-                run: |_, method, _| {
+                run: Run::With(|_, method, _| {
                     let method = unquoted(method).trim();
                     Ok(vec![MagicOrder::Login(
                         (!method.is_empty()).then(|| method.to_owned()),
                     )])
-                },
+                }),
             },
         ],
     ),
@@ -197,10 +152,10 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 arguments: "[COMMAND|keys]",
                 help: "list the commands, explain one, or list all keys",
                 more: "",
-                run: |_, name, view| match help::page(name, GROUPS, view.keys) {
+                run: Run::With(|_, name, view| match help::page(name, GROUPS, view.keys) {
                     Some(page) => Ok(vec![MagicOrder::Help(page)]),
                     None => Err(unknown(name)),
-                },
+                }),
             },
         ],
     ),
@@ -210,20 +165,7 @@ fn magics() -> impl Iterator<Item = &'static Magic> {
     GROUPS.iter().flat_map(|(_, magics)| magics.iter())
 }
 
-fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
-    let name = unquoted(name).trim();
-    if name.is_empty() || name.chars().any(char::is_control) {
-        return Err("Usage: %ipycodex rename NAME".to_owned());
-    }
-    if name.parse::<i64>().is_ok() {
-        return Err(format!(
-            "a name must not be a number: `-r {name}` means the session with that ID"
-        ));
-    }
-    Ok(vec![MagicOrder::Rename(name.to_owned())])
-}
-
-/// Works a command line off: what stands after `%ipycodex`.
+/// Runs a command line: the text after `%ipycodex`.
 ///
 /// # Errors
 /// The one line to show for an unknown command or a bad value.
@@ -240,7 +182,13 @@ pub fn run(line: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
         return setting::show_or_set(row, arguments.trim(), view);
     }
     match magics().find(|magic| magic.name == name) {
-        Some(magic) => (magic.run)(magic, arguments.trim(), view),
+        Some(magic) => match (magic.run, arguments.trim()) {
+            (Run::With(run), arguments) => run(magic, arguments, view),
+            (Run::Alone(effect), "") => Ok(vec![effect()]),
+            (Run::Alone(_), arguments) => {
+                Err(format!("{name} takes no arguments, got '{arguments}'"))
+            }
+        },
         None => Err(unknown(name)),
     }
 }
@@ -253,6 +201,38 @@ pub fn commands() -> impl Iterator<Item = CommandUsage> {
         help: magic.help.to_owned(),
     });
     setting::commands().map(setting::usage).chain(others)
+}
+
+/// The possible arguments of a command, for completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandValues {
+    /// One of these words.
+    Words(Vec<&'static str>),
+    /// The name of a command.
+    Commands,
+    /// A model the agent has.
+    Models,
+    /// The number of a session.
+    Sessions,
+    /// A mode or another option of the agent's own.
+    Options,
+    /// Free text, or no argument.
+    Unknown,
+}
+
+pub fn values(name: &str) -> CommandValues {
+    match name {
+        "set" => CommandValues::Words(setting::settable().map(|row| row.name).collect()),
+        "help" => CommandValues::Commands,
+        "copy" => CommandValues::Words(vec!["answer", "code"]),
+        "resume" => CommandValues::Sessions,
+        "option" => CommandValues::Options,
+        name => match Setting::named(name).map(Setting::values) {
+            Some(SettingValues::Models) => CommandValues::Models,
+            None | Some(SettingValues::Text | SettingValues::Count(_)) => CommandValues::Unknown,
+            Some(values) => CommandValues::Words(values.words()),
+        },
+    }
 }
 
 fn unknown(name: &str) -> String {

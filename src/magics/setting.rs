@@ -1,33 +1,31 @@
 //! Commands about settings: `think m` sets one for this session, `set think m` in `config.json` too, `%ipycodex` alone
 //! lists them with the files, `%ipycodex --json` for programs.
 //!
-//! All is read off the rows of [`SETTINGS`]. What may be written into the file is decided here; writing is the
-//! session's. Absent on purpose: `keys`, which is no one value.
+//! Everything is derived from the rows of [`SETTINGS`]. Values are checked here; the session writes the file. Absent on
+//! purpose: `keys`, which is not a single value.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::order::{CommandUsage, Magic, MagicOrder, View, unquoted};
+use super::magic::{CommandUsage, Magic, MagicOrder, Run, View, unquoted};
 use crate::agent::AgentCapabilities;
 use crate::config::{Choices, SETTINGS, Setting, SettingValues, When};
 use crate::text::similar::did_you_mean;
 use crate::text::{Page, Section};
 
-/// Words that are told in a usage line; with more characters of them, they stand on the page of the setting.
+/// Most characters of the possible values in a usage line; longer lists are on the page of the setting only.
 const IN_USAGE: usize = 12;
 
-/// What to do with a listing.
 const HOW_TO_SET: &str = "`%ipycodex think h` sets for this session, `%ipycodex set think h` for good; `%ipycodex help \
                           think` explains.";
 
-/// `set NAME [VALUE]`.
 pub(super) const SET: Magic = Magic {
     name: "set",
     arguments: "NAME [VALUE]",
     help: "keep the value of a setting in `config.json`",
     more: "It applies from now on, in this session too. Without VALUE, it shows the value in the file.",
-    run: set,
+    run: Run::With(set),
 };
 
 /// The settings with a command of their own.
@@ -40,7 +38,6 @@ pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(|row| row.when != When::InFile)
 }
 
-/// How a setting is used and what it decides.
 pub(super) fn usage(row: &Setting) -> CommandUsage {
     let arguments = match row.values() {
         SettingValues::Models | SettingValues::Themes => "[NAME]".to_owned(),
@@ -62,7 +59,7 @@ pub(super) fn usage(row: &Setting) -> CommandUsage {
     }
 }
 
-/// Works off the command of one setting.
+/// Runs the command of a setting.
 pub(super) fn show_or_set(
     row: &Setting,
     value: &str,
@@ -94,27 +91,27 @@ pub(super) fn show_or_set(
         MagicOrder::Note(for_now(row.name, value)),
     ];
     if !row.counts_for(view.able) {
-        orders.push(MagicOrder::Note(without_effect(row, view.able)));
+        orders.push(MagicOrder::Note(format_no_effect(row, view.able)));
     } else if row.values() == SettingValues::Models && !model.is_empty() {
         orders.push(MagicOrder::CheckModel(model));
     }
     Ok(orders)
 }
 
-/// What is said of a setting that means nothing to the agent.
-pub fn without_effect(row: &Setting, able: &AgentCapabilities) -> String {
+/// The note for a setting that the agent does not support.
+pub fn format_no_effect(row: &Setting, able: &AgentCapabilities) -> String {
     format!(
         "`{}` has no effect with the agent `{}`",
         row.name, able.name
     )
 }
 
-/// What is said of a value that goes with the session.
+/// The note for a value that holds for this session only.
 pub fn for_now(name: &str, value: &str) -> String {
     format!("for this session; `%ipycodex set {name} {value}` keeps it")
 }
 
-/// Every setting and every file: its value, who decided it, what it does.
+/// Every setting with value, source and help, and the settings files.
 pub(super) fn listing(view: &View<'_>) -> Page {
     let rows = SETTINGS.iter().map(|row| {
         let value = text(&row.get(view.choices));
@@ -143,7 +140,7 @@ pub(super) fn listing(view: &View<'_>) -> Page {
     }
 }
 
-/// The same for programs: one line of JSON.
+/// The listing for programs, as one line of JSON.
 pub(super) fn listing_as_json(view: &View<'_>) -> String {
     let settings = SETTINGS.iter().map(|row| {
         json!({
@@ -176,7 +173,7 @@ fn text(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What is said of a value there is none of.
+/// The error for an invalid value.
 fn wrong(row: &Setting, typed: &str) -> String {
     let (name, values) = (row.name, row.values());
     if values == SettingValues::Truth {
@@ -224,7 +221,7 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
         }
     };
     let unable = value.is_some() && !row.counts_for(view.able);
-    let note = unable.then(|| MagicOrder::Note(without_effect(row, view.able)));
+    let note = unable.then(|| MagicOrder::Note(format_no_effect(row, view.able)));
     let keep = MagicOrder::Keep {
         name: row.name,
         value,
@@ -232,7 +229,7 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
     Ok([keep].into_iter().chain(note).collect())
 }
 
-/// What is said of a value in the file.
+/// The line that shows a value in the settings file.
 pub fn kept(name: &str, value: Option<&Value>, file: &Path) -> String {
     let file = file.display();
     match value {

@@ -267,3 +267,29 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
         assert!(!format!("{orders:?}").contains("no effect"));
     }
 }
+
+#[test]
+fn the_words_that_may_follow_come_from_the_table() {
+    let check = |name, expected: &[&'static str]| {
+        assert_eq!(
+            values(name),
+            CommandValues::Words(expected.to_vec()),
+            "{name}"
+        );
+    };
+    check("think", &["l", "m", "h", "x"]);
+    check("log_exact", &["true", "false"]);
+    check("run_cells", &["ask", "preview", "auto", "off"]);
+    check(
+        "sandbox",
+        &["read-only", "workspace-write", "danger-full-access"],
+    );
+    check("edit_mode", &["emacs", "vi"]);
+    assert!(matches!(values("set"), CommandValues::Words(names) if names.contains(&"think")));
+    assert_eq!(values("model"), CommandValues::Models);
+    assert_eq!(values("rename"), CommandValues::Unknown);
+    assert_eq!(values("nope"), CommandValues::Unknown);
+    assert!(
+        matches!(values("code_theme"), CommandValues::Words(themes) if themes.contains(&"monokai"))
+    );
+}

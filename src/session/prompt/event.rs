@@ -1,4 +1,4 @@
-//! The words of a prompt's life: what happens to it, what is to be done.
+//! Events and effects of the prompt machine, and the session state a prompt may read.
 
 use std::time::Instant;
 
@@ -12,97 +12,90 @@ use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::outputs::Outputs;
 use crate::session::tool_return::ToolReturn;
 
-/// What can happen to a prompt.
 pub(in crate::session) enum PromptEvent {
-    /// The conversation, as the record has it, without what the prompt replaces; and the files that the prompt names.
+    /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt names.
     RecordRead(Box<Dialog>, Attached),
-    /// The runtime answered what was asked last.
+    /// The answer to the last [`PromptAction::AskRuntime`].
     Answered(RuntimeAnswer),
-    /// The user was asked whether it goes without its pictures, and has said so, or not.
+    /// The answer to [`PromptAction::AskAboutPictures`]; true: send the prompt without its pictures.
     WithoutPictures(bool),
-    /// The agent has ended the turn that was stopped.
+    /// The agent has ended the interrupted turn.
     AgentFree,
-    /// The agent said something of this turn.
     Agent(AgentEvent),
-    /// The tool that was called returned.
     ToolReturned(ToolReturn),
-    /// The user answered what the agent asked: its id of the question, and the answer.
+    /// The user answered a question of the agent: the agent's id of the question, and the answer.
     AgentAnswered(String, QuestionAnswer),
-    /// Code of the turn asked something beside it, which has used this.
+    /// Tokens of a request that code of the turn made beside it.
     UsedBeside(Usage),
     /// No code of the turn runs any more.
     ToolsAway,
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// The answer so far is to be saved when that is due.
+    /// Save the answer so far if due.
     Tick,
-    /// It is to be saved in any case.
+    /// Save the answer so far in any case.
     SaveNow,
 }
 
-/// What is to be done.
 #[derive(Debug)]
 pub(in crate::session) enum PromptAction {
-    /// Show this.
     Show(SessionEvent),
-    /// Say each of these once for every agent: what it cannot do.
+    /// Warn once per agent about features the agent does not support: a key, and the text.
     Lacking(Vec<(&'static str, String)>),
-    /// Ask the runtime; [`PromptEvent::Answered`] is owed.
+    /// [`PromptEvent::Answered`] follows.
     AskRuntime(RuntimeRequest),
-    /// Ask whether it goes without its pictures, which cannot be sent: why; [`PromptEvent::WithoutPictures`] is owed.
+    /// Ask whether to send the prompt without its pictures: the reasons why they cannot be sent.
+    /// [`PromptEvent::WithoutPictures`] follows.
     AskAboutPictures(Vec<String>),
-    /// The answer to that is not waited for any more.
+    /// Withdraw that question.
     AskNoMore,
-    /// Interrupt what the runtime does for it.
+    /// Interrupt the evaluation of the prompt's references.
     InterruptRuntime,
-    /// Record that it is sent.
+    /// Record that the prompt is sent.
     Begin(PromptStart),
-    /// Hand it to the agent.
     Start(Box<TurnRequest>),
-    /// What the turn wants; never its end.
+    /// An effect of the turn; never [`TurnAction::End`].
     Turn(TurnAction),
-    /// Record the answer so far.
+    /// Record the answer so far, in its stored form.
     Save(String),
-    /// Drop what is asked and called for it; [`PromptEvent::ToolsAway`] comes when nothing of it runs.
+    /// Withdraw questions and cancel tool calls; [`PromptEvent::ToolsAway`] follows when no code of the turn runs.
     PutAway,
-    /// Record its end.
+    /// Record the outcome.
     Finish(Box<Finished>),
-    /// It is over: the floor is free.
+    /// The prompt is over: the scheduler may start the next job.
     Leave,
 }
 
 /// How a prompt that is in the record ended.
 #[derive(Debug)]
 pub(in crate::session) struct Finished {
-    /// How.
     pub outcome: TurnOutcome,
-    /// What the agent was sent and what it answered; `None` when it was stopped before it was sent.
-    pub exchange: Option<Exchanged>,
-    /// Tokens, when the agent told.
+    /// `None` when the prompt was interrupted before it was sent.
+    pub exchange: Option<CompletedExchange>,
+    /// Tokens, when the agent reported them.
     pub usage: Option<Usage>,
 }
 
-/// What went to and fro.
+/// The prompt as sent, and the answer.
 #[derive(Debug)]
-pub(in crate::session) struct Exchanged {
+pub(in crate::session) struct CompletedExchange {
     /// The prompt, without its dot.
     pub prompt: String,
     /// The answer in its stored form.
     pub stored: String,
     /// The texts of the answer, in order.
     pub said: Vec<String>,
-    /// The thread to go on with.
+    /// The thread to continue.
     pub thread: Option<RecordedThread>,
-    /// All text that was sent, where it is logged.
+    /// All text that was sent, when exact logging is on.
     pub sent: Option<String>,
 }
 
-/// What a prompt may look at.
+/// Session state that a prompt may read.
 pub(in crate::session) struct Around<'a> {
     pub now: Instant,
     pub outputs: &'a Outputs,
-    /// Each `SKILL.md` loaded since the prompt before.
+    /// Each `SKILL.md` loaded since the previous prompt.
     pub skills: &'a [String],
-    /// What the runtime can do.
     pub able: &'a RuntimeCapabilities,
 }

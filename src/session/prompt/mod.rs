@@ -1,29 +1,27 @@
-//! A prompt, its whole life: read, gathered, held back, sent, running, settled.
+//! The state machine of one prompt: preparing, queued, running, stopping, settled.
 //!
-//! In: what happens to it ([`PromptEvent`]). Out: what is to be done ([`PromptAction`]). Knows no channel, no clock, no
-//! peer and no record; `session/exchange.rs` does what it says. The request is built from the record each time; nothing
-//! of the conversation is kept here.
+//! In: [`PromptEvent`]. Out: [`PromptAction`]s, which the session carries out. The machine knows no channel, no clock, no
+//! peer and no record. The request is built from the record each time; the conversation is not kept here.
 //!
-//! Invariants: nothing is sent and nothing recorded before all it needs is there; no command runs for a prompt that is
-//! refused; one that was never sent goes back to the editor; exactly one [`PromptAction::Leave`] comes out, and nothing
-//! after it. A turn that was stopped is over for the user at once, unless code of it still runs.
+//! Invariants: nothing is sent or recorded before everything the prompt needs has arrived; no command runs for a refused
+//! prompt; a prompt that was never sent goes back to the editor; exactly one [`PromptAction::Leave`] is returned, as the
+//! last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
 
-mod able;
-mod asked;
 mod event;
-mod expand;
-mod gathering;
-mod offered;
+mod input;
+mod preparation;
 mod preview;
+mod references;
 mod request;
-mod running;
+mod tool_mentions;
 mod turn;
+mod unsupported;
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::RangeInclusive;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
@@ -32,51 +30,87 @@ use crate::schema;
 use crate::session::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
 use crate::text::xml_text;
 
-use asked::{Asked, OwnPictures};
-use gathering::{Gathering, Reached};
-use request::Sent;
-use running::Running;
-use turn::TurnEvent;
+use input::{PromptInput, PromptPictures};
+use preparation::{Preparation, Progress};
+use request::SentRequest;
+use turn::{Turn, TurnEvent};
 
-pub(super) use event::{Around, Exchanged, Finished, PromptAction, PromptEvent};
-pub(super) use offered::{callable, functions};
+pub(super) use event::{Around, CompletedExchange, Finished, PromptAction, PromptEvent};
 pub(super) use preview::Preview;
 pub(super) use request::Surroundings;
+pub(super) use tool_mentions::{callable, functions};
 pub(super) use turn::{TurnAction, TurnEnd};
 
-/// Stands before why the pictures are not sent of a prompt that does not go without them.
+/// New bytes of an answer after which it is saved.
+const SAVE_EVERY: usize = 4096;
+/// Longest time without saving while an answer grows.
+const SAVE_AT_LEAST: Duration = Duration::from_secs(1);
+
+/// Prefix of the notice for a prompt that is not sent because its pictures cannot be.
 const NOT_SENT: &str =
     "the prompt is not sent, because its picture is all it has and cannot be sent";
 
-/// A prompt being worked on.
 pub(super) struct Prompt {
-    asked: Asked,
+    input: PromptInput,
     /// As typed.
     source: String,
-    /// Whether somebody answers questions about it; `None`: as in the whole session.
+    /// A user can answer questions about the prompt; `None`: as in the whole session.
     asks: Option<bool>,
     started: Instant,
-    state: State,
+    state: PromptState,
 }
 
-/// Where a prompt stands.
-enum State {
-    /// What it needs is found out.
-    Gathering(Gathering),
-    /// It is in the record; the agent still finishes a turn that was stopped.
-    HeldBack(Box<(TurnRequest, Sent)>),
-    /// The agent is at it.
-    Running(Box<Running>),
-    /// Over for the agent; code of its calls may still run.
-    Leaving(Box<(Sent, TurnEnd)>),
-    /// Over for the user.
+enum PromptState {
+    Preparing(Preparation),
+    /// Recorded, but not sent: the agent still finishes an interrupted turn.
+    Queued(Box<(TurnRequest, SentRequest)>),
+    Running(Box<ActiveTurn>),
+    /// The agent has ended the turn; code of its tool calls may still run.
+    Stopping(Box<(SentRequest, TurnEnd)>),
     Settled,
+}
+
+/// A turn in progress, the request it was started with, and how much of its answer is saved.
+struct ActiveTurn {
+    turn: Turn,
+    sent: SentRequest,
+    saved_bytes: usize,
+    saved_at: Instant,
+}
+
+impl ActiveTurn {
+    fn new(sent: SentRequest, now: Instant) -> Self {
+        ActiveTurn {
+            turn: Turn::default(),
+            sent,
+            saved_bytes: 0,
+            saved_at: now,
+        }
+    }
+
+    fn save_deadline(&self) -> Option<Instant> {
+        (self.turn.received_bytes() > self.saved_bytes).then(|| self.saved_at + SAVE_AT_LEAST)
+    }
+
+    /// Returns the answer so far for saving when enough bytes are new or enough time has passed; with `must`, in any
+    /// case.
+    fn save(&mut self, now: Instant, must: bool) -> Option<PromptAction> {
+        let grown = self.turn.received_bytes().saturating_sub(self.saved_bytes);
+        let due =
+            grown >= SAVE_EVERY || now.saturating_duration_since(self.saved_at) >= SAVE_AT_LEAST;
+        if !must && (grown == 0 || !due) {
+            return None;
+        }
+        self.saved_bytes = self.turn.received_bytes();
+        self.saved_at = now;
+        Some(PromptAction::Save(self.turn.stored()))
+    }
 }
 
 impl Prompt {
     pub(super) fn new(line: u32, text: String, source: String, now: Instant) -> Self {
         Prompt {
-            asked: Asked {
+            input: PromptInput {
                 line,
                 text,
                 attached: Vec::new(),
@@ -85,144 +119,144 @@ impl Prompt {
                 expansion: Expansion::default(),
                 replaces: None,
                 preview: None,
-                pictures: OwnPictures::default(),
+                pictures: PromptPictures::default(),
             },
             source,
             asks: None,
             started: now,
-            state: State::Gathering(Gathering::Reading),
+            state: PromptState::Preparing(Preparation::Reading),
         }
     }
 
-    /// Sends these files with it, and asks for an answer that fits the schema.
+    /// Attaches files and requires an answer that fits the schema.
     pub(super) fn with(
         mut self,
         attached: Vec<InputPart>,
         schema: Option<serde_json::Value>,
     ) -> Self {
-        (self.asked.attached, self.asked.schema) = (attached, schema);
+        (self.input.attached, self.input.schema) = (attached, schema);
         self
     }
 
-    /// Sends it as it is: it refers to nothing, and these functions are offered for it.
+    /// Sends the text without evaluating references, and offers these functions.
     pub(super) fn verbatim(mut self, tools: Vec<String>) -> Self {
-        self.asked.verbatim = Some(tools);
+        self.input.verbatim = Some(tools);
         self
     }
 
-    /// These In numbers leave the conversation for it.
+    /// Takes these In numbers out of the conversation when the prompt is sent.
     pub(super) fn replacing(mut self, lines: Option<RangeInclusive<u32>>) -> Self {
-        self.asked.replaces = lines;
+        self.input.replaces = lines;
         self
     }
 
-    /// Whether somebody answers questions about it; `None`: as in the whole session.
+    /// Sets whether a user can answer questions about the prompt; `None`: as in the whole session.
     pub(super) fn asking(mut self, asks: Option<bool>) -> Self {
         self.asks = asks;
         self
     }
 
-    /// Tells what would be sent, and sends nothing.
+    /// Shows what would be sent, and sends nothing.
     pub(super) fn previewing(mut self, preview: Preview) -> Self {
-        self.asked.preview = Some(preview);
+        self.input.preview = Some(preview);
         self
     }
 
     /// `n` of `In [n]`.
     pub(super) fn line(&self) -> u32 {
-        self.asked.line
+        self.input.line
     }
 
-    /// Whether somebody answers questions about it, where that was said.
     pub(super) fn asks(&self) -> Option<bool> {
         self.asks
     }
 
-    /// These In numbers leave the conversation for it.
+    /// The In numbers that the prompt takes out of the conversation.
     pub(super) fn replaced(&self) -> Option<RangeInclusive<u32>> {
-        self.asked.replaces.clone()
+        self.input.replaces.clone()
     }
 
-    /// The files it names.
+    /// The files that the prompt's text names.
     pub(super) fn names_files(&self) -> Vec<NamedFile> {
-        named_files(&self.asked.referring())
+        named_files(&self.input.reference_text())
     }
 
     /// True when the turn in progress may call `name`.
     pub(super) fn offers(&self, name: &str) -> bool {
-        matches!(&self.state, State::Running(running) if running.sent.offers(name))
+        matches!(&self.state, PromptState::Running(running) if running.sent.offers(name))
     }
 
-    /// When the answer has to be saved at the latest; `None` while nothing of it is new.
+    /// The latest time at which the answer has to be saved; `None` while all of it is saved.
     pub(super) fn save_deadline(&self) -> Option<Instant> {
         match &self.state {
-            State::Running(running) => running.save_deadline(),
+            PromptState::Running(running) => running.save_deadline(),
             _ => None,
         }
     }
 
-    /// Takes an event; says what is to be done, in order. What it does not wait for, it ignores. It asks for the
-    /// surroundings when the request is built.
+    /// Returns the effects in order; ignores events the state does not wait for. `surroundings` is called when the
+    /// request is built.
     pub(super) fn on<'a>(
         &mut self,
         event: PromptEvent,
         around: &Around<'_>,
         surroundings: impl FnOnce() -> Surroundings<'a>,
     ) -> Vec<PromptAction> {
-        match (std::mem::replace(&mut self.state, State::Settled), event) {
-            (State::Gathering(stage), PromptEvent::RecordRead(dialog, attached)) => {
-                let said = self.asked.attach(attached, around.outputs).into_iter();
-                let said = said.map(|it| PromptAction::Show(SessionEvent::Notice(it)));
-                let (reached, actions) = stage.on_record(dialog, &mut self.asked, around);
-                let come = (reached, said.chain(actions).collect());
-                self.has_come(come, around, surroundings)
+        match (
+            std::mem::replace(&mut self.state, PromptState::Settled),
+            event,
+        ) {
+            (PromptState::Preparing(stage), PromptEvent::RecordRead(dialog, attached)) => {
+                let notices = self.input.attach(attached, around.outputs).into_iter();
+                let notices = notices.map(|it| PromptAction::Show(SessionEvent::Notice(it)));
+                let (progress, actions) = stage.on_record(dialog, &mut self.input, around);
+                let actions = notices.chain(actions).collect();
+                self.on_progress((progress, actions), around, surroundings)
             }
-            (State::Gathering(stage), PromptEvent::Answered(answer)) => {
-                let come = stage.on_answer(answer, &mut self.asked, around);
-                self.has_come(come, around, surroundings)
+            (PromptState::Preparing(stage), PromptEvent::Answered(answer)) => {
+                let progress = stage.on_answer(answer, &mut self.input, around);
+                self.on_progress(progress, around, surroundings)
             }
             (
-                State::Gathering(Gathering::Doubtful {
+                PromptState::Preparing(Preparation::ConfirmingPictures {
                     dialog,
                     tools,
                     lost,
                 }),
                 PromptEvent::WithoutPictures(goes),
             ) => {
-                self.asked.pictures.without = true;
+                self.input.pictures.omission_confirmed = true;
                 match goes {
                     true => self.compose(dialog, tools, &surroundings(), around),
                     false => self.refuse(format!("{NOT_SENT}: {}", lost.join("; "))),
                 }
             }
-            (State::HeldBack(ready), PromptEvent::AgentFree) => {
+            (PromptState::Queued(ready), PromptEvent::AgentFree) => {
                 let (request, sent) = *ready;
                 vec![self.start(request, sent, around)]
             }
-            (State::Running(running), PromptEvent::Agent(event)) => {
+            (PromptState::Running(running), PromptEvent::Agent(event)) => {
                 self.on_turn(running, TurnEvent::Agent(event), around)
             }
-            (State::Running(running), PromptEvent::ToolReturned(result)) => {
+            (PromptState::Running(running), PromptEvent::ToolReturned(result)) => {
                 self.on_turn(running, TurnEvent::ToolReturned(result), around)
             }
-            (State::Running(running), PromptEvent::AgentAnswered(question, answer)) => {
+            (PromptState::Running(running), PromptEvent::AgentAnswered(question, answer)) => {
                 self.on_turn(running, TurnEvent::Answered { question, answer }, around)
             }
-            (State::Running(running), PromptEvent::UsedBeside(usage)) => {
+            (PromptState::Running(running), PromptEvent::UsedBeside(usage)) => {
                 self.on_turn(running, TurnEvent::UsedBeside(usage), around)
             }
-            (State::Running(mut running), PromptEvent::Tick) => {
-                let saved = running.save(around.now, false);
-                self.state = State::Running(running);
+            (
+                PromptState::Running(mut running),
+                event @ (PromptEvent::Tick | PromptEvent::SaveNow),
+            ) => {
+                let saved = running.save(around.now, matches!(event, PromptEvent::SaveNow));
+                self.state = PromptState::Running(running);
                 saved.into_iter().collect()
             }
-            (State::Running(mut running), PromptEvent::SaveNow) => {
-                let saved = running.save(around.now, true);
-                self.state = State::Running(running);
-                saved.into_iter().collect()
-            }
-            (State::Leaving(left), PromptEvent::ToolsAway) => {
-                let (sent, end) = *left;
+            (PromptState::Stopping(stopping), PromptEvent::ToolsAway) => {
+                let (sent, end) = *stopping;
                 self.settle(sent, end, around)
             }
             (state, PromptEvent::Interrupted) => self.on_interrupt(state, around),
@@ -233,24 +267,24 @@ impl Prompt {
         }
     }
 
-    /// How far it is with what it needs.
-    fn has_come<'a>(
+    /// Applies the progress of the preparation.
+    fn on_progress<'a>(
         &mut self,
-        (reached, mut actions): (Reached, Vec<PromptAction>),
+        (progress, mut actions): (Progress, Vec<PromptAction>),
         around: &Around<'_>,
         surroundings: impl FnOnce() -> Surroundings<'a>,
     ) -> Vec<PromptAction> {
-        match reached {
-            Reached::Stage(stage) => self.state = State::Gathering(stage),
-            Reached::All { dialog, tools } => {
+        match progress {
+            Progress::Waiting(stage) => self.state = PromptState::Preparing(stage),
+            Progress::Ready { dialog, tools } => {
                 actions.extend(self.compose(dialog, tools, &surroundings(), around));
             }
-            Reached::Refused(line) => actions.extend(self.refuse(line)),
+            Progress::Refused(line) => actions.extend(self.refuse(line)),
         }
         actions
     }
 
-    /// Builds the request: it is told, held back, or handed to the agent.
+    /// Builds the request, then shows it as a preview, queues it, or hands it to the agent.
     fn compose(
         &mut self,
         dialog: Box<Dialog>,
@@ -259,10 +293,10 @@ impl Prompt {
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
         let able = &surroundings.able;
-        let blind = (!able.images).then(|| able::blind(able));
-        if let Some(lost) = self.asked.lost_all(blind.clone()) {
+        let no_images = (!able.images).then(|| unsupported::no_image_input(able));
+        if let Some(lost) = self.input.only_lost_pictures(no_images.clone()) {
             let asks = PromptAction::AskAboutPictures(lost.clone());
-            self.state = State::Gathering(Gathering::Doubtful {
+            self.state = PromptState::Preparing(Preparation::ConfirmingPictures {
                 dialog,
                 tools,
                 lost,
@@ -270,37 +304,37 @@ impl Prompt {
             return vec![asks];
         }
         let dialog = &*dialog;
-        // Who has been asked knows.
-        let left_out =
-            blind.filter(|_| self.asked.own_pictures() > 0 && !self.asked.pictures.without);
-        if let Some(schema) = self.asked.schema.take() {
-            let (sent, said) = schema::asked_for(&schema, able.structured);
-            self.asked.schema = sent;
-            let said =
-                said.map(|said| format!("<answer-schema>{}</answer-schema>\n", xml_text(&said)));
-            self.asked.attached.extend(said.map(InputPart::Text));
+        // A user who was asked about the pictures needs no second notice.
+        let left_out = no_images
+            .filter(|_| self.input.picture_count() > 0 && !self.input.pictures.omission_confirmed);
+        if let Some(schema) = self.input.schema.take() {
+            let (sent, text) = schema::asked_for(&schema, able.structured);
+            self.input.schema = sent;
+            let text =
+                text.map(|text| format!("<answer-schema>{}</answer-schema>\n", xml_text(&text)));
+            self.input.attached.extend(text.map(InputPart::Text));
         }
-        let lacking = able::lacking(&self.asked, dialog, &tools, surroundings);
+        let warnings = unsupported::warnings(&self.input, dialog, &tools, surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
-        let (mut request, sent) = request::compose(&mut self.asked, dialog, tools, surroundings);
-        if let Some(preview) = &self.asked.preview {
-            let told = preview.tell(
+        let (mut request, sent) = request::compose(&mut self.input, dialog, tools, surroundings);
+        if let Some(preview) = &self.input.preview {
+            let preview = preview.render(
                 &request,
                 &sent.before,
                 able.beside_tools,
                 dialog,
                 surroundings.thread,
             );
-            return vec![PromptAction::Show(told), PromptAction::Leave];
+            return vec![PromptAction::Show(preview), PromptAction::Leave];
         }
-        able::place_instructions(&mut request, able, sent.commanded);
+        request::place_instructions(&mut request, able, sent.commanded);
         let mut actions = Vec::new();
         if let Some(why) = left_out {
             let line = format!("{why}: those of this prompt are left out");
             actions.push(PromptAction::Show(Notice::note(line).into()));
         }
-        if !lacking.is_empty() {
-            actions.push(PromptAction::Lacking(lacking));
+        if !warnings.is_empty() {
+            actions.push(PromptAction::Lacking(warnings));
         }
         let large = dialog.next_too_large().into_iter().filter(|_| able.images);
         actions.extend(large.map(|line| {
@@ -309,25 +343,30 @@ impl Prompt {
             );
             PromptAction::Show(Notice::warning(line).into())
         }));
-        let start = request::start(&mut self.asked, dialog);
+        let start = request::prompt_start(&mut self.input, dialog);
         actions.push(PromptAction::Begin(start));
         if surroundings.agent_is_busy {
-            self.state = State::HeldBack(Box::new((request, sent)));
+            self.state = PromptState::Queued(Box::new((request, sent)));
         } else {
             actions.push(self.start(request, sent, around));
         }
         actions
     }
 
-    fn start(&mut self, request: TurnRequest, sent: Sent, around: &Around<'_>) -> PromptAction {
-        self.state = State::Running(Box::new(Running::new(sent, around.now)));
+    fn start(
+        &mut self,
+        request: TurnRequest,
+        sent: SentRequest,
+        around: &Around<'_>,
+    ) -> PromptAction {
+        self.state = PromptState::Running(Box::new(ActiveTurn::new(sent, around.now)));
         PromptAction::Start(Box::new(request))
     }
 
-    /// Feeds the turn; its end is the prompt's as soon as its tools are away.
+    /// Passes an event to the turn. When the turn ends, the prompt waits until the code of its tools has stopped.
     fn on_turn(
         &mut self,
-        mut running: Box<Running>,
+        mut running: Box<ActiveTurn>,
         event: TurnEvent,
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
@@ -335,58 +374,63 @@ impl Prompt {
         let mut end = None;
         for action in running.turn.on(event) {
             match action {
-                TurnAction::End(over) => end = Some(*over),
+                TurnAction::End(turn_end) => end = Some(*turn_end),
                 action => actions.push(PromptAction::Turn(action)),
             }
         }
         match end {
             Some(end) => {
                 actions.push(PromptAction::PutAway);
-                self.state = State::Leaving(Box::new((running.sent, end)));
+                self.state = PromptState::Stopping(Box::new((running.sent, end)));
             }
             None => {
                 actions.extend(running.save(around.now, false));
-                self.state = State::Running(running);
+                self.state = PromptState::Running(running);
             }
         }
         actions
     }
 
-    fn on_interrupt(&mut self, state: State, around: &Around<'_>) -> Vec<PromptAction> {
+    fn on_interrupt(&mut self, state: PromptState, around: &Around<'_>) -> Vec<PromptAction> {
         let mut actions = Vec::new();
         match state {
-            State::Running(running) => {
+            PromptState::Running(running) => {
                 return self.on_turn(running, TurnEvent::Interrupted, around);
             }
-            // Its code goes on: once more.
-            State::Leaving(_) => {
+            // Code of the turn still runs: interrupt it again.
+            PromptState::Stopping(_) => {
                 self.state = state;
                 return vec![PromptAction::InterruptRuntime];
             }
-            State::Settled => return actions,
-            State::HeldBack(_) => actions.push(PromptAction::Finish(Box::new(Finished {
+            PromptState::Settled => return actions,
+            PromptState::Queued(_) => actions.push(PromptAction::Finish(Box::new(Finished {
                 outcome: TurnOutcome::Interrupted,
                 exchange: None,
                 usage: None,
             }))),
-            // Nothing was sent and nothing is recorded: the prompt goes back to the editor.
-            State::Gathering(Gathering::Evaluating { .. }) => {
+            // Nothing was sent or recorded, so the prompt goes back to the editor.
+            PromptState::Preparing(Preparation::Evaluating { .. }) => {
                 actions.push(PromptAction::InterruptRuntime);
-                actions.extend(self.give_back());
+                actions.extend(self.refill_editor());
             }
-            State::Gathering(Gathering::Doubtful { .. }) => {
+            PromptState::Preparing(Preparation::ConfirmingPictures { .. }) => {
                 actions.push(PromptAction::AskNoMore);
-                actions.extend(self.give_back());
+                actions.extend(self.refill_editor());
             }
-            State::Gathering(_) => actions.extend(self.give_back()),
+            PromptState::Preparing(_) => actions.extend(self.refill_editor()),
         }
-        actions.push(self.ended(TurnOutcome::Interrupted, None, around));
+        actions.push(self.end_event(TurnOutcome::Interrupted, None, around));
         actions.push(PromptAction::Leave);
         actions
     }
 
-    /// The turn is over for the user, too.
-    fn settle(&mut self, sent: Sent, end: TurnEnd, around: &Around<'_>) -> Vec<PromptAction> {
+    /// Ends the prompt for the user.
+    fn settle(
+        &mut self,
+        sent: SentRequest,
+        end: TurnEnd,
+        around: &Around<'_>,
+    ) -> Vec<PromptAction> {
         let TurnEnd {
             outcome,
             stored,
@@ -395,11 +439,11 @@ impl Prompt {
             thread,
         } = end;
         let failed = matches!(outcome, TurnOutcome::Failed(_));
-        let (thread, sent) = sent.answered(&stored, thread);
+        let (thread, sent) = sent.finish(&stored, thread);
         let finished = Finished {
             outcome: outcome.clone(),
-            exchange: Some(Exchanged {
-                prompt: self.asked.text.clone(),
+            exchange: Some(CompletedExchange {
+                prompt: self.input.text.clone(),
                 stored,
                 said,
                 thread,
@@ -409,29 +453,30 @@ impl Prompt {
         };
         let mut actions = vec![PromptAction::Finish(Box::new(finished))];
         if failed {
-            actions.extend(self.give_back());
+            actions.extend(self.refill_editor());
         }
-        actions.push(self.ended(outcome, usage, around));
+        actions.push(self.end_event(outcome, usage, around));
         actions.push(PromptAction::Leave);
         actions
     }
 
-    /// The prompt is not sent: why, and the text goes back to the editor.
+    /// Shows why the prompt is not sent, and puts its text back into the editor.
     fn refuse(&self, line: String) -> Vec<PromptAction> {
         let notice = SessionEvent::Notice(Notice::warning(line));
         let mut actions = vec![PromptAction::Show(notice)];
-        actions.extend(self.give_back());
+        actions.extend(self.refill_editor());
         actions.push(PromptAction::Leave);
         actions
     }
 
-    fn give_back(&self) -> Option<PromptAction> {
-        let back =
-            || PromptAction::Show(SessionEvent::After(AfterEvent::Refill(self.source.clone())));
-        self.asked.preview.is_none().then(back)
+    /// A preview was not typed as a prompt, so its text does not go back.
+    fn refill_editor(&self) -> Option<PromptAction> {
+        let refill = || AfterEvent::Refill(self.source.clone());
+        let refill = self.input.preview.is_none().then(refill);
+        refill.map(|it| PromptAction::Show(SessionEvent::After(it)))
     }
 
-    fn ended(
+    fn end_event(
         &self,
         outcome: TurnOutcome,
         usage: Option<crate::agent::Usage>,

@@ -1,84 +1,87 @@
-//! What the next prompt would send, told instead of sent: `%ipycodex context` and `tools`.
+//! Previews of the next prompt: `%ipycodex context` and `tools`.
 //!
-//! In: the request as it was built for an agent, by the way every prompt goes. Out: text. Nothing is built here a
-//! second time, so what is told is what would be sent: context, exchanges, tools, instructions and the thread.
+//! In: the request, built as for every prompt. Out: text. Since nothing is built a second time here, the preview shows
+//! exactly what would be sent: context, exchanges, tools, instructions and the thread.
 
-use super::offered::named_in;
+use super::tool_mentions::first_mention;
 use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
-use crate::magics::ContextShown;
+use crate::magics::PreviewKind;
 use crate::output::limits::grouped;
 use crate::session::events::{SessionEvent, ToldEvent};
 use crate::session::toolbox::is_built_in;
 
-/// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::session) struct Preview {
-    shown: ContextShown,
-    /// What notes and skills refer to: evaluated when a prompt is sent, and only then.
-    left_out: Vec<String>,
+    shown: PreviewKind,
+    /// References of notes and skills, evaluated only when a prompt is sent.
+    unevaluated: Vec<String>,
 }
 
-/// ASCII characters that count as one token; any other character is one by itself.
+/// ASCII characters per token; any other character counts as one token.
 const ASCII_PER_TOKEN: usize = 4;
 
 impl Preview {
-    /// Of this; nothing is left out yet.
-    pub(in crate::session) fn of(shown: ContextShown) -> Self {
+    pub(in crate::session) fn of(shown: PreviewKind) -> Self {
         Preview {
             shown,
-            left_out: Vec::new(),
+            unevaluated: Vec::new(),
         }
     }
 
-    /// These are not evaluated for it.
-    pub(super) fn leaves_out(&mut self, variables: &[String], shells: &[String]) {
+    pub(super) fn set_unevaluated(&mut self, variables: &[String], shells: &[String]) {
         let variables = variables.iter().map(|name| format!("$`{name}`"));
         let shells = shells.iter().map(|command| format!("!`{command}`"));
-        self.left_out = variables.chain(shells).collect();
+        self.unevaluated = variables.chain(shells).collect();
     }
 
-    /// What the user is told; `beside` is what the agent adds to the instructions when there are tools,
-    /// `wanted` the digest of a thread that can be gone on with.
-    pub(super) fn tell(
+    /// `added_instructions`: what the agent adds to the instructions when there are tools. `digest`: of a thread that can
+    /// be continued.
+    pub(super) fn render(
         &self,
         request: &TurnRequest,
-        wanted: &str,
-        beside: &str,
+        digest: &str,
+        added_instructions: &str,
         dialog: &Dialog,
         thread: Option<&RecordedThread>,
     ) -> SessionEvent {
         match self.shown {
-            ContextShown::Context => {
-                let fate = fate(request, thread, wanted);
-                let text = context(request, beside, dialog, &fate, &self.left_out);
+            PreviewKind::Context => {
+                let status = thread_status(request, thread, digest);
+                let text = context(
+                    request,
+                    added_instructions,
+                    dialog,
+                    &status,
+                    &self.unevaluated,
+                );
                 SessionEvent::Told(ToldEvent::Verbatim(text))
             }
-            ContextShown::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
+            PreviewKind::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
         }
     }
 }
 
-/// Characters and tokens, counted together.
+/// The size of texts, in characters by kind, for an estimate of tokens.
 #[derive(Debug, Clone, Copy, Default)]
-struct Size {
+struct TextSize {
     ascii: usize,
     other: usize,
 }
 
-impl Size {
-    fn of(text: &str) -> Self {
+impl TextSize {
+    fn measure(text: &str) -> Self {
         let characters = text.chars().count();
         let ascii = text.bytes().filter(u8::is_ascii).count();
-        Size {
+        TextSize {
             ascii,
             other: characters - ascii,
         }
     }
 
-    fn plus(self, other: Size) -> Size {
-        Size {
+    fn plus(self, other: TextSize) -> TextSize {
+        TextSize {
             ascii: self.ascii + other.ascii,
             other: self.other + other.other,
         }
@@ -95,13 +98,13 @@ impl Size {
 
 fn context(
     request: &TurnRequest,
-    beside: &str,
+    added_instructions: &str,
     dialog: &Dialog,
-    fate: &str,
-    left_out: &[String],
+    status: &str,
+    unevaluated: &[String],
 ) -> String {
-    let instructions = Size::of(&request.instructions);
-    let mut lines = vec![format!("instructions: {}", told(instructions))];
+    let instructions = TextSize::measure(&request.instructions);
+    let mut lines = vec![format!("instructions: {}", character_count(instructions))];
     let mut total = instructions;
 
     let names: Vec<&str> = request
@@ -110,28 +113,31 @@ fn context(
         .map(|tool| tool.name.as_str())
         .collect();
     let offered = request.tools.iter().map(size_of_tool);
-    let offered = offered.fold(Size::default(), Size::plus);
+    let offered = offered.fold(TextSize::default(), TextSize::plus);
     total = total.plus(offered);
     lines.push(match names.as_slice() {
         [] => "tools: none".to_owned(),
-        names => format!("tools: {} ({})", names.join(", "), told(offered)),
+        names => format!("tools: {} ({})", names.join(", "), character_count(offered)),
     });
-    if !names.is_empty() && !beside.is_empty() {
-        let size = Size::of(beside);
+    if !names.is_empty() && !added_instructions.is_empty() {
+        let size = TextSize::measure(added_instructions);
         total = total.plus(size);
         lines.push(format!(
             "added to the instructions, because there are tools: {}",
-            told(size)
+            character_count(size)
         ));
-        lines.push(format!("  {beside}"));
+        lines.push(format!("  {added_instructions}"));
     }
 
     let exchanges = dialog.exchanges();
     let numbers = exchanges.iter().map(|exchange| exchange.line);
     let mut earlier = Vec::new();
-    let mut history = Size::default();
+    let mut history = TextSize::default();
     for (exchange, line) in request.history.iter().zip(numbers) {
-        let (user, assistant) = (Size::of(&exchange.user), Size::of(&exchange.assistant));
+        let (user, assistant) = (
+            TextSize::measure(&exchange.user),
+            TextSize::measure(&exchange.assistant),
+        );
         history = history.plus(user).plus(assistant);
         earlier.push(format!(
             "  [{line}] {} + {} characters{}",
@@ -143,13 +149,13 @@ fn context(
     total = total.plus(history);
     lines.push(match earlier.len() {
         0 => "earlier exchanges: none".to_owned(),
-        number => format!("earlier exchanges: {number} ({})", told(history)),
+        number => format!("earlier exchanges: {number} ({})", character_count(history)),
     });
     lines.extend(earlier);
-    lines.push(format!("thread: {fate}"));
+    lines.push(format!("thread: {status}"));
 
-    if !left_out.is_empty() {
-        lines.push(format!("evaluated when sent: {}", left_out.join(", ")));
+    if !unevaluated.is_empty() {
+        lines.push(format!("evaluated when sent: {}", unevaluated.join(", ")));
     }
 
     let sent: Vec<&str> = request
@@ -161,14 +167,14 @@ fn context(
     let sent = sent
         .strip_suffix("<user-request></user-request>")
         .unwrap_or(&sent);
-    let size = Size::of(sent);
+    let size = TextSize::measure(sent);
     total = total.plus(size);
     let images = request.input.len() - request.input.iter().filter_map(InputPart::as_text).count();
     lines.push(match sent {
         "" => "context: none".to_owned(),
         sent => format!(
             "context: {}{}\n{}",
-            told(size),
+            character_count(size),
             pictures(images),
             sent.trim_end_matches('\n')
         ),
@@ -181,8 +187,8 @@ fn context(
     lines.join("\n")
 }
 
-/// Whether the agent's thread is gone on with, and why not.
-fn fate(request: &TurnRequest, known: Option<&RecordedThread>, wanted: &str) -> String {
+/// Whether the agent's thread is continued, and if not, why.
+fn thread_status(request: &TurnRequest, known: Option<&RecordedThread>, digest: &str) -> String {
     if request.settings.threads == crate::agent::Threads::Ephemeral {
         return "new for each prompt, sent with the earlier exchanges".to_owned();
     }
@@ -192,7 +198,7 @@ fn fate(request: &TurnRequest, known: Option<&RecordedThread>, wanted: &str) -> 
     match known {
         Some(known) => format!(
             "new, rebuilt from the record; these have changed: {}",
-            ThreadDigest::differences(&known.digest, wanted).join(", ")
+            ThreadDigest::differences(&known.digest, digest).join(", ")
         ),
         None if request.history.is_empty() => "new; nothing has been said yet".to_owned(),
         None => "new, rebuilt from the record; the agent has no thread with this conversation"
@@ -217,7 +223,11 @@ fn tools(request: &TurnRequest, dialog: &Dialog) -> String {
             None => about.to_owned(),
         };
         let about: String = about.chars().take(60).collect();
-        let line = format!("{:width$}  {:14}  {about}", tool.name, source(tool, dialog));
+        let line = format!(
+            "{:width$}  {:14}  {about}",
+            tool.name,
+            tool_source(tool, dialog)
+        );
         line.trim_end().to_owned()
     };
     request
@@ -228,21 +238,20 @@ fn tools(request: &TurnRequest, dialog: &Dialog) -> String {
         .join("\n")
 }
 
-/// Where a tool comes from.
-fn source(tool: &ToolSpec, dialog: &Dialog) -> String {
+fn tool_source(tool: &ToolSpec, dialog: &Dialog) -> String {
     if is_built_in(&tool.name) {
         return "built in".to_owned();
     }
-    named_in(&tool.name, dialog)
+    first_mention(&tool.name, dialog)
 }
 
-fn size_of_tool(tool: &ToolSpec) -> Size {
-    Size::of(&tool.name)
-        .plus(Size::of(&tool.description))
-        .plus(Size::of(&tool.schema.to_string()))
+fn size_of_tool(tool: &ToolSpec) -> TextSize {
+    TextSize::measure(&tool.name)
+        .plus(TextSize::measure(&tool.description))
+        .plus(TextSize::measure(&tool.schema.to_string()))
 }
 
-fn told(size: Size) -> String {
+fn character_count(size: TextSize) -> String {
     format!("{} characters", grouped(size.characters() as u64))
 }
 

@@ -1,9 +1,9 @@
-//! The request a prompt becomes, and what has to be known of it when it has been answered.
+//! Builds the turn request of a prompt, and keeps what is needed when the answer has come.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::asked::Asked;
+use super::input::PromptInput;
 use crate::agent::{
     AgentCapabilities, Exchange, InputPart, McpServer, Offering, ThreadDigest, ToolSpec,
     TurnRequest,
@@ -14,49 +14,47 @@ use crate::history::{PromptStart, RecordedThread};
 use crate::input::is_ours;
 use crate::session::toolbox::is_built_in;
 
-/// What building a request needs beside the prompt and the conversation.
+/// Session state that a request is built from, besides the prompt and the conversation.
 pub(in crate::session) struct Surroundings<'a> {
     pub instructions: String,
     pub choices: &'a Choices,
     pub cwd: PathBuf,
     /// The agent's thread, as far as it is known.
     pub thread: Option<&'a RecordedThread>,
-    /// What the agent can.
     pub able: AgentCapabilities,
     /// The agent's own commands.
     pub commands: &'a [Offering],
-    /// Our tools that the turn is offered.
+    /// The built-in tools that are offered.
     pub tools: Vec<ToolSpec>,
-    /// How our tools reach an agent that takes them from a server only.
+    /// The server that offers the built-in tools to an agent that takes tools from MCP servers only.
     pub own_server: Option<&'a McpServer>,
-    /// None could be started.
+    /// No interpreter could be started.
     pub no_interpreter: bool,
-    /// The agent still finishes a turn that was stopped.
+    /// The agent still finishes an interrupted turn.
     pub agent_is_busy: bool,
 }
 
-/// What was sent: names what the thread holds after the answer.
-pub(super) struct Sent {
-    /// Of the thread with what this prompt sends, and without its answer.
+/// The facts about a sent request that are needed after its answer.
+pub(super) struct SentRequest {
+    /// Digest of the thread with this prompt, without its answer.
     digest: ThreadDigest,
-    /// Of the thread without this prompt, in hex.
+    /// Digest of the thread without this prompt, in hex.
     pub(super) before: String,
-    /// Names of the tools on offer.
+    /// Names of the offered tools.
     tools: Vec<String>,
-    /// All text sent, where it is logged.
+    /// All text sent, when exact logging is on.
     logged: Option<String>,
-    /// The input begins with a command of the agent's own.
+    /// The input begins with a command of the agent.
     pub(super) commanded: bool,
 }
 
-impl Sent {
-    /// The turn may call `name`.
+impl SentRequest {
     pub(super) fn offers(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool == name)
     }
 
-    /// It was answered in the agent's `thread`: the thread to go on with, and the text for the log.
-    pub(super) fn answered(
+    /// Returns the thread to continue after the answer, if the agent named its `thread`, and the text for the log.
+    pub(super) fn finish(
         self,
         stored: &str,
         thread: Option<String>,
@@ -71,13 +69,13 @@ impl Sent {
     }
 }
 
-/// The request for the agent; what was attached goes with it. `tools` are the user's functions.
+/// Builds the request; takes the attachments and the schema out of `input`. `tools` are the user's functions.
 pub(super) fn compose(
-    prompt: &mut Asked,
+    input: &mut PromptInput,
     dialog: &Dialog,
     tools: Vec<ToolSpec>,
     around: &Surroundings<'_>,
-) -> (TurnRequest, Sent) {
+) -> (TurnRequest, SentRequest) {
     let sees = around.able.images;
     let seen = |images: Vec<Arc<str>>| if sees { images } else { Vec::new() };
     let mut offered = around.tools.clone();
@@ -101,36 +99,34 @@ pub(super) fn compose(
     });
     let history: Vec<Exchange> = history.inspect(|exchange| digest.add(exchange)).collect();
     let before = digest.hex();
-    let (sent, files) = prompt.take_attached(around.able.files);
+    let (sent, files) = input.take_attached(around.able.files);
     let context = dialog.next_context();
-    let recorded = user_entry(&prompt.expansion.xml, &context, &prompt.text);
-    let images = seen(dialog.next_pictures(&prompt.expansion));
+    let recorded = user_entry(&input.expansion.xml, &context, &input.text);
+    let images = seen(dialog.next_pictures(&input.expansion));
     digest.asked(&recorded, &images);
     let (command, rest) =
-        match prompt.verbatim.is_none() && runs_command(&prompt.text, around.commands) {
+        match input.verbatim.is_none() && is_agent_command(&input.text, around.commands) {
             true => {
                 let rest = format!("{sent}{context}");
-                (Some(prompt.text.trim().to_owned()), rest)
+                (Some(input.text.trim().to_owned()), rest)
             }
-            false => (None, user_entry(&sent, &context, &prompt.text)),
+            false => (None, user_entry(&sent, &context, &input.text)),
         };
-    // An agent knows a command of its own by the first word of the input.
+    // The agent recognises its commands by the first word of the input.
     let commanded = command.is_some();
-    let mut input: Vec<InputPart> = command.into_iter().map(InputPart::Text).collect();
-    input.extend(files);
-    input.extend(
-        Some(rest)
-            .filter(|rest| !rest.is_empty())
-            .map(InputPart::Text),
-    );
+    let mut parts: Vec<InputPart> = command.into_iter().map(InputPart::Text).collect();
+    parts.extend(files);
+    if !rest.is_empty() {
+        parts.push(InputPart::Text(rest));
+    }
     let images = images.iter().map(|url| InputPart::Image(url.to_string()));
-    input.extend(images);
-    let sent = Sent {
+    parts.extend(images);
+    let sent = SentRequest {
         tools: offered.iter().map(|tool| tool.name.clone()).collect(),
         logged: around
             .choices
             .log_exact
-            .then(|| input.iter().filter_map(InputPart::as_text).collect()),
+            .then(|| parts.iter().filter_map(InputPart::as_text).collect()),
         commanded,
         digest,
         before,
@@ -138,33 +134,50 @@ pub(super) fn compose(
     let request = TurnRequest {
         instructions: around.instructions.clone(),
         history,
-        input,
+        input: parts,
         tools: offered,
         settings,
         thread: around
             .thread
             .filter(|thread| thread.digest == sent.before)
             .map(|thread| thread.id.clone()),
-        schema: prompt.schema.take(),
+        schema: input.schema.take(),
     };
     (request, sent)
 }
 
-/// What the record is told when it is sent.
-pub(super) fn start(prompt: &mut Asked, dialog: &Dialog) -> PromptStart {
-    let code = dialog.cells.iter().rev();
-    let code = code.into_iter().find(|cell| !is_ours(&cell.source));
-    PromptStart {
-        line: prompt.line,
-        history_line: code.map_or(0, |cell| cell.line),
-        prompt: prompt.text.clone(),
-        expansion: std::mem::take(&mut prompt.expansion),
-        replaces: prompt.replaces.clone(),
+/// Moves the instructions into the input where the agent has no field for them: before the first input of a thread, but
+/// after a command of the agent's own, which the agent recognises only at the start.
+pub(super) fn place_instructions(
+    request: &mut TurnRequest,
+    able: &AgentCapabilities,
+    commanded: bool,
+) {
+    if able.system_prompt {
+        return;
+    }
+    let instructions = std::mem::take(&mut request.instructions);
+    if request.thread.is_none() && !instructions.is_empty() {
+        let part = InputPart::Text(format!("{instructions}\n\n"));
+        request.input.insert(usize::from(commanded), part);
     }
 }
 
-/// The prompt begins with `/` and the name of one of `commands`.
-fn runs_command(prompt: &str, commands: &[Offering]) -> bool {
+/// The record's entry for the start of the prompt; takes the expansion out of `input`.
+pub(super) fn prompt_start(input: &mut PromptInput, dialog: &Dialog) -> PromptStart {
+    let code = dialog.cells.iter().rev();
+    let code = code.into_iter().find(|cell| !is_ours(&cell.source));
+    PromptStart {
+        line: input.line,
+        history_line: code.map_or(0, |cell| cell.line),
+        prompt: input.text.clone(),
+        expansion: std::mem::take(&mut input.expansion),
+        replaces: input.replaces.clone(),
+    }
+}
+
+/// True when the prompt begins with `/` and the name of one of `commands`.
+fn is_agent_command(prompt: &str, commands: &[Offering]) -> bool {
     let name = prompt.trim_start().strip_prefix('/');
     let name = name.and_then(|rest| rest.split_whitespace().next());
     name.is_some_and(|name| commands.iter().any(|command| command.id == name))

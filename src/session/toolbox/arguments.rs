@@ -1,11 +1,11 @@
-//! Arguments of a call, checked: the model's JSON in, values or one line that names what is wrong out.
+//! Checks the arguments of a call: the model's JSON in; values, or one line that names the error, out.
 
 use serde_json::{Map, Value};
 
 /// The arguments of one call, or of one object within them.
 pub(super) struct Arguments<'a> {
     values: &'a Map<String, Value>,
-    /// Stands before names in complaints: `cells[0].`.
+    /// Prefix of names in errors, like `cells[0].`.
     path: String,
 }
 
@@ -13,8 +13,8 @@ impl<'a> Arguments<'a> {
     /// The object at `path` (empty for the call itself), with none but the `known` names.
     ///
     /// # Errors
-    /// It is no object, or it holds another name.
-    pub(super) fn of(value: &'a Value, path: &str, known: &[&str]) -> Result<Self, String> {
+    /// `value` is no object, or it has an unknown name.
+    pub(super) fn parse(value: &'a Value, path: &str, known: &[&str]) -> Result<Self, String> {
         let Value::Object(values) = value else {
             let what = if path.is_empty() { "arguments" } else { path };
             return Err(expected(what, "an object", value));
@@ -32,24 +32,22 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Whatever stands under this name; null counts as missing.
-    pub(super) fn given(&self, name: &str) -> Option<&'a Value> {
+    /// Null counts as missing.
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
-    /// Whatever stands under this name; null counts as missing.
-    ///
     /// # Errors
-    /// Nothing stands there.
+    /// The value is missing or null.
     pub(super) fn required(&self, name: &str, what: &str) -> Result<&'a Value, String> {
-        self.given(name)
+        self.get(name)
             .ok_or_else(|| format!("`{}{name}` is missing: expected {what}", self.path))
     }
 
     /// A text that is not blank.
     ///
     /// # Errors
-    /// It is missing, blank, or no text.
+    /// The value is missing, blank, or no text.
     pub(super) fn text(&self, name: &str, what: &str) -> Result<&'a str, String> {
         match self.required(name, what)? {
             Value::String(text) if text.trim().is_empty() => {
@@ -63,9 +61,9 @@ impl<'a> Arguments<'a> {
     /// A text; empty when missing.
     ///
     /// # Errors
-    /// It is no text.
+    /// The value is no text.
     pub(super) fn text_or_empty(&self, name: &str) -> Result<&'a str, String> {
-        match self.given(name) {
+        match self.get(name) {
             None => Ok(""),
             Some(Value::String(text)) => Ok(text),
             Some(other) => Err(self.wrong(name, "a text", other)),
@@ -75,9 +73,9 @@ impl<'a> Arguments<'a> {
     /// True or false; false when missing.
     ///
     /// # Errors
-    /// It is neither.
+    /// The value is neither.
     pub(super) fn flag(&self, name: &str) -> Result<bool, String> {
-        match self.given(name) {
+        match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(other) => Err(self.wrong(name, "true or false", other)),
@@ -87,9 +85,9 @@ impl<'a> Arguments<'a> {
     /// A number from `least` to `most`; `None` when missing.
     ///
     /// # Errors
-    /// It is no number, or outside.
+    /// The value is no number, or out of range.
     pub(super) fn number(&self, name: &str, least: f64, most: f64) -> Result<Option<f64>, String> {
-        let Some(value) = self.given(name) else {
+        let Some(value) = self.get(name) else {
             return Ok(None);
         };
         match value.as_f64() {
@@ -101,7 +99,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// What is wrong with the value of this name.
+    /// The error for a value that is not the expected `what`.
     pub(super) fn wrong(&self, name: &str, what: &str, value: &Value) -> String {
         expected(&format!("{}{name}", self.path), what, value)
     }

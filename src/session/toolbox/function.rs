@@ -1,8 +1,8 @@
-//! A function of the user: called in the live interpreter, by its name.
+//! Calls a function of the user in the live interpreter, by its name.
 
 use serde_json::Value;
 
-use super::{Begun, Desk, Tool, ToolEvent, ToolStep};
+use super::{BeginResult, Tool, ToolContext, ToolEffect, ToolEvent};
 use crate::agent::{InputPart, ToolCall};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -10,32 +10,34 @@ use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::pictures::Pictures;
 use crate::session::tool_return::ToolReturn;
 
-struct Function;
+struct FunctionCall;
 
-pub(super) fn begin(call: ToolCall, desk: &mut Desk<'_>) -> Begun {
+pub(super) fn begin(call: ToolCall, context: &mut ToolContext<'_>) -> BeginResult {
     let request = RuntimeRequest::CallTool {
         name: call.name,
         arguments: call.arguments,
-        stdin: desk.stdin,
+        stdin: context.stdin,
     };
-    Ok((Box::new(Function), ToolStep::Submit(request)))
+    Ok((Box::new(FunctionCall), ToolEffect::Submit(request)))
 }
 
-impl Tool for Function {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
+impl Tool for FunctionCall {
+    fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
         match event {
-            ToolEvent::Answered(RuntimeAnswer::ToolResult(result)) => desk.done(returned(result)),
-            ToolEvent::Answered(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => {
-                ToolStep::failed(&why)
+            ToolEvent::Answered(RuntimeAnswer::ToolResult(result)) => {
+                context.finish(to_tool_return(result))
             }
-            ToolEvent::Answered(_) => ToolStep::failed("the interpreter gave no result"),
-            _ => ToolStep::Wait,
+            ToolEvent::Answered(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => {
+                ToolEffect::failed(&why)
+            }
+            ToolEvent::Answered(_) => ToolEffect::failed("the interpreter gave no result"),
+            _ => ToolEffect::Wait,
         }
     }
 }
 
-/// What a call gave: its text, whole, and its pictures.
-fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
+/// The whole text of a result, and its pictures.
+fn to_tool_return(result: Result<MimeBundle, CellError>) -> ToolReturn {
     let mut pictures = Pictures::default();
     let (text, success) = match result {
         Ok(bundle) => {
@@ -46,7 +48,7 @@ fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
         }
         Err(error) => (format!("Error: {}: {}", error.name, error.value), false),
     };
-    // No model reads it, and some services refuse it.
+    // Models cannot read NUL, and some services refuse it.
     let mut text = text.replace('\0', "\u{fffd}");
     if let Some(missing) = pictures.missing() {
         text = format!("{text}\n{missing}");
@@ -64,7 +66,7 @@ fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
     }
 }
 
-/// A result as text: a string as it is, JSON on one line, `[image/png]` for a picture.
+/// The text of a result: a string as it is, JSON on one line, `[image/png]` for a picture.
 fn text_of(bundle: &MimeBundle) -> String {
     if bundle.image().is_some() {
         return bundle.for_model();
@@ -83,7 +85,7 @@ mod tests {
 
     /// Text and pictures the model gets, and the text of the record.
     fn told(result: Result<MimeBundle, CellError>) -> (Vec<String>, String, bool) {
-        let returned = returned(result);
+        let returned = to_tool_return(result);
         let parts = returned.content.into_iter().map(|part| match part {
             InputPart::Text(text) => text,
             InputPart::Image(url) => format!("<{url}>"),
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_gave() {
+    fn the_result_of_a_call_is_its_text_and_its_pictures() {
         let check = |entries: &[(&str, Value)], parts: &[&str], text: &str| {
             let entries = entries
                 .iter()
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_is_told_as_one() {
+    fn an_exception_is_a_failed_result_without_a_traceback() {
         let error = CellError {
             name: "ValueError".into(),
             value: "no\0".into(),

@@ -1,16 +1,17 @@
-//! `load_skill`: a skill of the frozen list is read, and code it marks runs in the live namespace first.
+//! `load_skill`: reads a skill of the catalog, and first runs the code that the skill marks in the live namespace.
 //!
-//! Invariants: nothing of a project's skill reaches the model before the user trusted the project; code runs only when
-//! its very content was allowed, or the skill is the user's own or the program's; what runs is shown. A skill the
-//! conversation holds is not sent twice.
+//! Invariants: with a user to ask, nothing of a project's skill reaches the model before the user trusts the project;
+//! code runs only when its exact content was allowed, or when the skill is the user's own or built in; the user sees what
+//! runs. A skill that the conversation holds is not sent twice.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::shelf::ALREADY;
-use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
+use super::skill_registry::ALREADY;
+use super::tool::is_yes;
+use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::output::limits::{Rest, shorten_transcript};
 use crate::runtime::{Death, Ending};
 use crate::session::cell::Remains;
@@ -18,174 +19,161 @@ use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::tool_return::ToolReturn;
 use crate::skills::{Activation, LANGUAGE, Origin};
 
-/// Code points of a block's output in the result.
+/// Longest output of a block in the result, in code points.
 const BLOCK_CHARACTERS: usize = 2_000;
 
-/// Why code of a skill did not run.
 const NOBODY: &str = "the user has to allow it and there is nobody here to ask";
 const DECLINED: &str = "the user does not allow it";
 
-/// A skill on its way.
-enum Loading {
-    /// The user is asked whether the project is trusted.
-    AskingTrust { path: String, project: PathBuf },
-    /// Its file is being read.
+enum SkillLoad {
+    AskingTrust {
+        path: String,
+        project: PathBuf,
+    },
     Reading,
-    /// The user is asked whether its code may run.
     AskingCode(Box<Activation>),
-    /// Its code runs, one block after the other.
+    /// The blocks run one after the other.
     Running {
         skill: Box<Activation>,
         ran: Vec<Remains>,
     },
-    /// Nothing is left to do.
     Over,
 }
 
-pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
-    let wanted = Arguments::of(arguments, "", &["path"])
+pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginResult {
+    let path = Arguments::parse(arguments, "", &["path"])
         .and_then(|arguments| arguments.text("path", "a path from the list of skills"))
         .map_err(|why| format!("{}: {why}", specs::LOAD_SKILL));
-    let skill = wanted
-        .and_then(|wanted| desk.shelf.catalog().resolve(wanted))
+    let skill = path
+        .and_then(|path| context.skills.catalog().resolve(path))
         .map_err(|why| ToolReturn::failed(&why))?;
-    if desk.shelf.holds(&skill.path) {
+    if context.skills.is_loaded(&skill.path) {
         let text = format!("{ALREADY}: it stands earlier in this conversation");
         return Err(ToolReturn::text(text));
     }
     Ok(match &skill.origin {
-        // Where nobody can be asked its text is read, as any file would be; nothing of it runs.
-        Origin::Project(project) if desk.somebody && !desk.shelf.trusts(project) => {
+        // Without a user to ask, the skill is read like any file; its code does not run.
+        Origin::Project(project) if context.can_ask && !context.skills.trusts(project) => {
             let about = About::ProjectSkill {
                 skill: skill.name.clone(),
                 path: skill.path.clone(),
                 project: project.to_string_lossy().into_owned(),
             };
-            let loading = Loading::AskingTrust {
+            let state = SkillLoad::AskingTrust {
                 path: skill.path.clone(),
                 project: project.clone(),
             };
-            (Box::new(loading), ToolStep::Ask(about))
+            (Box::new(state), ToolEffect::Ask(about))
         }
         _ => {
             let path = skill.path.clone();
-            (Box::new(Loading::Reading), ToolStep::ReadSkill(path))
+            (Box::new(SkillLoad::Reading), ToolEffect::ReadSkill(path))
         }
     })
 }
 
-impl Tool for Loading {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
-        match (std::mem::replace(self, Loading::Over), event) {
-            (Loading::AskingTrust { path, project }, ToolEvent::Replied(reply)) => {
+impl Tool for SkillLoad {
+    fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
+        match (std::mem::replace(self, SkillLoad::Over), event) {
+            (SkillLoad::AskingTrust { path, project }, ToolEvent::Replied(reply)) => {
                 if !is_yes(&reply) {
                     let what = "not loaded: the user does not allow the skills of this project";
-                    return ToolStep::Done(ToolReturn::denied(what, &reply));
+                    return ToolEffect::Done(ToolReturn::denied(what, &reply));
                 }
                 let remembered = reply == Reply::Chosen(QuestionChoice::Remember);
-                desk.shelf.trust(project, remembered);
-                *self = Loading::Reading;
-                ToolStep::ReadSkill(path)
+                context.skills.trust(project, remembered);
+                *self = SkillLoad::Reading;
+                ToolEffect::ReadSkill(path)
             }
-            (Loading::Reading, ToolEvent::SkillRead(Err(why))) => ToolStep::failed(&why),
-            (Loading::Reading, ToolEvent::SkillRead(Ok(skill))) => self.is_read(skill, desk),
-            (Loading::AskingCode(skill), ToolEvent::Replied(reply)) => {
+            (SkillLoad::Reading, ToolEvent::SkillRead(Err(why))) => ToolEffect::failed(&why),
+            (SkillLoad::Reading, ToolEvent::SkillRead(Ok(skill))) => self.on_read(skill, context),
+            (SkillLoad::AskingCode(skill), ToolEvent::Replied(reply)) => {
                 let yes = is_yes(&reply);
                 if let Some(hash) = skill.hash.clone() {
-                    desk.shelf.decide(hash, yes);
+                    context.skills.decide(hash, yes);
                 }
                 if yes {
-                    return self.next_block(skill, Vec::new(), desk);
+                    return self.next_block(skill, Vec::new(), context);
                 }
                 let why = format!("{DECLINED}{}", reply.reason());
-                loaded(&skill, &not_run(&skill, &why), desk)
+                finish(&skill, &not_run_note(&skill, &why), context)
             }
-            (Loading::Running { skill, mut ran }, ToolEvent::CodeEnded { remains, .. }) => {
+            (SkillLoad::Running { skill, mut ran }, ToolEvent::CodeEnded { remains, .. }) => {
                 let ok = remains.ending == Ending::Ok;
                 ran.push(*remains);
                 if ok {
-                    return self.next_block(skill, ran, desk);
+                    return self.next_block(skill, ran, context);
                 }
-                loaded(&skill, &told(&skill, &ran), desk)
+                finish(&skill, &run_report(&skill, &ran), context)
             }
-            (loading, _) => {
-                *self = loading;
-                ToolStep::Wait
+            (state, _) => {
+                *self = state;
+                ToolEffect::Wait
             }
         }
     }
 }
 
-impl Loading {
-    fn is_read(&mut self, skill: Box<Activation>, desk: &mut Desk<'_>) -> ToolStep {
+impl SkillLoad {
+    fn on_read(&mut self, skill: Box<Activation>, context: &mut ToolContext<'_>) -> ToolEffect {
         if skill.blocks.is_empty() {
-            return loaded(&skill, "", desk);
+            return finish(&skill, "", context);
         }
-        let language = &desk.able.language;
+        let language = &context.runtime.language;
         if language != LANGUAGE {
             let why = format!("its code is {LANGUAGE}, and cells here are {language}");
-            return loaded(&skill, &not_run(&skill, &why), desk);
+            return finish(&skill, &not_run_note(&skill, &why), context);
         }
-        match desk.shelf.may_run(&skill) {
-            Some(true) => self.next_block(skill, Vec::new(), desk),
-            Some(false) => loaded(&skill, &not_run(&skill, DECLINED), desk),
-            None if !desk.somebody => loaded(&skill, &not_run(&skill, NOBODY), desk),
+        match context.skills.may_run(&skill) {
+            Some(true) => self.next_block(skill, Vec::new(), context),
+            Some(false) => finish(&skill, &not_run_note(&skill, DECLINED), context),
+            None if !context.can_ask => finish(&skill, &not_run_note(&skill, NOBODY), context),
             None => {
                 let about = About::SkillCode {
                     skill: skill.name.clone(),
                     path: skill.path.clone(),
                     blocks: skill.blocks.clone(),
                 };
-                *self = Loading::AskingCode(skill);
-                ToolStep::Ask(about)
+                *self = SkillLoad::AskingCode(skill);
+                ToolEffect::Ask(about)
             }
         }
     }
 
-    /// Runs the next block; the result when none is left.
+    /// Runs the next block, or returns the result when none is left.
     fn next_block(
         &mut self,
         skill: Box<Activation>,
         ran: Vec<Remains>,
-        desk: &mut Desk<'_>,
-    ) -> ToolStep {
+        context: &mut ToolContext<'_>,
+    ) -> ToolEffect {
         let Some(source) = skill.blocks.get(ran.len()).cloned() else {
-            return loaded(&skill, &told(&skill, &ran), desk);
+            return finish(&skill, &run_report(&skill, &ran), context);
         };
         let name = skill.name.clone();
-        *self = Loading::Running { skill, ran };
-        ToolStep::Run(Code {
+        *self = SkillLoad::Running { skill, ran };
+        ToolEffect::Run(ToolCode {
             source,
             directory: None,
-            shown_as: ShownAs::Skill { name },
+            display: CodeDisplay::Skill { name },
         })
     }
 }
 
-fn is_yes(reply: &Reply) -> bool {
-    let Reply::Chosen(choice) = reply else {
-        return false;
-    };
-    matches!(
-        choice,
-        QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember
-    )
-}
-
-fn loaded(skill: &Activation, told: &str, desk: &mut Desk<'_>) -> ToolStep {
-    desk.shelf.load(skill);
+fn finish(skill: &Activation, run_report: &str, context: &mut ToolContext<'_>) -> ToolEffect {
+    context.skills.mark_loaded(skill);
     let mut text = skill.reply();
-    if !told.is_empty() {
+    if !run_report.is_empty() {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(told);
+        text.push_str(run_report);
     }
-    ToolStep::Done(ToolReturn::text(text))
+    ToolEffect::Done(ToolReturn::text(text))
 }
 
-/// What is said of code that did not run.
-fn not_run(skill: &Activation, why: &str) -> String {
+/// The note for the model about code that did not run.
+fn not_run_note(skill: &Activation, why: &str) -> String {
     let (blocks, verb) = match skill.blocks.len() {
         1 => ("The code block", "was"),
         _ => ("The code blocks", "were"),
@@ -193,8 +181,8 @@ fn not_run(skill: &Activation, why: &str) -> String {
     format!("\n{blocks} marked `eval: true` {verb} not run: {why}.\n")
 }
 
-/// What is said of code that ran.
-fn told(skill: &Activation, ran: &[Remains]) -> String {
+/// The report for the model about code that ran.
+fn run_report(skill: &Activation, ran: &[Remains]) -> String {
     let all = skill.blocks.len();
     let mut text = String::new();
     for (n, remains) in ran.iter().enumerate() {

@@ -1,25 +1,24 @@
-//! The agent's calls: which of our tools a turn offers, and the one call that is being worked off.
+//! Tool calls of the agent: which built-in tools a turn offers, and the one call that is active.
 //!
-//! Each tool is a machine in a file of its own: it takes a [`ToolEvent`] and says what it wants next, a [`ToolStep`]. A
-//! new tool is such a file and a row of [`table::TOOLS`]. `work.rs` does what the steps say.
+//! Each tool is a state machine in its own file: it takes a [`ToolEvent`] and returns a [`ToolEffect`]. A new tool is such
+//! a file and a row of [`table::TOOLS`]; `effects.rs` carries the effects out.
 //!
-//! Invariants: one call at a time (the turn keeps the others back); a call of a name the turn does not offer reaches
-//! no function; an answer that comes after its call reaches no other; a cell of a call ends before its turn does, so
-//! that nobody else gets its terminal. Absent on purpose: what functions of the user look like to the model
-//! (`prompt/offered.rs`).
+//! Invariants: one call at a time (the turn queues the others); a call of a name that the turn does not offer reaches no
+//! function; a late answer reaches no later call; the code of a call ends before its turn does, so that nothing else gets
+//! its terminal. Absent on purpose: the specifications of the user's functions (`prompt/tool_mentions.rs`).
 
 mod arguments;
+mod dry_run;
+mod effects;
 mod function;
 mod load_skill;
 mod notebook;
 mod pyrun;
 mod run_cells;
-mod shelf;
+mod skill_registry;
 mod specs;
 mod table;
 mod tool;
-mod trial;
-mod work;
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -33,61 +32,61 @@ use crate::session::cell::{CellRun, Remains};
 use crate::session::runtimes::Role;
 use crate::session::ticket::CallId;
 
+use dry_run::DryRun;
+pub(super) use effects::RUNS_CELLS;
 pub(super) use notebook::{NotebookJob, NotebookNews, Seen};
-pub(super) use shelf::Shelf;
-pub use shelf::{FindSkills, Skills};
+pub(super) use skill_registry::Shelf;
+pub use skill_registry::{FindSkills, Skills};
 pub(super) use specs::RUN_CELLS;
 pub(super) use table::{Offer, is_built_in, shows_itself};
-use tool::{Begun, Code, Desk, ShownAs, Tool};
-pub(super) use tool::{ToolEvent, ToolStep};
-use trial::Trial;
-pub(super) use work::RUNS_CELLS;
+use tool::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext};
+pub(super) use tool::{ToolEffect, ToolEvent};
 
-/// What works for the agent at this moment.
+/// Runs the tool calls of one caller.
 #[derive(Default)]
 pub(super) struct Toolbox {
     calls: u64,
-    bench: Bench,
+    active: ActiveCall,
     /// Notebook files as the agent has seen them.
     pub(super) seen: Seen,
-    /// A copy of the user's interpreter has been asked for in this turn.
+    /// This turn has asked for a copy of the user's interpreter.
     pub(super) branched: bool,
 }
 
 /// The call that has not returned.
 #[derive(Default)]
-enum Bench {
+enum ActiveCall {
     #[default]
-    Free,
+    None,
     Working {
         tool: Box<dyn Tool>,
-        waits: Waits,
-        code: Option<Running>,
-        trial: Trial,
+        awaiting: Awaiting,
+        code: Option<RunningCode>,
+        dry_run: DryRun,
     },
-    /// Nobody waits for the call any more, but its code still runs.
-    Leaving(Running),
+    /// The call was cancelled, but its code still runs.
+    Stopping(RunningCode),
 }
 
-/// What a tool waits for beside the user and its code.
+/// What a tool waits for, apart from the user and its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waits {
+enum Awaiting {
     Nothing,
     /// The runtime's answer.
     Answer,
     /// The end of the interpreter.
     Restart,
-    /// A kernel of the agent's own.
+    /// One of the agent's own kernels.
     Kernel,
 }
 
 /// Code of a tool in an interpreter.
-enum Running {
+enum RunningCode {
     Cell {
         line: u32,
         run: Box<CellRun>,
     },
-    /// Its interpreter died; how is about to be said.
+    /// The interpreter died; the report of its end is still to come.
     Died {
         line: u32,
         role: Role,
@@ -96,7 +95,7 @@ enum Running {
 }
 
 impl Toolbox {
-    /// One whose calls have numbers from here on.
+    /// Numbers the calls from here on, so that ids of two runners do not collide.
     pub(super) fn counting_from(calls: u64) -> Self {
         Toolbox {
             calls,
@@ -104,105 +103,107 @@ impl Toolbox {
         }
     }
 
-    /// Begins a call; its first step.
-    pub(super) fn begin(&mut self, call: ToolCall, desk: &mut Desk<'_>) -> ToolStep {
+    /// Begins a call; returns its first effect.
+    pub(super) fn begin(&mut self, call: ToolCall, context: &mut ToolContext<'_>) -> ToolEffect {
         let row = table::TOOLS.iter().find(|row| row.name == call.name);
         let begun = match row {
-            Some(row) => (row.begin)(&call.arguments, desk),
-            None => function::begin(call, desk),
+            Some(row) => (row.begin)(&call.arguments, context),
+            None => function::begin(call, context),
         };
         match begun {
-            Err(result) => ToolStep::Done(result),
-            Ok((tool, step)) => {
+            Err(result) => ToolEffect::Done(result),
+            Ok((tool, effect)) => {
                 self.calls += 1;
-                self.bench = Bench::Working {
+                self.active = ActiveCall::Working {
                     tool,
-                    waits: Waits::of(&step),
+                    awaiting: Awaiting::for_effect(&effect),
                     code: None,
-                    trial: Trial::default(),
+                    dry_run: DryRun::default(),
                 };
-                self.passed(step, desk)
+                self.intercept(effect, context)
             }
         }
     }
 
-    /// The call that is worked off.
     pub(super) fn call(&self) -> CallId {
         CallId(self.calls)
     }
 
-    /// Takes an event; says what the tool wants next.
-    pub(super) fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
-        let Bench::Working {
+    /// Returns the next effect of the tool; ignores events that the tool does not wait for.
+    pub(super) fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
+        let ActiveCall::Working {
             tool,
-            waits,
+            awaiting,
             code,
-            trial,
-        } = &mut self.bench
+            dry_run,
+        } = &mut self.active
         else {
-            return ToolStep::Wait;
+            return ToolEffect::Wait;
         };
-        let came = match event {
-            ToolEvent::Answered(_) => Some(Waits::Answer),
-            ToolEvent::Restarted => Some(Waits::Restart),
-            ToolEvent::Opened(Ok(_)) => Some(Waits::Kernel),
+        let awaited = match event {
+            ToolEvent::Answered(_) => Some(Awaiting::Answer),
+            ToolEvent::Restarted => Some(Awaiting::Restart),
+            ToolEvent::Opened(Ok(_)) => Some(Awaiting::Kernel),
             _ => None,
         };
-        if came.is_some_and(|came| came != *waits) {
-            return ToolStep::Wait;
+        if awaited.is_some_and(|awaited| awaited != *awaiting) {
+            return ToolEffect::Wait;
         }
-        let event = match trial.on(event) {
-            Ok(step) => {
-                *waits = Waits::of(&step);
-                return step;
+        let event = match dry_run.on(event) {
+            Ok(effect) => {
+                *awaiting = Awaiting::for_effect(&effect);
+                return effect;
             }
             Err(event) => *event,
         };
-        let step = tool.on(event, desk);
-        match Waits::of(&step) {
-            Waits::Restart if code.is_some() => {}
-            Waits::Nothing if came.is_none() => {}
-            wanted => *waits = wanted,
+        let effect = tool.on(event, context);
+        match Awaiting::for_effect(&effect) {
+            Awaiting::Restart if code.is_some() => {}
+            Awaiting::Nothing if awaited.is_none() => {}
+            wanted => *awaiting = wanted,
         }
-        self.passed(step, desk)
+        self.intercept(effect, context)
     }
 
-    /// What becomes of a step: cells that are asked for may be tried first.
-    fn passed(&mut self, step: ToolStep, desk: &Desk<'_>) -> ToolStep {
-        let Bench::Working { waits, trial, .. } = &mut self.bench else {
-            return step;
+    /// Lets the dry run replace a question about cells.
+    fn intercept(&mut self, effect: ToolEffect, context: &ToolContext<'_>) -> ToolEffect {
+        let ActiveCall::Working {
+            awaiting, dry_run, ..
+        } = &mut self.active
+        else {
+            return effect;
         };
-        let step = trial.pass(step, *desk.run_cells == RunCells::Preview);
-        if matches!(step, ToolStep::Submit(_)) {
-            *waits = Waits::Answer;
+        let effect = dry_run.intercept(effect, *context.run_cells == RunCells::Preview);
+        if matches!(effect, ToolEffect::Submit(_)) {
+            *awaiting = Awaiting::Answer;
         }
-        step
+        effect
     }
 
-    /// The call returned: the cells its result tells of.
-    fn put_back(&mut self) -> Vec<u32> {
-        match std::mem::take(&mut self.bench) {
-            Bench::Working { tool, .. } => tool.told_cells(),
-            Bench::Free | Bench::Leaving(_) => Vec::new(),
+    /// Ends the call; returns the In numbers of the cells in its result.
+    fn finish_call(&mut self) -> Vec<u32> {
+        match std::mem::take(&mut self.active) {
+            ActiveCall::Working { tool, .. } => tool.reported_cells(),
+            ActiveCall::None | ActiveCall::Stopping(_) => Vec::new(),
         }
     }
 
-    /// The code of the call is this request of this runtime, and somebody waits for it.
+    /// The code of the active call is this request of this runtime; false for a cancelled call.
     pub(super) fn works_on(&self, role: Role, id: RequestId) -> bool {
         matches!(
-            &self.bench,
-            Bench::Working { code: Some(Running::Cell { run, .. }), .. } if (run.role, run.id) == (role, id)
+            &self.active,
+            ActiveCall::Working { code: Some(RunningCode::Cell { run, .. }), .. } if (run.role, run.id) == (role, id)
         )
     }
 
-    /// The code of the call, if it is this request of this runtime.
+    /// The code of the call, also of a cancelled one, if it is this request of this runtime.
     fn code(&mut self, role: Role, id: RequestId) -> Option<&mut CellRun> {
-        match &mut self.bench {
-            Bench::Working {
-                code: Some(Running::Cell { run, .. }),
+        match &mut self.active {
+            ActiveCall::Working {
+                code: Some(RunningCode::Cell { run, .. }),
                 ..
             }
-            | Bench::Leaving(Running::Cell { run, .. })
+            | ActiveCall::Stopping(RunningCode::Cell { run, .. })
                 if run.id == id && run.role == role =>
             {
                 Some(run)
@@ -211,35 +212,33 @@ impl Toolbox {
         }
     }
 
-    /// Whose runtime runs the code of the call; the user's when none runs.
+    /// The runtime that runs the code of the call; the user's when none runs.
     pub(super) fn role(&self) -> Role {
-        match &self.bench {
-            Bench::Working {
+        match &self.active {
+            ActiveCall::Working {
                 code: Some(running),
                 ..
             }
-            | Bench::Leaving(running) => running.role(),
-            Bench::Working { code: None, .. } | Bench::Free => Role::User,
+            | ActiveCall::Stopping(running) => running.role(),
+            ActiveCall::Working { code: None, .. } | ActiveCall::None => Role::User,
         }
     }
 
-    /// The code of the call runs now.
-    fn runs(&mut self, line: u32, run: Box<CellRun>) {
-        if let Bench::Working { code, .. } = &mut self.bench {
-            *code = Some(Running::Cell { line, run });
+    fn code_started(&mut self, line: u32, run: Box<CellRun>) {
+        if let ActiveCall::Working { code, .. } = &mut self.active {
+            *code = Some(RunningCode::Cell { line, run });
         }
     }
 
-    /// The code ended with its interpreter.
     fn code_died(&mut self, remains: Box<Remains>) {
-        if let Bench::Working {
+        if let ActiveCall::Working {
             code: Some(running),
             ..
         }
-        | Bench::Leaving(running) = &mut self.bench
+        | ActiveCall::Stopping(running) = &mut self.active
         {
             let (line, role) = (running.line(), running.role());
-            *running = Running::Died {
+            *running = RunningCode::Died {
                 line,
                 role,
                 remains,
@@ -247,104 +246,106 @@ impl Toolbox {
         }
     }
 
-    /// Takes the code that ended: its In number.
-    fn take_code(&mut self) -> Option<Running> {
-        match &mut self.bench {
-            Bench::Working { code, .. } => code.take(),
-            Bench::Leaving(_) => match std::mem::take(&mut self.bench) {
-                Bench::Leaving(running) => Some(running),
+    fn take_code(&mut self) -> Option<RunningCode> {
+        match &mut self.active {
+            ActiveCall::Working { code, .. } => code.take(),
+            ActiveCall::Stopping(_) => match std::mem::take(&mut self.active) {
+                ActiveCall::Stopping(running) => Some(running),
                 _ => None,
             },
-            Bench::Free => None,
+            ActiveCall::None => None,
         }
     }
 
-    /// The code died with its interpreter, and how has been said.
-    fn is_dead(&self) -> bool {
+    fn code_has_died(&self) -> bool {
         matches!(
-            &self.bench,
-            Bench::Working {
-                code: Some(Running::Died { .. }),
+            &self.active,
+            ActiveCall::Working {
+                code: Some(RunningCode::Died { .. }),
                 ..
-            } | Bench::Leaving(Running::Died { .. })
+            } | ActiveCall::Stopping(RunningCode::Died { .. })
         )
     }
 
-    /// The call wants the interpreter to end, and says so itself.
+    /// The call waits for the end of the interpreter, and reports it itself.
     pub(super) fn awaits_restart(&self) -> bool {
         matches!(
-            &self.bench,
-            Bench::Working {
-                waits: Waits::Restart,
+            &self.active,
+            ActiveCall::Working {
+                awaiting: Awaiting::Restart,
                 ..
             }
         )
     }
 
-    /// No call is worked off, and no code of one runs.
+    /// No call is active, and no code of one runs.
     pub(super) fn is_free(&self) -> bool {
-        matches!(self.bench, Bench::Free)
+        matches!(self.active, ActiveCall::None)
     }
 
-    /// Something of the call runs in the interpreter: it can be interrupted.
+    /// A request or code of the call runs in the interpreter and can be interrupted.
     pub(super) fn is_running(&self) -> bool {
-        match &self.bench {
-            Bench::Working { waits, code, .. } => *waits == Waits::Answer || code.is_some(),
-            Bench::Leaving(_) => true,
-            Bench::Free => false,
+        match &self.active {
+            ActiveCall::Working { awaiting, code, .. } => {
+                *awaiting == Awaiting::Answer || code.is_some()
+            }
+            ActiveCall::Stopping(_) => true,
+            ActiveCall::None => false,
         }
     }
 
-    /// The turn has ended: forgets its call. False while code of it goes on.
+    /// Cancels the call; false while its code still runs.
     pub(super) fn put_away(&mut self) -> bool {
-        self.bench = match std::mem::take(&mut self.bench) {
-            Bench::Working {
+        self.active = match std::mem::take(&mut self.active) {
+            ActiveCall::Working {
                 code: Some(running),
                 ..
             }
-            | Bench::Leaving(running) => Bench::Leaving(running),
-            Bench::Working { code: None, .. } | Bench::Free => Bench::Free,
+            | ActiveCall::Stopping(running) => ActiveCall::Stopping(running),
+            ActiveCall::Working { code: None, .. } | ActiveCall::None => ActiveCall::None,
         };
         self.is_free()
     }
 
-    /// The session ends: nobody waits for code that is leaving.
+    /// Forgets the call and its code, when the session ends.
     pub(super) fn abandon(&mut self) {
-        self.bench = Bench::Free;
+        self.active = ActiveCall::None;
     }
 
-    /// When the call wants [`ToolEvent::Due`].
+    /// The time at which the call expects [`ToolEvent::Due`].
     pub(super) fn due(&self) -> Option<Instant> {
-        match &self.bench {
-            Bench::Working { tool, .. } => tool.due(),
-            Bench::Free | Bench::Leaving(_) => None,
+        match &self.active {
+            ActiveCall::Working { tool, .. } => tool.due(),
+            ActiveCall::None | ActiveCall::Stopping(_) => None,
         }
     }
 }
 
-impl Waits {
-    fn of(step: &ToolStep) -> Self {
-        match step {
-            ToolStep::Submit(_) => Waits::Answer,
-            ToolStep::Open(_) => Waits::Kernel,
-            ToolStep::Kill { .. } => Waits::Restart,
-            ToolStep::Show { then, .. } | ToolStep::Tell { then, .. } => Waits::of(then),
-            _ => Waits::Nothing,
+impl Awaiting {
+    fn for_effect(effect: &ToolEffect) -> Self {
+        match effect {
+            ToolEffect::Submit(_) => Awaiting::Answer,
+            ToolEffect::OpenKernel(_) => Awaiting::Kernel,
+            ToolEffect::Kill { .. } => Awaiting::Restart,
+            ToolEffect::Show { then, .. } | ToolEffect::ReportProgress { then, .. } => {
+                Awaiting::for_effect(then)
+            }
+            _ => Awaiting::Nothing,
         }
     }
 }
 
-impl Running {
+impl RunningCode {
     fn role(&self) -> Role {
         match self {
-            Running::Cell { run, .. } => run.role,
-            Running::Died { role, .. } => *role,
+            RunningCode::Cell { run, .. } => run.role,
+            RunningCode::Died { role, .. } => *role,
         }
     }
 
     fn line(&self) -> u32 {
         match self {
-            Running::Cell { line, .. } | Running::Died { line, .. } => *line,
+            RunningCode::Cell { line, .. } | RunningCode::Died { line, .. } => *line,
         }
     }
 }

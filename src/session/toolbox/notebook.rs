@@ -1,9 +1,8 @@
-//! `notebook`: files of cells, listed, read, changed cell by cell, and run a cell at a time with its outputs written
-//! back.
+//! `notebook`: lists, reads and edits notebook files cell by cell, and runs single cells, writing their outputs back.
 //!
-//! Reading and writing go to another thread ([`NotebookJob`]). Invariants: nothing outside the working directory is
-//! changed before the user said yes; what was changed on disk since the agent looked is not changed by number; the
-//! user sees each change as a diff; a cell runs in the live session under the same rules as `run_cells`.
+//! Files are read and written on another thread ([`NotebookJob`]). Invariants: a file outside the working directory is
+//! changed only after the user's approval; a file that changed on disk since the agent read it is not changed; the user
+//! sees each change as a diff; a cell runs in the live session under the same rules as `run_cells`.
 
 use std::path::Path;
 
@@ -11,7 +10,8 @@ use chrono::Utc;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
-use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
+use super::tool::is_yes;
+use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::{InputPart, Subject};
 use crate::config::RunCells;
 use crate::input::is_ours;
@@ -25,51 +25,50 @@ use crate::session::tool_return::ToolReturn;
 
 mod job;
 
-use job::{MOST_IMAGES, MOST_TEXT, Prepared, Ready, Request, Wanted};
+use job::{
+    MAX_IMAGES, MAX_TEXT_BYTES, NotebookRequest, PreparedChange, PreparedRequest, RequestedAction,
+};
 pub(in crate::session) use job::{NotebookJob, NotebookNews, Seen};
 
-/// Characters of a cell's output in the result.
+/// Longest output of a cell in the result, in characters.
 const OUTPUT_CHARACTERS: usize = 18_000;
 
-/// A call on its way.
-enum Working {
-    /// The file is being read, and what is wanted of it made ready.
-    Preparing { asks: bool },
-    /// The user is asked about the change.
-    Asking(Box<Ready>),
-    /// The file is being written; then this is said.
+enum NotebookCall {
+    /// The file is being read, and the action prepared.
+    Preparing {
+        asks: bool,
+    },
+    Asking(Box<PreparedChange>),
+    /// The file is being written; `result` follows.
     Writing {
         result: ToolReturn,
-        /// The In number of the cell it tells of.
+        /// The In number of the cell in the result.
         line: Option<u32>,
     },
-    /// The user is asked about the cell.
-    AskingCell(Box<Pending>),
-    /// The cell runs.
-    Running(Box<Pending>),
-    /// Nothing is left to do; the cell of this In number was told of.
+    AskingCell(Box<PendingCell>),
+    Running(Box<PendingCell>),
+    /// The In number of the cell in the result.
     Over(Option<u32>),
 }
 
-/// A cell that is to be run.
-struct Pending {
+struct PendingCell {
     opened: Box<OpenedNotebook>,
     cell: usize,
     source: String,
     line: u32,
 }
 
-pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
-    let request = read(arguments, desk)
+pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginResult {
+    let request = parse(arguments, context)
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::NOTEBOOK)))?;
-    // Where the user wants to see each change first, and wherever it is not the project's own.
-    let asks = desk.approvals || !is_inside(&request.path, desk.cwd);
+    // The user approves each change if the settings say so, and any change outside the working directory.
+    let asks = context.approve_changes || !is_inside(&request.path, context.cwd);
     let job = NotebookJob::Prepare(Box::new(request));
-    let working = Working::Preparing { asks };
-    Ok((Box::new(working), ToolStep::Notebook(job)))
+    let call = NotebookCall::Preparing { asks };
+    Ok((Box::new(call), ToolEffect::Notebook(job)))
 }
 
-/// True for a file of the working directory, links followed.
+/// True for a file below the working directory, after links are resolved.
 fn is_inside(path: &Path, cwd: &Path) -> bool {
     let real = |path: &Path| path.canonicalize();
     let parent = path.parent().and_then(|parent| real(parent).ok());
@@ -93,22 +92,22 @@ const NAMES: [&str; 9] = [
     "clear_outputs",
 ];
 
-fn read(arguments: &Value, desk: &Desk<'_>) -> Result<Request, String> {
+fn parse(arguments: &Value, context: &ToolContext<'_>) -> Result<NotebookRequest, String> {
     let texts = arguments.as_object().into_iter().flatten();
     let size: usize = texts
         .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len))
         .sum();
-    if size > MOST_TEXT {
+    if size > MAX_TEXT_BYTES {
         return Err(format!(
             "the call holds more than {} MiB of text: make the change in several calls",
-            MOST_TEXT >> 20
+            MAX_TEXT_BYTES >> 20
         ));
     }
-    let arguments = Arguments::of(arguments, "", &NAMES)?;
+    let arguments = Arguments::parse(arguments, "", &NAMES)?;
     let name = arguments
         .text("path", "the path of an .ipynb file")?
         .to_owned();
-    let path = desk.places.file(&name, desk.cwd);
+    let path = context.notebooks.file(&name, context.cwd);
     if !path
         .extension()
         .is_some_and(|suffix| suffix.eq_ignore_ascii_case("ipynb"))
@@ -126,7 +125,7 @@ fn read(arguments: &Value, desk: &Desk<'_>) -> Result<Request, String> {
                 .ok_or_else(|| format!("`type`: expected code, markdown or raw, not `{kind}`"))?,
         ),
     };
-    let content = match arguments.given("content") {
+    let content = match arguments.get("content") {
         None => None,
         Some(Value::String(text)) => Some(text.clone()),
         Some(other) => return Err(arguments.wrong("content", "a text", other)),
@@ -136,12 +135,12 @@ fn read(arguments: &Value, desk: &Desk<'_>) -> Result<Request, String> {
             .clone()
             .ok_or_else(|| format!("Content is required for {action} action"))
     };
-    let wanted = match arguments.text(
+    let action = match arguments.text(
         "action",
         "one of list, read, edit, insert, delete, move, apply, run",
     )? {
-        "list" => Wanted::List,
-        "read" => Wanted::Read {
+        "list" => RequestedAction::List,
+        "read" => RequestedAction::Read {
             cells: cell.into_iter().collect(),
             lines: match arguments.text_or_empty("lines")? {
                 "" => Vec::new(),
@@ -149,42 +148,42 @@ fn read(arguments: &Value, desk: &Desk<'_>) -> Result<Request, String> {
             },
             outputs: arguments.flag("outputs")?,
         },
-        "edit" => Wanted::Change(Action::Edit {
+        "edit" => RequestedAction::Change(Action::Edit {
             cell: needed()?,
             kind,
             source: content,
             clear: arguments.flag("clear_outputs")?,
         }),
-        "insert" => Wanted::Change(Action::Insert {
+        "insert" => RequestedAction::Change(Action::Insert {
             cell,
             kind: kind.unwrap_or(CellKind::Code),
             source: content_of("insert")?,
         }),
-        "delete" => Wanted::Change(Action::Delete { cell: needed()? }),
-        "move" => Wanted::Change(Action::Move {
+        "delete" => RequestedAction::Change(Action::Delete { cell: needed()? }),
+        "move" => RequestedAction::Change(Action::Move {
             cell: needed()?,
             to: index(&arguments, "to")?
                 .ok_or("`to` is missing: expected the number the cell gets, from 0")?,
         }),
-        "apply" => Wanted::Apply(content_of("apply")?),
-        "run" => Wanted::Run(needed()?),
+        "apply" => RequestedAction::Apply(content_of("apply")?),
+        "run" => RequestedAction::Run(needed()?),
         other => {
             return Err(format!(
                 "`action`: expected list, read, edit, insert, delete, move, apply or run, not `{other}`"
             ));
         }
     };
-    let language = desk.able.language.clone();
-    Ok(Request {
+    let language = context.runtime.language.clone();
+    Ok(NotebookRequest {
         path,
         name,
-        wanted,
+        action,
         language,
     })
 }
 
 fn index(arguments: &Arguments<'_>, name: &str) -> Result<Option<usize>, String> {
-    let Some(value) = arguments.given(name) else {
+    let Some(value) = arguments.get(name) else {
         return Ok(None);
     };
     let number = value
@@ -195,25 +194,25 @@ fn index(arguments: &Arguments<'_>, name: &str) -> Result<Option<usize>, String>
         .ok_or_else(|| arguments.wrong(name, "the number of a cell, from 0", value))
 }
 
-impl Tool for Working {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
-        match (std::mem::replace(self, Working::Over(None)), event) {
+impl Tool for NotebookCall {
+    fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
+        match (std::mem::replace(self, NotebookCall::Over(None)), event) {
             (
-                Working::Preparing { asks },
+                NotebookCall::Preparing { asks },
                 ToolEvent::Notebook(NotebookNews::Prepared(prepared)),
-            ) => self.prepared(*prepared, asks, desk),
-            (Working::Asking(ready), ToolEvent::Replied(reply)) => match is_yes(&reply) {
+            ) => self.prepared(*prepared, asks, context),
+            (NotebookCall::Asking(ready), ToolEvent::Replied(reply)) => match is_yes(&reply) {
                 true => self.write(*ready),
-                false => ToolStep::Done(ToolReturn::denied(
+                false => ToolEffect::Done(ToolReturn::denied(
                     "the user said no; nothing was written",
                     &reply,
                 )),
             },
             (
-                Working::Writing { result, line },
+                NotebookCall::Writing { result, line },
                 ToolEvent::Notebook(NotebookNews::Written(written)),
             ) => {
-                *self = Working::Over(line);
+                *self = NotebookCall::Over(line);
                 match written {
                     Ok(unkept) => {
                         let mut result = result;
@@ -221,93 +220,89 @@ impl Tool for Working {
                             result.text = format!("{}\n{unkept}", result.text);
                             result.content.push(InputPart::Text(unkept));
                         }
-                        desk.done(result)
+                        context.finish(result)
                     }
-                    Err(why) => ToolStep::failed(&why),
+                    Err(why) => ToolEffect::failed(&why),
                 }
             }
-            (Working::AskingCell(pending), ToolEvent::Replied(reply)) => {
+            (NotebookCall::AskingCell(pending), ToolEvent::Replied(reply)) => {
                 if !is_yes(&reply) {
-                    return ToolStep::Done(ToolReturn::denied(
+                    return ToolEffect::Done(ToolReturn::denied(
                         "the user said no; the cell was not run",
                         &reply,
                     ));
                 }
                 if reply == Reply::Chosen(QuestionChoice::Session) {
-                    *desk.run_cells = RunCells::Auto;
-                    desk.allowed.resets_are_asked = true;
+                    *context.run_cells = RunCells::Auto;
+                    context.allowed.resets_are_asked = true;
                 }
                 self.run(pending)
             }
-            (Working::Running(mut pending), ToolEvent::CodeEnded { line, remains }) => {
+            (NotebookCall::Running(mut pending), ToolEvent::CodeEnded { line, remains }) => {
                 pending.line = line;
-                self.ran(*pending, &remains, desk)
+                self.ran(*pending, &remains, context)
             }
-            (working, _) => {
-                *self = working;
-                ToolStep::Wait
+            (call, _) => {
+                *self = call;
+                ToolEffect::Wait
             }
         }
     }
 
-    fn told_cells(&self) -> Vec<u32> {
+    fn reported_cells(&self) -> Vec<u32> {
         match self {
-            Working::Over(line) => line.iter().copied().collect(),
+            NotebookCall::Over(line) => line.iter().copied().collect(),
             _ => Vec::new(),
         }
     }
 }
 
-fn is_yes(reply: &Reply) -> bool {
-    let yes = [
-        QuestionChoice::Once,
-        QuestionChoice::Session,
-        QuestionChoice::Remember,
-    ];
-    matches!(reply, Reply::Chosen(choice) if yes.contains(choice))
-}
-
-impl Working {
-    fn prepared(&mut self, prepared: Prepared, asks: bool, desk: &mut Desk<'_>) -> ToolStep {
+impl NotebookCall {
+    fn prepared(
+        &mut self,
+        prepared: PreparedRequest,
+        asks: bool,
+        context: &mut ToolContext<'_>,
+    ) -> ToolEffect {
         match prepared {
-            Prepared::Failed(why) => ToolStep::failed(&why),
-            Prepared::Told { text, images } => desk.done(told(text, images)),
-            Prepared::Change(ready) if !asks => self.write(*ready),
-            Prepared::Change(ready) if desk.somebody => {
+            PreparedRequest::Failed(why) => ToolEffect::failed(&why),
+            PreparedRequest::Reply { text, images } => context.finish(tool_return(text, images)),
+            PreparedRequest::Change(ready) if !asks => self.write(*ready),
+            PreparedRequest::Change(ready) if context.can_ask => {
                 let about = About::Agent(Subject::Edit {
                     changes: vec![ready.change.clone()],
                     reason: None,
                 });
-                *self = Working::Asking(ready);
-                ToolStep::Ask(about)
+                *self = NotebookCall::Asking(ready);
+                ToolEffect::Ask(about)
             }
-            Prepared::Change(_) => ToolStep::failed(
+            PreparedRequest::Change(_) => ToolEffect::failed(
                 "nothing was written: the file is not below the working directory, or each change is to be approved; \
                  the user has to allow it and there is nobody here to ask",
             ),
-            Prepared::Cell {
+            PreparedRequest::Cell {
                 opened,
                 cell,
                 source,
             } => {
                 if is_ours(&source) {
-                    return ToolStep::failed(
+                    return ToolEffect::failed(
                         "the cell is a prompt or a command of the shell, which only the user gives",
                     );
                 }
                 let line = 0;
-                let pending = Box::new(Pending {
+                let pending = Box::new(PendingCell {
                     opened,
                     cell,
                     source,
                     line,
                 });
-                match desk.run_cells {
-                    RunCells::Off => ToolStep::failed(
+                match context.run_cells {
+                    RunCells::Off => ToolEffect::failed(
                         "the user has switched run_cells off; the cell was not run",
                     ),
                     RunCells::Auto => self.run(pending),
-                    RunCells::Ask | RunCells::Preview if !desk.somebody => ToolStep::failed(
+                    RunCells::Ask | RunCells::Preview if !context.can_ask => ToolEffect::failed(
                         "the cell was not run: the user has to allow it and there is nobody here to ask",
                     ),
                     RunCells::Ask | RunCells::Preview => {
@@ -316,48 +311,53 @@ impl Working {
                             title: pending.title(),
                             reset: false,
                         };
-                        *self = Working::AskingCell(pending);
-                        ToolStep::Ask(About::Cells(vec![proposed]))
+                        *self = NotebookCall::AskingCell(pending);
+                        ToolEffect::Ask(About::Cells(vec![proposed]))
                     }
                 }
             }
         }
     }
 
-    fn write(&mut self, ready: Ready) -> ToolStep {
-        let Ready {
+    fn write(&mut self, ready: PreparedChange) -> ToolEffect {
+        let PreparedChange {
             opened,
             draft,
-            told: text,
+            reply: text,
             change,
         } = ready;
-        *self = Working::Writing {
-            result: told(text, Vec::new()),
+        *self = NotebookCall::Writing {
+            result: tool_return(text, Vec::new()),
             line: None,
         };
         let opened = Box::new(opened);
-        ToolStep::Notebook(NotebookJob::Write {
+        ToolEffect::Notebook(NotebookJob::Write {
             opened,
             draft,
             change: Some(change),
         })
     }
 
-    fn run(&mut self, pending: Box<Pending>) -> ToolStep {
-        let code = Code {
+    fn run(&mut self, pending: Box<PendingCell>) -> ToolEffect {
+        let code = ToolCode {
             source: pending.source.clone(),
-            shown_as: ShownAs::Cell {
+            display: CodeDisplay::Cell {
                 title: pending.title(),
             },
             directory: None,
         };
-        *self = Working::Running(pending);
-        ToolStep::Run(code)
+        *self = NotebookCall::Running(pending);
+        ToolEffect::Run(code)
     }
 
-    /// The cell has run: what it showed goes into the file.
-    fn ran(&mut self, pending: Pending, remains: &Remains, desk: &Desk<'_>) -> ToolStep {
-        let Pending {
+    /// Writes the outputs of the cell into the file.
+    fn ran(
+        &mut self,
+        pending: PendingCell,
+        remains: &Remains,
+        context: &ToolContext<'_>,
+    ) -> ToolEffect {
+        let PendingCell {
             opened, cell, line, ..
         } = pending;
         let outputs: Vec<Value> = remains
@@ -365,10 +365,10 @@ impl Working {
             .iter()
             .map(|output| output_value(output, Some(line)))
             .collect();
-        let shown = desk
+        let shown = context
             .outputs
             .cut_cell(line, &remains.shown, OUTPUT_CHARACTERS);
-        let became = match (&remains.ending, &remains.raised) {
+        let outcome = match (&remains.ending, &remains.raised) {
             (Ending::Ok, _) => "ran".to_owned(),
             (_, Some(raised)) => format!("failed: {raised}"),
             (Ending::Interrupted, None) => "was interrupted".to_owned(),
@@ -382,12 +382,12 @@ impl Working {
             "executionCount": line,
         });
         let text = format!(
-            "Cell {cell} of {} {became} as In[{line}]; its outputs are in the file.\n{details}\n{}",
+            "Cell {cell} of {} {outcome} as In[{line}]; its outputs are in the file.\n{details}\n{}",
             opened.name,
             shown.trim_end_matches('\n')
         );
-        let images = remains.images.iter().take(MOST_IMAGES).cloned().collect();
-        let mut result = told(text, images);
+        let images = remains.images.iter().take(MAX_IMAGES).cloned().collect();
+        let mut result = tool_return(text, images);
         result.success = remains.ending == Ending::Ok;
         let mut draft = Draft::of(&opened.document);
         let ended = Utc::now();
@@ -399,8 +399,8 @@ impl Working {
         };
         draft.cells[cell] = Slot::Changed(cell, revision);
         let line = Some(line);
-        *self = Working::Writing { result, line };
-        ToolStep::Notebook(NotebookJob::Write {
+        *self = NotebookCall::Writing { result, line };
+        ToolEffect::Notebook(NotebookJob::Write {
             opened,
             draft,
             change: None,
@@ -408,13 +408,13 @@ impl Working {
     }
 }
 
-impl Pending {
+impl PendingCell {
     fn title(&self) -> String {
         format!("cell {} of {}", self.cell, self.opened.name)
     }
 }
 
-fn told(text: String, images: Vec<String>) -> ToolReturn {
+fn tool_return(text: String, images: Vec<String>) -> ToolReturn {
     let images = images.into_iter().map(InputPart::Image);
     ToolReturn {
         content: std::iter::once(InputPart::Text(text.clone()))

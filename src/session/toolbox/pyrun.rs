@@ -1,9 +1,9 @@
-//! `pyrun`: code in a copy of the interpreter that can change nothing; where that cannot be had, the user is asked.
+//! `pyrun`: runs code in a copy of the interpreter that can change nothing; asks the user where no such copy is possible.
 
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::{Begun, Desk, Tool, ToolEvent, ToolStep, specs};
+use super::{BeginResult, Tool, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::InputPart;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -11,93 +11,92 @@ use crate::runtime::{RuntimeAnswer, RuntimeRequest, Snapshot};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::tool_return::ToolReturn;
 
-/// Lines of a traceback a model gets, from its end.
+/// Last lines of a traceback that the model gets.
 const TRACEBACK_LINES: usize = 30;
 
-/// What is told of code that leaves nothing to see.
-pub(super) const NOTHING: &str = "(nothing printed, no value)";
+/// Result of code without output and value.
+pub(super) const NO_OUTPUT: &str = "(nothing printed, no value)";
 
-/// A look that has not returned.
-struct Look {
+struct PyrunCall {
     code: String,
-    /// It runs, or is to run, where nothing protects files.
+    /// The code may run where nothing protects files.
     unprotected: bool,
 }
 
-pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
-    let code = Arguments::of(arguments, "", &["code"])
+pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginResult {
+    let code = Arguments::parse(arguments, "", &["code"])
         .and_then(|arguments| {
             arguments
-                .text("code", &desk.able.language)
+                .text("code", &context.runtime.language)
                 .map(str::to_owned)
         })
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::PYRUN)))?;
-    let look = Look {
+    let call = PyrunCall {
         code,
-        unprotected: desk.allowed.unprotected,
+        unprotected: context.allowed.unprotected,
     };
-    let step = look.submit();
-    Ok((Box::new(look), step))
+    let step = call.submit();
+    Ok((Box::new(call), step))
 }
 
-impl Look {
-    fn submit(&self) -> ToolStep {
-        ToolStep::Submit(RuntimeRequest::Snapshot {
+impl PyrunCall {
+    fn submit(&self) -> ToolEffect {
+        ToolEffect::Submit(RuntimeRequest::Snapshot {
             code: self.code.clone(),
             unprotected: self.unprotected,
         })
     }
 
-    /// The copy cannot be kept from changing files.
-    fn refused(&self, why: String, desk: &Desk<'_>) -> ToolStep {
+    /// Nothing keeps the copy from changing files: asks the user, if there is one.
+    fn on_unprotected(&self, why: String, context: &ToolContext<'_>) -> ToolEffect {
         if self.unprotected {
-            return ToolStep::failed(&why);
+            return ToolEffect::failed(&why);
         }
-        if !desk.somebody {
-            return ToolStep::failed(&format!(
+        if !context.can_ask {
+            return ToolEffect::failed(&format!(
                 "pyrun did not run: {why}, and there is nobody here to allow it without that protection"
             ));
         }
-        ToolStep::Ask(About::Unprotected {
+        ToolEffect::Ask(About::Unprotected {
             code: self.code.clone(),
             why,
         })
     }
 }
 
-impl Tool for Look {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
+impl Tool for PyrunCall {
+    fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
         match event {
             ToolEvent::Answered(RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result })) => {
-                desk.done(seen(&printed, result))
+                context.finish(to_tool_return(&printed, result))
             }
             ToolEvent::Answered(RuntimeAnswer::Snapshot(Snapshot::Unprotected(why))) => {
-                self.refused(why, desk)
+                self.on_unprotected(why, context)
             }
             ToolEvent::Answered(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => {
-                ToolStep::failed(&why)
+                ToolEffect::failed(&why)
             }
-            ToolEvent::Answered(_) => ToolStep::failed("the interpreter gave no result"),
+            ToolEvent::Answered(_) => ToolEffect::failed("the interpreter gave no result"),
             ToolEvent::Replied(Reply::Chosen(
                 choice
                 @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
             )) => {
-                desk.allowed.unprotected |= choice != QuestionChoice::Once;
+                context.allowed.unprotected |= choice != QuestionChoice::Once;
                 self.unprotected = true;
                 self.submit()
             }
-            ToolEvent::Replied(reply) => ToolStep::Done(ToolReturn::denied(
+            ToolEvent::Replied(reply) => ToolEffect::Done(ToolReturn::denied(
                 "pyrun did not run: the user said no. Nothing here keeps it from changing files, and the user \
                  does not allow it without that protection; go on without it",
                 &reply,
             )),
-            _ => ToolStep::Wait,
+            _ => ToolEffect::Wait,
         }
     }
 }
 
-/// Result for model and record: what was printed, then the value or the error.
-pub(super) fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> ToolReturn {
+/// The result for model and record: the printed text, then the value or the error.
+pub(super) fn to_tool_return(printed: &str, result: Result<MimeBundle, CellError>) -> ToolReturn {
     let mut text = printed.trim_end_matches('\n').to_owned();
     let mut images = Vec::new();
     let success = result.is_ok();
@@ -107,7 +106,7 @@ pub(super) fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> Tool
             images.extend(image.map(|(mime, base64)| format!("data:{mime};base64,{base64}")));
             bundle.for_model()
         }
-        Err(error) => raised(&error),
+        Err(error) => error_text(&error),
     };
     if !rest.is_empty() {
         if !text.is_empty() {
@@ -116,7 +115,7 @@ pub(super) fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> Tool
         text.push_str(&rest);
     }
     if text.is_empty() {
-        text.push_str(NOTHING);
+        text.push_str(NO_OUTPUT);
     }
     let content = std::iter::once(InputPart::Text(text.clone()));
     ToolReturn {
@@ -130,7 +129,7 @@ pub(super) fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> Tool
 }
 
 /// `Error: Name: value`, and the last lines of the traceback when they say more.
-fn raised(error: &CellError) -> String {
+fn error_text(error: &CellError) -> String {
     let (summary, traceback) = (error.summary(), error.plain());
     let mut lines: Vec<&str> = traceback.lines().collect();
     if lines.last().is_some_and(|last| summary.ends_with(last)) {

@@ -1,7 +1,7 @@
-//! Our tools as the model sees them: names, descriptions, schemas.
+//! Names, descriptions and schemas of the built-in tools.
 //!
-//! Written for the model: what a tool is for, what it cannot do, when another is better. Models in code mode see them
-//! as comments above TypeScript declarations.
+//! Descriptions are written for the model: purpose, limits, when another tool is better. Models in code mode see them as
+//! comments above TypeScript declarations.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ are: it writes where they may, and has no network. kernel \"fresh\": one for thi
 fails stops the rest. {cells}Returns each cell's output; pictures come after the text (in JavaScript as data URLs on \
 lines of their own: pass each to image()).";
 
-/// Where the runtime can copy itself.
+/// For runtimes that can copy themselves.
 const ABOUT_COPY: &str = "\
 kernel \"copy\": in a confined copy of that session, made for the first such cell of this turn and kept to its end: \
 all variables are there, nothing done in it reaches the session, and it writes no files and has no network. Try ways \
@@ -135,7 +135,7 @@ pub(super) fn load_skill_spec(_: &RuntimeCapabilities) -> ToolSpec {
     )
 }
 
-/// A description, for cells of this runtime.
+/// Fills the placeholders of a description for this runtime.
 fn about(text: &str, able: &RuntimeCapabilities) -> String {
     let cells = match able.cells.as_str() {
         "" => String::new(),

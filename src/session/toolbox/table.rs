@@ -1,8 +1,8 @@
-//! Our tools, a row each: what it is called, when a turn is offered it, how a call of it begins.
+//! The table of built-in tools: name, condition for the offer, start of a call.
 //!
-//! Invariant: the same offer gives the same bytes, or threads would be seeded anew for nothing.
+//! Invariant: the same offer gives the same bytes; otherwise threads would be rebuilt for nothing.
 
-use super::shelf::Shelf;
+use super::skill_registry::Shelf;
 use super::specs;
 use super::tool::Begin;
 use crate::agent::ToolSpec;
@@ -11,31 +11,28 @@ use crate::runtime::RuntimeCapabilities;
 use crate::session::outputs::{Outputs, READ_OUTPUT};
 use crate::session::runtimes::RuntimeSlot;
 
-/// What a turn is offered beside the user's functions.
+/// The conditions that decide which built-in tools a turn is offered.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::session) struct Offer<'a> {
-    /// There is an interpreter, and the agent may work with it.
+    /// There is an interpreter that the agent may use.
     pub python: bool,
-    /// Cells may be run, perhaps after a question.
+    /// Cells may be run, perhaps after an approval.
     pub run_cells: bool,
-    /// There are skills.
+    /// There are skills to load.
     pub load_skill: bool,
-    /// What the runtime can do.
     pub able: &'a RuntimeCapabilities,
 }
 
-/// A tool of ours.
 pub(super) struct ToolRow {
     pub name: &'static str,
     spec: fn(&RuntimeCapabilities) -> ToolSpec,
     is_offered: fn(Offer<'_>) -> bool,
-    /// Checks the arguments and begins.
     pub begin: Begin,
-    /// What it makes stands on the screen by the time it returns.
+    /// Its output is already on the screen when the call returns.
     shows_itself: bool,
 }
 
-/// Our tools, in the order the model sees them.
+/// In the order the model sees them.
 pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         name: specs::PYRUN,
@@ -55,7 +52,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         name: READ_OUTPUT,
         spec: |_| Outputs::spec(),
         is_offered: |_| true,
-        begin: |arguments, desk| Err(desk.outputs.read(arguments)),
+        begin: |arguments, context| Err(context.outputs.read(arguments)),
         shows_itself: false,
     },
     ToolRow {
@@ -75,7 +72,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
 ];
 
 impl<'a> Offer<'a> {
-    /// What a turn that begins now is offered.
+    /// The offer for a turn that begins now.
     pub(in crate::session) fn now(choices: &Choices, user: &'a RuntimeSlot, shelf: &Shelf) -> Self {
         Offer {
             python: choices.agent_tools != AgentTools::Shell && !user.is_unstartable(),
@@ -85,19 +82,19 @@ impl<'a> Offer<'a> {
         }
     }
 
-    /// The tools, always in this order.
+    /// The offered tools, always in the order of the table.
     pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
         let offered = TOOLS.iter().filter(|row| (row.is_offered)(self));
         offered.map(|row| (row.spec)(self.able)).collect()
     }
 }
 
-/// True for the names that are ours whether or not they are offered.
+/// True for the names of built-in tools, offered or not.
 pub(in crate::session) fn is_built_in(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name)
 }
 
-/// Whether what a tool makes stands on the screen by the time it returns.
+/// True when the output of the tool is already on the screen when the call returns.
 pub(in crate::session) fn shows_itself(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name && row.shows_itself)
 }

@@ -1,6 +1,6 @@
-//! What every tool is: a machine that takes a [`ToolEvent`] and says what it wants next, a [`ToolStep`].
+//! The contract of tools: a state machine that takes a [`ToolEvent`] and returns a [`ToolEffect`].
 //!
-//! Absent on purpose: which tools there are (`table.rs`), and who does what they say (`work.rs`).
+//! Absent on purpose: the list of tools (`table.rs`), and the code that carries effects out (`effects.rs`).
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::notebook::{NotebookJob, NotebookNews};
-use super::shelf::Shelf;
+use super::skill_registry::Shelf;
 use crate::agent::{InputPart, PlanStep};
 use crate::config::RunCells;
 use crate::runtime::{RuntimeAnswer, RuntimeCapabilities, RuntimeRequest, Stdin};
@@ -16,142 +16,136 @@ use crate::session::asking::Allowed;
 use crate::session::cell::Remains;
 use crate::session::kernels::{Opened, Opening};
 use crate::session::outputs::{OutputKind, Outputs};
-use crate::session::question::{About, Reply};
+use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::saving::NotebookPlaces;
 use crate::session::tool_return::ToolReturn;
 use crate::skills::Activation;
 
-/// What can happen to a call.
 pub(in crate::session) enum ToolEvent {
-    /// The runtime answered what was submitted.
+    /// The runtime's answer to [`ToolEffect::Submit`].
     Answered(RuntimeAnswer),
-    /// The user answered what was asked.
+    /// The user's reply to [`ToolEffect::Ask`].
     Replied(Reply),
-    /// The code began.
     CodeBegan,
-    /// The code asks for input.
     InputAsked,
-    /// It was answered.
     InputAnswered,
     /// The code ended; `line` is the In number it had, 0 for none.
-    CodeEnded { line: u32, remains: Box<Remains> },
-    /// The interpreter that was to be ended is gone.
+    CodeEnded {
+        line: u32,
+        remains: Box<Remains>,
+    },
+    /// The interpreter has ended after [`ToolEffect::Kill`].
     Restarted,
-    /// The skill was read, or could not be.
     SkillRead(Result<Box<Activation>, String>),
-    /// The kernel that was wanted is up, or why there is none.
+    /// The kernel is up, or the reason why there is none.
     Opened(Result<Opened, String>),
-    /// What came of work on a notebook file.
     Notebook(NotebookNews),
-    /// The time that [`Tool::due`] named has come.
+    /// The time of [`Tool::due`] has come.
     Due,
 }
 
-/// What a tool wants next.
-pub(in crate::session) enum ToolStep {
-    /// Nothing: what it asked for is still to come.
+pub(in crate::session) enum ToolEffect {
+    /// Wait for the next event.
     Wait,
-    /// Asks the runtime; [`ToolEvent::Answered`] comes.
+    /// Ask the runtime; [`ToolEvent::Answered`] follows.
     Submit(RuntimeRequest),
-    /// Asks the user; [`ToolEvent::Replied`] comes.
+    /// Ask the user; [`ToolEvent::Replied`] follows.
     Ask(About),
-    /// Shows what a dry run gave, then goes on.
+    /// Show text and pictures (`data:` URLs), then carry out `then`.
     Show {
         text: String,
         pictures: Vec<String>,
-        then: Box<ToolStep>,
+        then: Box<ToolEffect>,
     },
-    /// Tells how far its cells are, then goes on.
-    Tell {
+    /// Report the progress of the cells, then carry out `then`.
+    ReportProgress {
         cells: Vec<PlanStep>,
-        then: Box<ToolStep>,
+        then: Box<ToolEffect>,
     },
-    /// Finds the place and the kernel for the next cell; [`ToolEvent::Opened`] comes.
-    Open(Opening),
-    /// Runs code; [`ToolEvent::CodeEnded`] comes.
-    Run(Code),
-    /// Interrupts the code.
+    /// Prepare directory and kernel for the next cell; [`ToolEvent::Opened`] follows.
+    OpenKernel(Opening),
+    /// Run code; [`ToolEvent::CodeEnded`] follows.
+    Run(ToolCode),
     Interrupt,
-    /// Ends the interpreter at once, the code with it.
+    /// End the interpreter at once, and its code.
     Kill {
-        /// It ran longer than it may.
+        /// The code exceeded its time limit.
         over_time: bool,
     },
-    /// Reads the skill at this path; [`ToolEvent::SkillRead`] comes.
+    /// Read the skill at this path; [`ToolEvent::SkillRead`] follows.
     ReadSkill(String),
-    /// Works on a notebook file; [`ToolEvent::Notebook`] comes.
+    /// Read or write a notebook file; [`ToolEvent::Notebook`] follows.
     Notebook(NotebookJob),
-    /// The result; nothing follows it.
+    /// The result, as the last effect.
     Done(ToolReturn),
 }
 
-/// Code a tool wants run.
-pub(in crate::session) struct Code {
+pub(in crate::session) struct ToolCode {
     pub(super) source: String,
-    pub(super) shown_as: ShownAs,
-    /// Where it goes first; `None`: it stays where it is.
+    pub(super) display: CodeDisplay,
+    /// Directory to change to first; `None`: the current one.
     pub(super) directory: Option<PathBuf>,
 }
 
-/// How the user sees it.
-pub(super) enum ShownAs {
-    /// A cell of the agent: numbered and recorded.
+/// How the user sees the code.
+pub(super) enum CodeDisplay {
+    /// As a cell of the agent, numbered and recorded.
     Cell { title: String },
-    /// Code of this skill: neither.
+    /// As code of a skill, neither numbered nor recorded.
     Skill { name: String },
-    /// A cell in a kernel of the agent's own: neither.
+    /// As a cell in the agent's own kernel, neither numbered nor recorded.
     Own { kernel: u32, heading: String },
 }
 
-/// One kind of call.
 pub(in crate::session) trait Tool: Send {
-    /// Takes an event; says what is wanted next. What it did not ask for, it ignores.
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep;
+    /// Returns the next effect; ignores events it did not ask for.
+    fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect;
 
-    /// When it wants [`ToolEvent::Due`].
+    /// The time at which the tool expects [`ToolEvent::Due`].
     fn due(&self) -> Option<Instant> {
         None
     }
 
     /// The In numbers of the cells whose output is in its result.
-    fn told_cells(&self) -> Vec<u32> {
+    fn reported_cells(&self) -> Vec<u32> {
         Vec::new()
     }
 }
 
-/// What a tool may look at and change.
-pub(in crate::session) struct Desk<'a> {
+/// Session state that a tool may read and change.
+pub(in crate::session) struct ToolContext<'a> {
     pub now: Instant,
-    /// There is somebody to ask.
-    pub somebody: bool,
-    /// An interpreter is up: it may hold variables.
-    pub interpreter: bool,
-    /// A cell of the user waits for what is going on, and holds it up.
-    pub cell_waits: bool,
-    /// What the runtime can do.
-    pub able: &'a RuntimeCapabilities,
+    /// A user can be asked.
+    pub can_ask: bool,
+    /// The user's interpreter runs and may hold variables.
+    pub interpreter_up: bool,
+    /// A running cell of the user waits for this turn, so no other cell can run.
+    pub cell_waiting: bool,
+    pub runtime: &'a RuntimeCapabilities,
     /// Who answers a tool's `input()`.
     pub stdin: Stdin,
     pub run_cells: &'a mut RunCells,
-    /// A kernel of the agent's own lives for one call, whatever is wanted.
+    /// Each call gets a fresh kernel of its own, also where it asks for a kept one.
     pub kernels_per_call: bool,
     pub allowed: &'a mut Allowed,
-    pub shelf: &'a mut Shelf,
+    pub skills: &'a mut Shelf,
     pub outputs: &'a Outputs,
     /// The interpreter's directory.
     pub cwd: &'a Path,
-    /// What names of files mean.
-    pub places: &'a NotebookPlaces,
-    /// The user wants to see each change of a file first.
-    pub approvals: bool,
+    /// Resolves names of notebooks.
+    pub notebooks: &'a NotebookPlaces,
+    /// The user approves each change of a file first.
+    pub approve_changes: bool,
     /// The prompt's In number.
-    pub line: u32,
+    pub prompt_line: u32,
 }
 
-impl Desk<'_> {
-    /// The result within the model's limit; what is left out of it is kept.
-    pub(super) fn done(&self, mut result: ToolReturn) -> ToolStep {
-        let cut = self.outputs.cut(OutputKind::Tool, self.line, &result.text);
+impl ToolContext<'_> {
+    /// Shortens the result to the model's limit, and keeps the whole text as an artifact.
+    pub(super) fn finish(&self, mut result: ToolReturn) -> ToolEffect {
+        let cut = self
+            .outputs
+            .cut(OutputKind::Tool, self.prompt_line, &result.text);
         for part in &mut result.content {
             if let InputPart::Text(text) = part
                 && *text == result.text
@@ -160,19 +154,24 @@ impl Desk<'_> {
             }
         }
         result.text = cut;
-        ToolStep::Done(result)
+        ToolEffect::Done(result)
     }
 }
 
-impl ToolStep {
-    /// Why there is no result.
+impl ToolEffect {
     pub(super) fn failed(why: &str) -> Self {
-        ToolStep::Done(ToolReturn::failed(why))
+        ToolEffect::Done(ToolReturn::failed(why))
     }
 }
 
-/// What a call of a tool begins with: its machine and its first step, or the result where that is all.
-pub(super) type Begun = Result<(Box<dyn Tool>, ToolStep), ToolReturn>;
+/// The machine and its first effect, or the result of a call that is over at once.
+pub(super) type BeginResult = Result<(Box<dyn Tool>, ToolEffect), ToolReturn>;
 
-/// Checks the arguments of a call and begins it.
-pub(super) type Begin = fn(&Value, &mut Desk<'_>) -> Begun;
+/// Checks the arguments and begins the call.
+pub(super) type Begin = fn(&Value, &mut ToolContext<'_>) -> BeginResult;
+
+/// True when the user allowed what was asked.
+pub(super) fn is_yes(reply: &Reply) -> bool {
+    use QuestionChoice::{Once, Remember, Session};
+    matches!(reply, Reply::Chosen(Once | Session | Remember))
+}

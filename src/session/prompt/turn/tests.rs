@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::{
-    Activity, ActivityKind, Change, CommandRun, FailureKind, FileChange, PlanStep, Subject, TurnId,
-    WorkStatus,
+    Activity, ActivityKind, AgentFailure, Change, CommandRun, FailureKind, FileChange, PlanStep,
+    Subject, TurnId, WorkStatus,
 };
 use crate::dialog::{DENIED, display_form};
 use crate::session::Reply;
@@ -265,7 +265,7 @@ fn a_plan_and_work_of_the_agents_own_are_kept_as_they_stood_last() {
         }],
     });
     let mut turn = Turn::default();
-    let before = turn.size();
+    let before = turn.received_bytes();
     for event in [
         plan(WorkStatus::Running),
         work(ActivityKind::Mcp, WorkStatus::Running),
@@ -277,7 +277,7 @@ fn a_plan_and_work_of_the_agents_own_are_kept_as_they_stood_last() {
     ] {
         turn.on(event);
     }
-    assert!(turn.size() > before, "it is saved");
+    assert!(turn.received_bytes() > before, "it is saved");
     assert_eq!(
         display_form(&turn.stored()),
         "- ☑ look\n\n\n🔧 w.now() => rain\n\n🔧 w.now()\n\n✗ w.now() => rain\n\n🔧 add a.py\n"

@@ -1,7 +1,7 @@
-//! What the `notebook` tool does with files, on a thread that may wait.
+//! File access of the `notebook` tool, on a thread that may block.
 //!
-//! In: a [`NotebookJob`] and what is known of files that were read before. Out: [`NotebookNews`]. Nothing here asks or
-//! shows.
+//! In: a [`NotebookJob`] and the state of files that were read before. Out: [`NotebookNews`]. No questions and no output
+//! to the user here.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,26 +20,24 @@ use crate::notebook::{outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
 use crate::session::opened::{MissingNotebook, OpenedNotebook, unusable};
 
-/// The largest text that a call may bring, and the pictures its result may hold, in bytes.
-pub(super) const MOST_TEXT: usize = 8 << 20;
+/// Largest text of a call, and largest sum of the pictures in its result, in bytes.
+pub(super) const MAX_TEXT_BYTES: usize = 8 << 20;
 
-/// Pictures of one result.
-pub(super) const MOST_IMAGES: usize = 8;
+/// Most pictures in one result.
+pub(super) const MAX_IMAGES: usize = 8;
 
-/// What the agent wants of a file.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Request {
+pub(in crate::session) struct NotebookRequest {
     pub(super) path: PathBuf,
     /// As the agent named it.
     pub(super) name: String,
-    pub(super) wanted: Wanted,
-    /// What cells are in the live session.
+    pub(super) action: RequestedAction,
+    /// The language of cells in the live session.
     pub(super) language: String,
 }
 
-/// What it is.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
+pub(super) enum RequestedAction {
     List,
     Read {
         cells: Vec<usize>,
@@ -51,34 +49,30 @@ pub(super) enum Wanted {
     Run(usize),
 }
 
-/// What is to be done with a file.
 pub(in crate::session) enum NotebookJob {
-    /// It is read, and what is wanted of it made ready.
-    Prepare(Box<Request>),
-    /// It is written.
+    /// Read the file and prepare the action.
+    Prepare(Box<NotebookRequest>),
     Write {
         opened: Box<OpenedNotebook>,
         draft: Draft,
-        /// What the user is shown of it.
+        /// The change to show to the user.
         change: Option<FileChange>,
     },
 }
 
-/// What came of it.
 pub(in crate::session) enum NotebookNews {
-    Prepared(Box<Prepared>),
-    /// What could not be kept of the file besides its cells, or why it was not written.
+    Prepared(Box<PreparedRequest>),
+    /// A warning about attributes of the file that could not be kept, or why the file was not written.
     Written(Result<Option<String>, String>),
 }
 
-/// A file that was read.
-pub(in crate::session) enum Prepared {
+pub(in crate::session) enum PreparedRequest {
     Failed(String),
-    Told {
+    Reply {
         text: String,
         images: Vec<String>,
     },
-    Change(Box<Ready>),
+    Change(Box<PreparedChange>),
     Cell {
         opened: Box<OpenedNotebook>,
         cell: usize,
@@ -86,25 +80,23 @@ pub(in crate::session) enum Prepared {
     },
 }
 
-/// A change that is ready to be written.
-pub(in crate::session) struct Ready {
+pub(in crate::session) struct PreparedChange {
     pub(super) opened: OpenedNotebook,
     pub(super) draft: Draft,
-    pub(super) told: String,
+    pub(super) reply: String,
     pub(super) change: FileChange,
 }
 
-/// Files as the agent has seen them.
+/// The files as the agent last saw them.
 #[derive(Debug, Clone, Default)]
 pub(in crate::session) struct Seen(HashMap<PathBuf, FoundFile>);
 
 impl Seen {
-    /// The agent knows what the file holds now.
-    fn saw(&mut self, file: &FoundFile) {
+    fn remember(&mut self, file: &FoundFile) {
         self.0.insert(file.path().to_owned(), file.clone());
     }
 
-    /// It has changed since the agent looked.
+    /// The file has changed since the agent last saw it.
     fn is_outdated(&self, file: &FoundFile) -> bool {
         let known = self.0.get(file.path());
         known.is_some_and(|known| !known.is_unchanged())
@@ -112,12 +104,12 @@ impl Seen {
 }
 
 impl NotebookJob {
-    /// Does it. What the user is to be shown comes beside the news.
-    pub(in crate::session) fn work(self, seen: &mut Seen) -> (NotebookNews, Option<FileChange>) {
+    /// Also returns the change to show to the user, if one was written.
+    pub(in crate::session) fn run(self, seen: &mut Seen) -> (NotebookNews, Option<FileChange>) {
         match self {
             NotebookJob::Prepare(request) => {
                 let prepared = prepare(&request, seen)
-                    .unwrap_or_else(|report| Prepared::Failed(one_line(&report)));
+                    .unwrap_or_else(|report| PreparedRequest::Failed(one_line(&report)));
                 (NotebookNews::Prepared(Box::new(prepared)), None)
             }
             NotebookJob::Write {
@@ -126,7 +118,7 @@ impl NotebookJob {
                 change,
             } => match opened.write(&draft) {
                 Ok(written) => {
-                    seen.saw(&opened.file);
+                    seen.remember(&opened.file);
                     let unkept = opened.file.unkept();
                     (
                         NotebookNews::Written(Ok(unkept)),
@@ -146,36 +138,36 @@ fn one_line(report: &Report) -> String {
     parts.cloned().collect::<Vec<_>>().join("; ")
 }
 
-fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
-    let Request {
+fn prepare(request: &NotebookRequest, seen: &mut Seen) -> Result<PreparedRequest, Report> {
+    let NotebookRequest {
         path,
         name,
-        wanted,
+        action,
         language: live,
     } = request;
-    let makes = matches!(
-        wanted,
-        Wanted::Apply(_) | Wanted::Change(Action::Insert { .. })
+    let creates = matches!(
+        action,
+        RequestedAction::Apply(_) | RequestedAction::Change(Action::Insert { .. })
     );
-    let missing = match makes {
+    let missing = match creates {
         true => MissingNotebook::Empty,
         false => MissingNotebook::Refused,
     };
     let opened = OpenedNotebook::open(path, name, missing)?;
-    let looks = matches!(wanted, Wanted::List | Wanted::Read { .. });
-    if !looks && seen.is_outdated(&opened.file) {
+    let reads_only = matches!(action, RequestedAction::List | RequestedAction::Read { .. });
+    if !reads_only && seen.is_outdated(&opened.file) {
         return Err(Report::failure(format!(
             "`{name}` was changed by another program since you looked at it: read it again, then repeat the change"
         )));
     }
-    seen.saw(&opened.file);
+    seen.remember(&opened.file);
     let document = &opened.document;
-    Ok(match wanted {
-        Wanted::List => Prepared::Told {
+    Ok(match action {
+        RequestedAction::List => PreparedRequest::Reply {
             text: opened.listing(),
             images: Vec::new(),
         },
-        Wanted::Read {
+        RequestedAction::Read {
             cells,
             lines,
             outputs,
@@ -198,16 +190,16 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
             };
             let shown = show(document, &part, below).map_err(|error| unusable(&error, name))?;
             let text = shown.map_err(|why| Report::failure(why.to_string()))?;
-            images.truncate(MOST_IMAGES);
-            let mut room = MOST_TEXT;
+            images.truncate(MAX_IMAGES);
+            let mut room = MAX_TEXT_BYTES;
             images.retain(|image: &String| {
                 let fits = image.len() <= room;
                 room -= if fits { image.len() } else { 0 };
                 fits
             });
-            Prepared::Told { text, images }
+            PreparedRequest::Reply { text, images }
         }
-        Wanted::Change(action) => {
+        RequestedAction::Change(action) => {
             let outcome = act(document, action).map_err(|why| Report::failure(why.to_string()))?;
             let details = json!({
                 "action": outcome.action,
@@ -222,16 +214,16 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
                 }
                 false => "",
             };
-            let told = format!("{}{stale}\n{details}", outcome.told(name));
-            ready(opened, outcome.draft, told)?
+            let reply = format!("{}{stale}\n{details}", outcome.told(name));
+            ready(opened, outcome.draft, reply)?
         }
-        Wanted::Apply(text) => {
+        RequestedAction::Apply(text) => {
             let draft = apply(document, text).map_err(|why| Report::failure(why.to_string()))?;
             let details = json!({"action": "apply", "totalCells": draft.cells.len()});
-            let told = format!("Applied to {name}: {} cells.\n{details}", draft.cells.len());
-            ready(opened, draft, told)?
+            let reply = format!("Applied to {name}: {} cells.\n{details}", draft.cells.len());
+            ready(opened, draft, reply)?
         }
-        Wanted::Run(number) => {
+        RequestedAction::Run(number) => {
             let Some(cell) = document.cell(*number) else {
                 return Err(Report::failure(format!(
                     "Cell index {number} out of range: {name} has {} cells",
@@ -251,7 +243,7 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
             }
             let source = cell.source();
             let (cell, opened) = (*number, Box::new(opened));
-            Prepared::Cell {
+            PreparedRequest::Cell {
                 opened,
                 cell,
                 source,
@@ -260,8 +252,8 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
     })
 }
 
-/// The change with what the user is shown of it.
-fn ready(opened: OpenedNotebook, draft: Draft, told: String) -> Result<Prepared, Report> {
+/// The change together with its diff for the user.
+fn ready(opened: OpenedNotebook, draft: Draft, reply: String) -> Result<PreparedRequest, Report> {
     let text = |document: &Document| {
         let shown = show(document, &Part::default(), |_, _| String::new());
         shown.ok().and_then(Result::ok).unwrap_or_default()
@@ -277,15 +269,15 @@ fn ready(opened: OpenedNotebook, draft: Draft, told: String) -> Result<Prepared,
         .map(|line| line.text() + "\n")
         .collect();
     let change = file_change(&opened.name, lines.concat(), !opened.file.is_there(), &new);
-    Ok(Prepared::Change(Box::new(Ready {
+    Ok(PreparedRequest::Change(Box::new(PreparedChange {
         opened,
         draft,
-        told,
+        reply,
         change,
     })))
 }
 
-/// What a cell showed, below it; its pictures are added.
+/// The outputs of a cell as text; adds its pictures to `images`.
 fn below(number: usize, cell: Cell<'_>, images: &mut Vec<String>) -> String {
     let outputs = read_outputs(&cell.outputs());
     let seen = pictures_of(number, cell)
@@ -304,7 +296,6 @@ fn below(number: usize, cell: Cell<'_>, images: &mut Vec<String>) -> String {
     }
 }
 
-/// A change of a file, for the user's eye.
 fn file_change(name: &str, hunks: String, is_new: bool, text: &str) -> FileChange {
     FileChange {
         path: name.to_owned(),

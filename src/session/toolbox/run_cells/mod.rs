@@ -1,25 +1,23 @@
-//! `run_cells`: cells of the agent, in the live interpreter or in a kernel of its own.
+//! `run_cells`: runs cells of the agent in the live interpreter, in a copy of it, or in the agent's own kernel.
 //!
-//! In the live interpreter they are asked for first, shown and recorded as the cells they are; in a kernel of the
-//! agent's own they are shown and recorded as the work of the agent, and asked for only where nothing keeps them from
-//! what the sandbox forbids; in a copy of the live interpreter, which the turn keeps, as work of the agent, too, and
-//! asked for where nothing keeps the copy from changing files.
+//! Cells in the live interpreter need approval, and are shown and recorded as cells. Cells in the agent's own kernel are
+//! shown and recorded as work of the agent; they need approval only where the sandbox cannot confine them. The same holds
+//! for cells in a copy, which the turn keeps, where nothing keeps the copy from changing files.
 //!
-//! Invariants: no cell runs before the user (or the user's settings) allowed the whole call; each takes the next In
-//! number and is in the record before it runs; the first that fails stops the rest; what the user asks the shell to
-//! do (to leave it, to fill the editor) a cell of the agent cannot. A yes to all cells is no yes to a reset. A place
-//! that is none is found out before anything runs.
+//! Invariants: no cell runs before the user or the settings allowed the whole call; a cell in the live interpreter takes
+//! the next In number and is recorded before it runs; the first cell that fails stops the rest; a cell of the agent can
+//! neither leave the shell nor fill the editor. An approval of all cells does not approve a reset. A directory that does
+//! not exist is an error before anything runs.
 
-mod copied;
-mod ran;
-mod wanted;
+mod request;
+mod results;
 
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
+use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::{PlanStep, WorkStatus};
 use crate::config::RunCells;
 use crate::runtime::{BranchWish, RuntimeAnswer, RuntimeRequest, Snapshot};
@@ -28,80 +26,78 @@ use crate::session::kernels::{Opened, Opening, Which};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::tool_return::ToolReturn;
 
-use ran::{Done, Ran};
-use wanted::Wanted;
+use request::CellsRequest;
+use results::{FinishedCell, FinishedCells, from_copy};
 
-/// How long an interrupted cell has before it is interrupted again, or ended where that is its own loss alone.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time after an interrupt before the cell is interrupted again, or its kernel is killed where only the agent loses it.
+const INTERRUPT_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
-/// What is raised in place of a copy that has ended.
-const GIVEN_UP: &str = "ChildProcessError";
+/// The exception that stands for a copy that has ended.
+const COPY_ENDED: &str = "ChildProcessError";
 
-/// A call that has not returned.
-struct Cells {
-    wanted: Wanted,
-    /// Where the next cell runs, once that is known.
+struct CellsCall {
+    request: CellsRequest,
+    /// Directory and kernel of the next cell, once known.
     opened: Option<Opened>,
-    /// The user's yes has been given, or is not needed.
+    /// The call is approved, or needs no approval.
     allowed: bool,
-    done: Done,
-    /// When the cell that runs is interrupted, again if need be.
+    finished: FinishedCells,
+    /// The time of the next interrupt.
     due: Option<Instant>,
-    /// What was left of its time when it asked for input.
+    /// The time left when the cell asked for input.
     paused: Option<Duration>,
     timed_out: bool,
-    /// The old interpreter is gone, or on its way out: the next cell has been given its reset.
+    /// The reset of the next cell is done, or under way.
     restarted: bool,
-    /// In a copy it runs also where nothing keeps that from changing files.
-    bare: bool,
+    /// Cells may run in a copy that nothing keeps from changing files.
+    unprotected: bool,
 }
 
-impl Cells {
-    /// A cell resets the interpreter.
+impl CellsCall {
     fn resets(&self) -> bool {
-        self.wanted.cells.iter().any(|cell| cell.reset)
+        self.request.cells.iter().any(|cell| cell.reset)
     }
 
-    /// What the next cell needs; the result when none is left.
-    fn next(&mut self, desk: &Desk<'_>) -> ToolStep {
-        let Some(cell) = self.wanted.cells.get(self.done.cells.len()) else {
-            return desk.done(self.result(desk));
+    /// Starts the next cell, or returns the result when none is left.
+    fn next(&mut self, context: &ToolContext<'_>) -> ToolEffect {
+        let Some(cell) = self.request.cells.get(self.finished.cells.len()) else {
+            return context.finish(self.result(context));
         };
-        let which = self.wanted.which;
+        let which = self.request.which;
         if which == Which::Copy {
-            let then = ToolStep::Show {
+            let then = ToolEffect::Show {
                 text: format!("{}\n{}", self.heading(&cell.title), cell.code.trim_end()),
                 pictures: Vec::new(),
-                then: Box::new(self.submit(desk)),
+                then: Box::new(self.submit(context)),
             };
-            return self.marked(then);
+            return self.with_progress(then);
         }
         let reset = cell.reset && !std::mem::take(&mut self.restarted);
         if which == Which::Live {
-            if reset && desk.interpreter {
+            if reset && context.interpreter_up {
                 self.restarted = true;
-                return ToolStep::Kill { over_time: false };
+                return ToolEffect::Kill { over_time: false };
             }
         } else if reset || self.opened.is_none() {
-            // The first cell of a call may find the kernel as an earlier call left it.
+            // The kernel may still have the state of an earlier call, so a reset applies to the first cell, too.
             self.restarted = cell.reset;
             self.opened = None;
-            return ToolStep::Open(self.opening(reset));
+            return ToolEffect::OpenKernel(self.opening(reset));
         }
         (self.due, self.paused, self.timed_out) = (None, None, false);
         let kernel = self.opened.as_ref().and_then(|opened| opened.number);
-        let shown_as = match kernel {
-            None => ShownAs::Cell {
+        let display = match kernel {
+            None => CodeDisplay::Cell {
                 title: cell.title.clone(),
             },
-            Some(kernel) => ShownAs::Own {
+            Some(kernel) => CodeDisplay::Own {
                 kernel,
                 heading: self.heading(&cell.title),
             },
         };
-        self.marked(ToolStep::Run(Code {
+        self.with_progress(ToolEffect::Run(ToolCode {
             source: cell.code.clone(),
-            shown_as,
+            display,
             directory: match kernel {
                 None => self.opened.as_ref().map(|opened| opened.cwd.clone()),
                 Some(_) => None,
@@ -109,10 +105,10 @@ impl Cells {
         }))
     }
 
-    /// Tells how far the cells of a call are, of several, where the next one begins.
-    fn marked(&self, then: ToolStep) -> ToolStep {
-        let at = self.done.cells.len();
-        let cells = self.wanted.cells.iter().enumerate();
+    /// Puts a progress report before the next cell of a call with several cells.
+    fn with_progress(&self, then: ToolEffect) -> ToolEffect {
+        let at = self.finished.cells.len();
+        let cells = self.request.cells.iter().enumerate();
         let cells: Vec<PlanStep> = cells
             .map(|(index, cell)| PlanStep {
                 text: match cell.title.as_str() {
@@ -128,7 +124,7 @@ impl Cells {
             .collect();
         match cells.len() {
             ..2 => then,
-            _ => ToolStep::Tell {
+            _ => ToolEffect::ReportProgress {
                 cells,
                 then: Box::new(then),
             },
@@ -136,31 +132,30 @@ impl Cells {
     }
 
     /// Runs the next cell in the copy.
-    fn submit(&mut self, desk: &Desk<'_>) -> ToolStep {
-        (self.due, self.timed_out) = (self.wanted.timeout.map(|time| desk.now + time), false);
-        let first = self.done.cells.is_empty();
-        let cell = &self.wanted.cells[self.done.cells.len()];
-        let folder = self.wanted.cwd.as_ref().filter(|_| first);
-        ToolStep::Submit(RuntimeRequest::Branch(BranchWish::Run {
+    fn submit(&mut self, context: &ToolContext<'_>) -> ToolEffect {
+        (self.due, self.timed_out) = (self.request.timeout.map(|time| context.now + time), false);
+        let first = self.finished.cells.is_empty();
+        let cell = &self.request.cells[self.finished.cells.len()];
+        let folder = self.request.cwd.as_ref().filter(|_| first);
+        ToolEffect::Submit(RuntimeRequest::Branch(BranchWish::Run {
             code: cell.code.clone(),
-            directory: folder.map(|folder| desk.cwd.join(folder)),
+            directory: folder.map(|folder| context.cwd.join(folder)),
             anew: cell.reset,
-            unprotected: self.bare,
+            unprotected: self.unprotected,
         }))
     }
 
-    /// What came of it.
-    fn copied(&mut self, answer: RuntimeAnswer, desk: &Desk<'_>) -> ToolStep {
+    fn on_copy_answer(&mut self, answer: RuntimeAnswer, context: &ToolContext<'_>) -> ToolEffect {
         match answer {
             RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
-                // Its end may be told by what gave it up: then nothing of it is kept.
-                self.timed_out &= !result.as_ref().is_err_and(|error| error.name == GIVEN_UP);
-                let (remains, rest) = copied::remains(&printed, result);
+                // A copy that ended by itself lost its variables, so the result must not say that they are kept.
+                self.timed_out &= !result.as_ref().is_err_and(|error| error.name == COPY_ENDED);
+                let (remains, rest) = from_copy(&printed, result);
                 let pictures = remains.images.clone();
-                let next = self.ran(0, Box::new(remains), desk);
+                let next = self.on_cell_ended(0, Box::new(remains), context);
                 match rest.is_empty() && pictures.is_empty() {
                     true => next,
-                    false => ToolStep::Show {
+                    false => ToolEffect::Show {
                         text: rest,
                         pictures,
                         then: Box::new(next),
@@ -169,66 +164,72 @@ impl Cells {
             }
             RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) => {
                 self.due = None;
-                self.unprotected(why, desk)
+                self.ask_unprotected(why, context)
             }
-            RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => self.stopped(&why, desk),
-            _ => self.stopped("the interpreter gave no result", desk),
+            RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => {
+                self.on_not_run(&why, context)
+            }
+            _ => self.on_not_run("the interpreter gave no result", context),
         }
     }
 
-    /// Nothing protects from the cells: they run if the user allows it.
-    fn unprotected(&self, why: String, desk: &Desk<'_>) -> ToolStep {
-        if !desk.somebody {
-            return ToolStep::failed(&format!(
+    /// Asks whether cells may run that nothing keeps from changing files.
+    fn ask_unprotected(&self, why: String, context: &ToolContext<'_>) -> ToolEffect {
+        if !context.can_ask {
+            return ToolEffect::failed(&format!(
                 "no cell was run: {why}, so nothing keeps it from changing files, and there is nobody here to \
                  allow it without that protection. `\"run_cells\": \"auto\"` in config.json or \
                  `%ipycodex run_cells auto` allows it beforehand."
             ));
         }
-        let codes = self.wanted.cells.iter().map(|cell| cell.code.as_str());
+        let codes = self.request.cells.iter().map(|cell| cell.code.as_str());
         let code = codes.collect::<Vec<_>>().join("\n\n");
-        ToolStep::Ask(About::Unprotected { code, why })
+        ToolEffect::Ask(About::Unprotected { code, why })
     }
 
-    /// The next cell could not be run.
-    fn stopped(&mut self, why: &str, desk: &Desk<'_>) -> ToolStep {
-        if self.done.cells.is_empty() {
-            return ToolStep::failed(why);
+    /// Ends the call because the next cell could not be run.
+    fn on_not_run(&mut self, why: &str, context: &ToolContext<'_>) -> ToolEffect {
+        if self.finished.cells.is_empty() {
+            return ToolEffect::failed(why);
         }
-        let number = self.done.cells.len() + 1;
-        self.done
-            .said
+        let number = self.finished.cells.len() + 1;
+        self.finished
+            .notes
             .push(format!("cell {number} was not run: {why}"));
-        desk.done(ToolReturn {
+        context.finish(ToolReturn {
             success: false,
-            ..self.result(desk)
+            ..self.result(context)
         })
     }
 
-    fn result(&self, desk: &Desk<'_>) -> ToolReturn {
-        let all = self.wanted.cells.len();
-        self.done
-            .result(all, self.wanted.timeout, desk.outputs, desk.line)
+    fn result(&self, context: &ToolContext<'_>) -> ToolReturn {
+        let all = self.request.cells.len();
+        self.finished.result(
+            all,
+            self.request.timeout,
+            context.outputs,
+            context.prompt_line,
+        )
     }
 
     fn opening(&self, reset: bool) -> Opening {
         Opening {
-            which: self.wanted.which,
-            cwd: self.wanted.cwd.clone(),
+            which: self.request.which,
+            cwd: self.request.cwd.clone(),
             reset,
         }
     }
 
     /// The line above a cell in a kernel of the agent's own.
     fn heading(&self, title: &str) -> String {
-        let kernel = match self.wanted.which {
+        let kernel = match self.request.which {
             Which::Fresh => "a fresh kernel",
             Which::Copy => "a copy of your session",
             _ => "the agent's kernel",
         };
-        let count = match self.wanted.cells.len() {
+        let count = match self.request.cells.len() {
             1 => String::new(),
-            all => format!(" {} of {all}", self.done.cells.len() + 1),
+            all => format!(" {} of {all}", self.finished.cells.len() + 1),
         };
         match title {
             "" => format!("{kernel} runs{count}:"),
@@ -236,168 +237,174 @@ impl Cells {
         }
     }
 
-    /// The place is there, and the kernel is up.
-    fn opened(&mut self, opened: Opened, desk: &Desk<'_>) -> ToolStep {
+    fn on_opened(&mut self, opened: Opened, context: &ToolContext<'_>) -> ToolEffect {
         if let Some(how) = &opened.lost {
-            self.done.said.push(format!(
+            self.finished.notes.push(format!(
                 "the kernel had ended ({how}): this is a new one, without the variables of before"
             ));
         }
         let unprotected = opened.unprotected.clone();
         self.opened = Some(opened);
         match unprotected {
-            Some(why) if !self.allowed && !desk.allowed.unprotected => self.unprotected(why, desk),
-            _ => self.begin(desk),
+            Some(why) if !self.allowed && !context.allowed.unprotected => {
+                self.ask_unprotected(why, context)
+            }
+            _ => self.begin(context),
         }
     }
 
-    /// The first cell, or the question whether it may run.
-    fn begin(&mut self, desk: &Desk<'_>) -> ToolStep {
-        if self.allowed || self.wanted.which != Which::Live {
+    /// Runs the first cell, or asks for approval.
+    fn begin(&mut self, context: &ToolContext<'_>) -> ToolEffect {
+        if self.allowed || self.request.which != Which::Live {
             self.allowed = true;
-            return self.next(desk);
+            return self.next(context);
         }
-        ToolStep::Ask(About::Cells(self.wanted.cells.clone()))
+        ToolEffect::Ask(About::Cells(self.request.cells.clone()))
     }
 
-    fn ran(&mut self, line: u32, remains: Box<Remains>, desk: &Desk<'_>) -> ToolStep {
-        let ran = Ran {
+    fn on_cell_ended(
+        &mut self,
+        line: u32,
+        remains: Box<Remains>,
+        context: &ToolContext<'_>,
+    ) -> ToolEffect {
+        let cell = FinishedCell {
             line,
             remains,
             timed_out: std::mem::take(&mut self.timed_out),
         };
         (self.due, self.paused) = (None, None);
-        let failed = ran.failure(self.wanted.timeout).is_some();
-        self.done.cells.push(ran);
+        let failed = cell.failure(self.request.timeout).is_some();
+        self.finished.cells.push(cell);
         if failed {
-            return desk.done(self.result(desk));
+            return context.finish(self.result(context));
         }
-        self.next(desk)
+        self.next(context)
     }
 }
 
-pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
-    let mut wanted = Wanted::read(arguments, desk.able)
+pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginResult {
+    let mut request = CellsRequest::parse(arguments, context.runtime)
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::RUN_CELLS)))?;
-    if wanted.which == Which::Scratch && desk.kernels_per_call {
-        wanted.which = Which::Fresh;
+    if request.which == Which::Scratch && context.kernels_per_call {
+        request.which = Which::Fresh;
     }
-    let live = wanted.which == Which::Live;
-    if live && desk.cell_waits {
+    let live = request.which == Which::Live;
+    if live && context.cell_waiting {
         return Err(ToolReturn::failed(
             "no cell was run: a cell of the user has asked this and waits for the answer, and the live interpreter \
              runs one cell at a time. `\"kernel\": \"scratch\"` or `\"copy\"` runs cells beside it; functions of the \
              user can be called.",
         ));
     }
-    let mut cells = Cells {
-        wanted,
+    let mut call = CellsCall {
+        request,
         opened: None,
         allowed: false,
-        done: Done::default(),
+        finished: FinishedCells::default(),
         due: None,
         paused: None,
         timed_out: false,
         restarted: false,
-        bare: desk.allowed.unprotected,
+        unprotected: context.allowed.unprotected,
     };
-    cells.allowed = match desk.run_cells {
+    call.allowed = match context.run_cells {
         RunCells::Off => {
             return Err(ToolReturn::failed(
                 "the user has switched run_cells off; no cell was run. `%ipycodex run_cells ask` brings it back.",
             ));
         }
-        RunCells::Auto => !(live && desk.allowed.resets_are_asked && cells.resets()),
+        RunCells::Auto => !(live && context.allowed.resets_are_asked && call.resets()),
         RunCells::Ask | RunCells::Preview => false,
     };
-    if live && !cells.allowed && !desk.somebody {
+    if live && !call.allowed && !context.can_ask {
         return Err(ToolReturn::failed(
             "no cell was run: the user has to allow it and there is nobody here to ask. `\"run_cells\": \"auto\"` \
              in config.json or `%ipycodex run_cells auto` allows it beforehand. `\"kernel\": \"copy\"` and \
              `\"scratch\"` need no leave where they can be confined.",
         ));
     }
-    cells.bare |= cells.allowed;
-    let step = match cells.wanted.which {
-        Which::Copy => cells.begin(desk),
-        Which::Live if cells.wanted.cwd.is_none() => cells.begin(desk),
+    call.unprotected |= call.allowed;
+    let step = match call.request.which {
+        Which::Copy => call.begin(context),
+        Which::Live if call.request.cwd.is_none() => call.begin(context),
         _ => {
-            let reset = cells.wanted.cells[0].reset && !live;
-            cells.restarted = reset;
-            ToolStep::Open(cells.opening(reset))
+            let reset = call.request.cells[0].reset && !live;
+            call.restarted = reset;
+            ToolEffect::OpenKernel(call.opening(reset))
         }
     };
-    Ok((Box::new(cells), step))
+    Ok((Box::new(call), step))
 }
 
-impl Tool for Cells {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
+impl Tool for CellsCall {
+    fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
         match event {
-            ToolEvent::Opened(Ok(opened)) => self.opened(opened, desk),
-            ToolEvent::Opened(Err(why)) => self.stopped(&why, desk),
-            ToolEvent::Answered(answer) if self.wanted.which == Which::Copy => {
-                self.copied(answer, desk)
+            ToolEvent::Opened(Ok(opened)) => self.on_opened(opened, context),
+            ToolEvent::Opened(Err(why)) => self.on_not_run(&why, context),
+            ToolEvent::Answered(answer) if self.request.which == Which::Copy => {
+                self.on_copy_answer(answer, context)
             }
-            ToolEvent::Restarted => self.next(desk),
+            ToolEvent::Restarted => self.next(context),
             ToolEvent::Replied(Reply::Chosen(
                 choice
                 @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
             )) => {
-                if choice != QuestionChoice::Once && self.wanted.which == Which::Live {
-                    // Where `%ipycodex` shows it and can take it back. Variables were not given up with it.
-                    *desk.run_cells = RunCells::Auto;
-                    desk.allowed.resets_are_asked = true;
+                if choice != QuestionChoice::Once && self.request.which == Which::Live {
+                    // The setting is where `%ipycodex` shows and changes it. Resets still need approval.
+                    *context.run_cells = RunCells::Auto;
+                    context.allowed.resets_are_asked = true;
                 } else if choice != QuestionChoice::Once {
-                    desk.allowed.unprotected = true;
+                    context.allowed.unprotected = true;
                 }
                 self.allowed = true;
-                if self.wanted.which == Which::Copy {
-                    self.bare = true;
-                    return self.submit(desk);
+                if self.request.which == Which::Copy {
+                    self.unprotected = true;
+                    return self.submit(context);
                 }
-                self.next(desk)
+                self.next(context)
             }
-            ToolEvent::Replied(reply) => ToolStep::Done(ToolReturn::denied(
+            ToolEvent::Replied(reply) => ToolEffect::Done(ToolReturn::denied(
                 "the user said no; no cell was run",
                 &reply,
             )),
             ToolEvent::CodeBegan => {
-                self.due = self.wanted.timeout.map(|timeout| desk.now + timeout);
-                ToolStep::Wait
+                self.due = self.request.timeout.map(|timeout| context.now + timeout);
+                ToolEffect::Wait
             }
             ToolEvent::InputAsked => {
                 if !self.timed_out
                     && let Some(due) = self.due.take()
                 {
-                    self.paused = Some(due.saturating_duration_since(desk.now));
+                    self.paused = Some(due.saturating_duration_since(context.now));
                 }
-                ToolStep::Wait
+                ToolEffect::Wait
             }
             ToolEvent::InputAnswered => {
                 if let Some(left) = self.paused.take() {
-                    self.due = Some(desk.now + left);
+                    self.due = Some(context.now + left);
                 }
-                ToolStep::Wait
+                ToolEffect::Wait
             }
-            ToolEvent::CodeEnded { line, remains } => self.ran(line, remains, desk),
-            // Its time is over: it is interrupted, and again while that has no effect. A kernel of the agent's own is
-            // ended then, and so is the user's where nobody sees it: nothing else would ever end it.
-            ToolEvent::Due if self.due.is_some_and(|due| due <= desk.now) => {
+            ToolEvent::CodeEnded { line, remains } => self.on_cell_ended(line, remains, context),
+            // The cell exceeded its time: interrupt it, repeatedly if needed. The agent's own kernel is killed at the
+            // second time, and so is the user's where there is no user, since nothing else would ever end it.
+            ToolEvent::Due if self.due.is_some_and(|due| due <= context.now) => {
                 let again = std::mem::replace(&mut self.timed_out, true);
-                self.due = Some(desk.now + PATIENCE);
-                let own = match self.wanted.which {
-                    // It is the user's interpreter that gives the copy up.
+                self.due = Some(context.now + INTERRUPT_AGAIN_AFTER);
+                let own = match self.request.which {
+                    // The user's interpreter ends its copy by itself.
                     Which::Copy => false,
-                    Which::Live => !desk.somebody,
+                    Which::Live => !context.can_ask,
                     Which::Scratch | Which::Fresh => true,
                 };
                 if again && own {
-                    ToolStep::Kill { over_time: true }
+                    ToolEffect::Kill { over_time: true }
                 } else {
-                    ToolStep::Interrupt
+                    ToolEffect::Interrupt
                 }
             }
-            _ => ToolStep::Wait,
+            _ => ToolEffect::Wait,
         }
     }
 
@@ -405,8 +412,8 @@ impl Tool for Cells {
         self.due
     }
 
-    fn told_cells(&self) -> Vec<u32> {
-        let lines = self.done.cells.iter().map(|ran| ran.line);
+    fn reported_cells(&self) -> Vec<u32> {
+        let lines = self.finished.cells.iter().map(|cell| cell.line);
         lines.filter(|line| *line > 0).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! What a command is made of: what it may know, what it may ask for, and its row in the table.
+//! The contract of commands: the state they read, the effects they return, and their row in the table.
 
 use std::ops::RangeInclusive;
 
@@ -6,56 +6,51 @@ use crate::agent::AgentCapabilities;
 use crate::config::{AgentChoice, AgentCommand, Choices, Keymap, Provenance};
 use crate::text::Page;
 
-/// What a command may know.
+/// Session state that a command may read.
 #[derive(Debug)]
 pub struct View<'a> {
     /// The choices in force.
     pub choices: &'a Choices,
-    /// Who decided the choices the session began with, and which files there are.
+    /// The sources of the choices that the session began with, and the settings files.
     pub provenance: &'a Provenance,
     /// What the editor's keys do.
     pub keys: &'a Keymap,
-    /// What the agent can.
     pub able: &'a AgentCapabilities,
 }
 
-/// What a command asks for; carried out in order.
+/// Carried out by the session, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MagicOrder {
-    /// Print this.
     Say(String),
-    /// Worth knowing.
+    /// Show a note.
     Note(String),
     /// Show this page: help, or the settings.
     Help(Page),
-    /// Show the themes for code, this one being in force.
+    /// List the themes for code; this one is in force.
     Themes(String),
     /// Answer with this agent from now on.
     UseAgent(AgentChoice),
-    /// Tell what the agent has told of itself.
+    /// Show what the agent reported about itself.
     DescribeAgent,
-    /// These choices from now on.
+    /// Put these choices into force.
     Choose(Box<Choices>),
-    /// Write a setting into the settings file, and put it into force; without a value, tell what stands there.
+    /// Write a setting into the settings file and put it into force; without a value, show the value in the file.
     Keep {
-        /// Which.
         name: &'static str,
-        /// As the file has it.
+        /// As written in the file.
         value: Option<serde_json::Value>,
     },
     /// Write an MCP server into the settings file and put it into force; without a command, take it out.
     ChangeServer {
-        /// Its name.
         name: String,
-        /// How it is started.
         command: Option<AgentCommand>,
     },
     /// Delete the session's exchanges; the context begins here.
     Reset,
     /// List the sessions of this directory.
     ListSessions,
-    /// Tell what the next prompt would send.
-    Show(ContextShown),
+    /// Show what the next prompt would send.
+    Show(PreviewKind),
     /// List the models; this one is chosen (empty: none).
     ListModels(String),
     /// Warn when the agent does not list this model.
@@ -64,7 +59,7 @@ pub enum MagicOrder {
     Hide {
         /// Their In numbers.
         lines: Vec<RangeInclusive<u32>>,
-        /// Out.
+        /// True: out of the conversation.
         hidden: bool,
     },
     /// Take the last exchange out of the conversation.
@@ -77,22 +72,22 @@ pub enum MagicOrder {
     Save {
         /// As typed, with its suffix; `None`: the startup notebook.
         file: Option<String>,
-        /// Whatever is there is replaced.
+        /// Replace an existing file.
         force: bool,
     },
     /// Run a notebook or script.
     Load(String),
     /// Work on a notebook in place; empty: list the cells of the one that is open.
     Open(String),
-    /// Bring a cell of it into the editor.
+    /// Put a cell of the open notebook into the editor.
     Bring(usize),
-    /// Work on it no more.
+    /// Stop working on the open notebook.
     Close,
     /// Write the session in the form the suffix names.
     Export {
         /// As typed.
         file: String,
-        /// Whatever is there is replaced.
+        /// Replace an existing file.
         force: bool,
     },
     /// Put something into the clipboard.
@@ -105,9 +100,9 @@ pub enum MagicOrder {
     ShowUsage,
     /// Set one of the agent's own options; without a value, or without both, print what there is.
     ChooseOption {
-        /// Which; may be empty.
+        /// May be empty.
         name: String,
-        /// To what; may be empty.
+        /// May be empty.
         value: String,
     },
     /// Log in this way; without one, print how.
@@ -134,10 +129,10 @@ pub enum MagicOrder {
     RestartRuntime,
 }
 
-/// Which step.
+/// A step of the interpreter between cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steps {
-    /// None: which could be made.
+    /// No step: list the possible ones.
     List,
     /// To before the cell with this number, or before the last one.
     Back(Option<u32>),
@@ -145,7 +140,6 @@ pub enum Steps {
     Forward,
 }
 
-/// What is put into the clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copied {
     /// The last answer.
@@ -156,32 +150,28 @@ pub enum Copied {
     Entry(u32),
 }
 
-/// What is to be run again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Again {
     /// In numbers; none: all that ran in an interpreter that is gone.
     pub lines: Vec<RangeInclusive<u32>>,
-    /// Only tell what would run.
+    /// List the cells instead of running them.
     pub show: bool,
 }
 
-/// What of the next prompt is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContextShown {
+pub enum PreviewKind {
     /// All of it, with sizes.
     Context,
     /// The tools it would offer, and where each is named.
     Tools,
 }
 
-/// A command as it is told.
+/// A command for help and completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandUsage {
-    /// What stands after `%ipycodex`.
+    /// The words after `%ipycodex`.
     pub name: String,
-    /// What may follow.
     pub arguments: String,
-    /// One line.
     pub help: String,
 }
 
@@ -190,51 +180,46 @@ pub struct CommandUsage {
 pub(super) struct Magic {
     /// The word after `%ipycodex`.
     pub(super) name: &'static str,
-    /// What may follow, for the help.
+    /// For the usage line.
     pub(super) arguments: &'static str,
-    /// One line: what it does.
+    /// One line for the list of commands.
     pub(super) help: &'static str,
-    /// What else there is to know, for the page of this command; may be empty.
+    /// More text for the page of the command; may be empty.
     pub(super) more: &'static str,
-    pub(super) run: fn(&Magic, &str, &View<'_>) -> Result<Vec<MagicOrder>, String>,
+    pub(super) run: Run,
 }
 
-/// A row for a command that takes no arguments.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Run {
+    /// The effect of a command that takes no arguments.
+    Alone(fn() -> MagicOrder),
+    /// # Errors
+    /// The one line to show.
+    With(fn(&Magic, &str, &View<'_>) -> Result<Vec<MagicOrder>, String>),
+}
+
+/// A command that takes no arguments.
 pub(super) const fn plain(
     name: &'static str,
     help: &'static str,
-    run: fn(&Magic, &str, &View<'_>) -> Result<Vec<MagicOrder>, String>,
+    effect: fn() -> MagicOrder,
 ) -> Magic {
     Magic {
         name,
         arguments: "",
         help,
         more: "",
-        run,
+        run: Run::Alone(effect),
     }
 }
 
 impl Magic {
-    /// The row with what else there is to know.
     pub(super) const fn more(self, more: &'static str) -> Self {
         Magic { more, ..self }
     }
 }
 
-/// `order`, when nothing follows the command.
-pub(super) fn alone(
-    magic: &Magic,
-    rest: &str,
-    order: MagicOrder,
-) -> Result<Vec<MagicOrder>, String> {
-    if rest.is_empty() {
-        Ok(vec![order])
-    } else {
-        Err(format!("{} takes no arguments, got '{rest}'", magic.name))
-    }
-}
-
-/// `''` and `""` stand for the empty value; quotes around a value are not part of it.
+/// Removes quotes around a value; `''` and `""` are the empty value.
 pub(super) fn unquoted(value: &str) -> &str {
     for quote in ['\'', '"'] {
         if let Some(inner) = value

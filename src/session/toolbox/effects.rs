@@ -1,12 +1,15 @@
-//! What tools say is done: the runtime asked, the user asked, code run, results handed to the turn.
+//! Carries out the effects of tools: asks the runtime or the user, runs code, hands results to the turn.
 //!
-//! Invariant: a turn that was stopped waits here for the end of its code; the user's next cell finds the interpreter
+//! Invariant: an interrupted turn waits here for the end of its code, so that the user's next cell finds the interpreter
 //! and its terminal free.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::{Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, ToolEvent, ToolStep};
+use super::{
+    CodeDisplay, NotebookJob, NotebookNews, RunningCode, Seen, ToolCode, ToolContext, ToolEffect,
+    ToolEvent,
+};
 use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::config::KernelMode;
 use crate::runtime::{BranchWish, Execute, RequestId, RuntimeEvent, RuntimeRequest};
@@ -23,14 +26,14 @@ use crate::session::task::Session;
 use crate::session::ticket::{CallId, CalledBy};
 use crate::session::tool_return::ToolReturn;
 
-/// What code may not ask for that runs for the agent.
+/// Error returned when the agent's code calls a tool that runs cells.
 pub(in crate::session) const RUNS_CELLS: &str =
     "no cell can be run for a cell that waits for it: run the code here";
-/// What is said of a kernel that ended between two cells.
+/// Error for a kernel that ended between two cells.
 const NO_KERNEL: &str = "the kernel ended before the cell";
 
 impl Session {
-    /// Begins a call; its result when that is all.
+    /// Begins a call that the turn offers; returns the result if the call is over at once.
     pub(in crate::session) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
         let prompt = self.floor.prompt()?;
         if !prompt.offers(&call.name) {
@@ -40,23 +43,23 @@ impl Session {
         self.begin_tool(CalledBy::Turn, call)
     }
 
-    /// Begins a call, whether or not it is offered; its result when that is all.
+    /// Begins a call, whether or not it is offered; returns the result if the call is over at once.
     pub(in crate::session) fn begin_tool(
         &mut self,
         by: CalledBy,
         call: ToolCall,
     ) -> Option<ToolReturn> {
-        let (bench, mut desk) = self.bench(by);
-        match bench.begin(call, &mut desk) {
-            ToolStep::Done(result) => Some(result),
-            step => {
-                self.do_for_tool(by, step);
+        let (runner, mut context) = self.runner_and_context(by);
+        match runner.begin(call, &mut context) {
+            ToolEffect::Done(result) => Some(result),
+            effect => {
+                self.run_tool_effect(by, effect);
                 None
             }
         }
     }
 
-    /// The user stops it: what it asks is dropped, what it runs is interrupted and waited for.
+    /// Cancels the call: withdraws its questions, interrupts its code and waits for the code to end.
     pub(in crate::session) fn stop_call(&mut self) {
         self.on_asking(AskingEvent::TurnOver);
         self.agents_code_ended();
@@ -65,12 +68,12 @@ impl Session {
             self.say(told);
         }
         if self.toolbox.put_away() {
-            self.tools_away();
+            self.on_code_stopped();
         }
     }
 
-    /// No code of a call that was stopped runs any more.
-    fn tools_away(&mut self) {
+    /// The code of a cancelled call has stopped.
+    fn on_code_stopped(&mut self) {
         self.give_kernel_back();
         match self.floor.holder() {
             Some(Holder::Call { left, .. }) => {
@@ -84,7 +87,7 @@ impl Session {
         }
     }
 
-    /// The copy of the user's interpreter ends with the turn that wanted it.
+    /// Ends the copy of the user's interpreter together with its turn.
     pub(in crate::session) fn end_branch(&mut self) {
         if std::mem::take(&mut self.toolbox.branched) {
             let end = RuntimeRequest::Branch(BranchWish::End);
@@ -92,34 +95,34 @@ impl Session {
         }
     }
 
-    /// Where the calls of one are worked off, and what its tools may look at.
-    fn bench(&mut self, by: CalledBy) -> (&mut super::Toolbox, Desk<'_>) {
-        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
-        let desk = Desk {
+    /// The runner for calls of `by`, and the context of its tools.
+    fn runner_and_context(&mut self, by: CalledBy) -> (&mut super::Toolbox, ToolContext<'_>) {
+        let prompt_line = self.floor.prompt().map_or(0, |prompt| prompt.line());
+        let context = ToolContext {
             now: Instant::now(),
-            somebody: self.floor.asks(self.setup.asks),
-            interpreter: self.runtimes.user.is_up(),
-            cell_waits: self.floor.is_asked_from_beneath(),
-            able: self.runtimes.user.able(),
+            can_ask: self.floor.asks(self.setup.asks),
+            interpreter_up: self.runtimes.user.is_up(),
+            cell_waiting: self.floor.is_asked_from_beneath(),
+            runtime: self.runtimes.user.able(),
             stdin: self.runtimes.user.tool_stdin(),
             run_cells: &mut self.choices.run_cells,
             kernels_per_call: self.choices.kernel_mode == KernelMode::PerCall,
             allowed: &mut self.asking.allowed,
-            shelf: &mut self.shelf,
+            skills: &mut self.shelf,
             outputs: &self.outputs,
             cwd: &self.cwd,
-            places: &self.setup.notebooks,
-            approvals: self.choices.approvals == Approvals::Ask,
-            line,
+            notebooks: &self.setup.notebooks,
+            approve_changes: self.choices.approvals == Approvals::Ask,
+            prompt_line,
         };
-        let bench = match by {
+        let runner = match by {
             CalledBy::Turn => &mut self.toolbox,
             CalledBy::Code => &mut self.from_agent.bench,
         };
-        (bench, desk)
+        (runner, context)
     }
 
-    /// Tells whose call this is, if anybody still waits for it.
+    /// Passes the event to the runner of this call; ignores calls that are over.
     pub(in crate::session) fn on_call(&mut self, call: CallId, event: ToolEvent) {
         if self.toolbox.call() == call {
             self.on_tool(CalledBy::Turn, event);
@@ -128,7 +131,7 @@ impl Session {
         }
     }
 
-    /// Tells the tool that is worked off, and does what it says.
+    /// Passes the event to the active tool, and carries out its effect.
     pub(in crate::session) fn on_tool(&mut self, by: CalledBy, event: ToolEvent) {
         if matches!(
             event,
@@ -136,46 +139,49 @@ impl Session {
         ) {
             return self.on_floor(FloorEvent::Interrupted);
         }
-        let (bench, mut desk) = self.bench(by);
-        let step = bench.on(event, &mut desk);
+        let (runner, mut context) = self.runner_and_context(by);
+        let effect = runner.on(event, &mut context);
         let out = self.out_or_background().clone();
         self.shelf.keep_answers(&out);
-        self.do_for_tool(by, step);
+        self.run_tool_effect(by, effect);
     }
 
-    fn do_for_tool(&mut self, by: CalledBy, step: ToolStep) {
-        let call = self.bench(by).0.call();
-        match step {
-            ToolStep::Wait => {}
-            ToolStep::Submit(request) => {
+    fn run_tool_effect(&mut self, by: CalledBy, effect: ToolEffect) {
+        let call = self.runner_and_context(by).0.call();
+        match effect {
+            ToolEffect::Wait => {}
+            ToolEffect::Submit(request) => {
                 self.toolbox.branched |= matches!(request, RuntimeRequest::Branch(_));
                 self.ask_runtime(request, Waiter::Tool(call));
             }
-            ToolStep::Open(_) | ToolStep::Run(_) | ToolStep::Interrupt | ToolStep::Kill { .. }
+            ToolEffect::OpenKernel(_)
+            | ToolEffect::Run(_)
+            | ToolEffect::Interrupt
+            | ToolEffect::Kill { .. }
                 if by == CalledBy::Code =>
             {
                 self.tool_told_code(ToolReturn::failed(RUNS_CELLS));
             }
-            ToolStep::Open(opening) => self.open_kernel(opening),
-            ToolStep::Ask(about) => self.ask_user(about, Asker::Tool(by)),
-            ToolStep::Show {
+            ToolEffect::OpenKernel(opening) => self.open_kernel(opening),
+            ToolEffect::Ask(about) => self.ask_user(about, Asker::Tool(by)),
+            ToolEffect::Show {
                 text,
                 pictures,
                 then,
             } => {
                 self.say((!text.is_empty()).then_some(ToldEvent::Verbatim(text)));
                 self.say(pictures.into_iter().map(AnswerEvent::Picture));
-                self.do_for_tool(by, *then);
+                self.run_tool_effect(by, *then);
             }
-            ToolStep::Tell { cells, then } => {
-                // Who calls a tool by itself sees its result alone.
+            ToolEffect::ReportProgress { cells, then } => {
+                // A caller outside of a turn sees the result only.
                 let told = self.floor.prompt().is_some();
                 self.say(told.then_some(AnswerEvent::CellsStand(cells)));
-                self.do_for_tool(by, *then);
+                self.run_tool_effect(by, *then);
             }
-            ToolStep::Run(code) => self.run_code(code),
-            ToolStep::Interrupt => drop(self.interrupt_code()),
-            ToolStep::Kill { over_time } => {
+            ToolEffect::Run(code) => self.run_code(code),
+            ToolEffect::Interrupt => drop(self.interrupt_code()),
+            ToolEffect::Kill { over_time } => {
                 let runtime = self.runtimes.of(self.toolbox.role());
                 let told = runtime.and_then(match over_time {
                     true => RuntimeSlot::kill_over_time,
@@ -183,49 +189,49 @@ impl Session {
                 });
                 self.say(told);
             }
-            ToolStep::ReadSkill(path) => self.read_skill_for(call, path),
-            ToolStep::Notebook(job) => self.work_on_notebook(call, job),
-            ToolStep::Done(result) if by == CalledBy::Code => {
+            ToolEffect::ReadSkill(path) => self.read_skill(call, path),
+            ToolEffect::Notebook(job) => self.run_notebook_job(call, job),
+            ToolEffect::Done(result) if by == CalledBy::Code => {
                 self.outputs.save(self.out_or_background());
                 self.tool_told_code(result);
             }
-            ToolStep::Done(result) => {
-                let told = self.toolbox.put_back();
+            ToolEffect::Done(result) => {
+                let told = self.toolbox.finish_call();
                 self.give_kernel_back();
                 self.outputs.save(self.out_or_background());
                 if matches!(self.floor.holder(), Some(Holder::Call { .. })) {
                     return self.call_returned(result);
                 }
                 self.on_prompt(PromptEvent::ToolReturned(result));
-                self.record_as_told(&told);
+                self.record_reported_cells(&told);
             }
         }
     }
 
-    /// The model has seen what these cells showed: as long as this exchange is part of the conversation they are no
-    /// context for later prompts.
-    fn record_as_told(&mut self, cells: &[u32]) {
+    /// Records that the model has seen the output of these cells, so that they are no context for later prompts while this
+    /// exchange is part of the conversation.
+    fn record_reported_cells(&mut self, cells: &[u32]) {
         if cells.is_empty() {
             return;
         }
         if let Some(line) = self.floor.prompt().map(|prompt| prompt.line()) {
-            // First the answer that holds them: whatever cuts the turn off, one of the two tells of them.
+            // The answer that holds the cells is saved first: if the turn is cut off, one of the two has them.
             self.on_prompt(PromptEvent::SaveNow);
             let history = &self.history;
             cells.iter().for_each(|cell| history.told(*cell, line));
         }
     }
 
-    fn run_code(&mut self, code: Code) {
+    fn run_code(&mut self, code: ToolCode) {
         let out = self.out_or_background().clone();
-        let Code {
+        let ToolCode {
             source,
-            shown_as,
+            display,
             directory,
         } = code;
         let mut role = Role::User;
-        let (line, stdin, whose) = match shown_as {
-            ShownAs::Cell { title } => {
+        let (line, stdin, whose) = match display {
+            CodeDisplay::Cell { title } => {
                 let line = self.numbering.take();
                 self.history.input(line, &source, &source);
                 if let Some(prompt) = self.floor.prompt() {
@@ -244,12 +250,12 @@ impl Session {
                     Whose::Agent(line),
                 )
             }
-            ShownAs::Skill { name } => {
+            CodeDisplay::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
                 out.send(ToldEvent::Verbatim(shown));
                 (None, self.runtimes.user.tool_stdin(), Whose::Aside)
             }
-            ShownAs::Own { kernel, heading } => {
+            CodeDisplay::Own { kernel, heading } => {
                 role = Role::Agent(kernel);
                 out.send(ToldEvent::Verbatim(format!(
                     "{heading}\n{}",
@@ -272,10 +278,10 @@ impl Session {
         };
         let id = runtime.execute(execute);
         let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
-        self.toolbox.runs(line.unwrap_or(0), Box::new(run));
+        self.toolbox.code_started(line.unwrap_or(0), Box::new(run));
     }
 
-    /// An event of code of a tool; gives it back when it is not.
+    /// Handles an event of a tool's code; returns any other event.
     pub(in crate::session) fn on_code(
         &mut self,
         role: Role,
@@ -303,39 +309,39 @@ impl Session {
         }
         match step {
             CellStep::On => {}
-            CellStep::Ended(remains) => self.code_ended(remains),
+            CellStep::Ended(remains) => self.on_code_ended(remains),
             CellStep::Died(remains) => self.toolbox.code_died(remains),
         }
         None
     }
 
-    fn code_ended(&mut self, remains: Box<Remains>) {
+    fn on_code_ended(&mut self, remains: Box<Remains>) {
         if let (Some(cwd), Role::User) = (&remains.cwd, self.toolbox.role()) {
             self.cwd = PathBuf::from(cwd);
         }
         let line = self.toolbox.take_code().map_or(0, |code| code.line());
         if self.toolbox.is_free() {
-            return self.tools_away();
+            return self.on_code_stopped();
         }
         self.on_tool(CalledBy::Turn, ToolEvent::CodeEnded { line, remains });
     }
 
-    /// What was to be said of the interpreter's end has been said: the tools go on.
+    /// Continues the tools after the end of the interpreter was reported.
     pub(in crate::session) fn tools_go_on(&mut self) {
         if self.toolbox.awaits_restart() {
             self.on_tool(CalledBy::Turn, ToolEvent::Restarted);
-        } else if self.toolbox.is_dead()
-            && let Some(Running::Died { line, remains, .. }) = self.toolbox.take_code()
+        } else if self.toolbox.code_has_died()
+            && let Some(RunningCode::Died { line, remains, .. }) = self.toolbox.take_code()
         {
             if self.toolbox.is_free() {
-                return self.tools_away();
+                return self.on_code_stopped();
             }
             self.on_tool(CalledBy::Turn, ToolEvent::CodeEnded { line, remains });
         }
     }
 
-    /// Reads it on another thread: a file may lie on a disk that does not answer.
-    pub(in crate::session) fn read_skill_for(&self, call: CallId, path: String) {
+    /// Reads the skill on another thread, since its disk may not respond.
+    pub(in crate::session) fn read_skill(&self, call: CallId, path: String) {
         let (catalog, inbox) = (self.shelf.catalog().clone(), self.inbox.clone());
         tokio::task::spawn_blocking(move || {
             let read = catalog.activate(&path).map(Box::new);
@@ -345,17 +351,17 @@ impl Session {
     }
 
     /// Reads or writes a notebook on another thread.
-    pub(in crate::session) fn work_on_notebook(&self, call: CallId, job: NotebookJob) {
+    pub(in crate::session) fn run_notebook_job(&self, call: CallId, job: NotebookJob) {
         let inbox = self.inbox.clone();
         let mut seen = self.toolbox.seen.clone();
         tokio::task::spawn_blocking(move || {
-            let (news, change) = job.work(&mut seen);
+            let (news, change) = job.run(&mut seen);
             // The session may have ended.
             let _ = inbox.send(Command::NotebookDone(call, Box::new((news, seen, change))));
         });
     }
 
-    /// It is done: the user sees what changed, the tool goes on.
+    /// Shows the change to the user and continues the tool.
     pub(in crate::session) fn on_notebook(
         &mut self,
         call: CallId,

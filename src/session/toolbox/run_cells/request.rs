@@ -1,4 +1,4 @@
-//! What a call of `run_cells` wants, read from its arguments.
+//! Parses the arguments of `run_cells`.
 
 use std::time::Duration;
 
@@ -10,25 +10,24 @@ use crate::runtime::RuntimeCapabilities;
 use crate::session::kernels::Which;
 use crate::session::question::ProposedCell;
 
-/// What a cell may take in a kernel of the agent's own, where the call does not say.
-const OWN_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit of a cell outside the live interpreter, if the call has none.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A call, read.
-pub(super) struct Wanted {
+pub(super) struct CellsRequest {
     pub cells: Vec<ProposedCell>,
     pub which: Which,
-    /// Where, as written.
+    /// As written by the agent.
     pub cwd: Option<String>,
-    /// What each cell may take.
+    /// Time limit of each cell.
     pub timeout: Option<Duration>,
 }
 
-impl Wanted {
+impl CellsRequest {
     /// # Errors
-    /// What is wrong with the arguments, in a line.
-    pub(super) fn read(arguments: &Value, able: &RuntimeCapabilities) -> Result<Self, String> {
-        let arguments = Arguments::of(arguments, "", &["cells", "kernel", "timeout", "cwd"])?;
-        let which = which(&arguments, able)?;
+    /// One line that names the wrong argument.
+    pub(super) fn parse(arguments: &Value, able: &RuntimeCapabilities) -> Result<Self, String> {
+        let arguments = Arguments::parse(arguments, "", &["cells", "kernel", "timeout", "cwd"])?;
+        let which = parse_kernel(&arguments, able)?;
         let what = "a list of at least one cell, {code, title?, reset?, language?}";
         let list = match arguments.required("cells", what)? {
             Value::Array(list) if !list.is_empty() => list,
@@ -36,26 +35,26 @@ impl Wanted {
         };
         let cells = list.iter().enumerate();
         let cells =
-            cells.map(|(index, cell)| proposed(cell, &format!("cells[{index}]"), which, able));
+            cells.map(|(index, cell)| parse_cell(cell, &format!("cells[{index}]"), which, able));
         let timeout = arguments.number("timeout", 1.0, 600.0)?;
         let cwd = match arguments.text_or_empty("cwd")? {
             "" => None,
             cwd => Some(cwd.to_owned()),
         };
-        Ok(Wanted {
+        Ok(CellsRequest {
             cells: cells.collect::<Result<_, _>>()?,
             which,
             cwd,
             timeout: match (timeout, which) {
                 (Some(seconds), _) => Some(Duration::from_secs_f64(seconds)),
                 (None, Which::Live) => None,
-                (None, Which::Scratch | Which::Fresh | Which::Copy) => Some(OWN_TIMEOUT),
+                (None, Which::Scratch | Which::Fresh | Which::Copy) => Some(DEFAULT_TIMEOUT),
             },
         })
     }
 }
 
-fn which(arguments: &Arguments<'_>, able: &RuntimeCapabilities) -> Result<Which, String> {
+fn parse_kernel(arguments: &Arguments<'_>, able: &RuntimeCapabilities) -> Result<Which, String> {
     Ok(match arguments.text_or_empty("kernel")? {
         "" | "live" => Which::Live,
         "scratch" => Which::Scratch,
@@ -76,19 +75,19 @@ fn which(arguments: &Arguments<'_>, able: &RuntimeCapabilities) -> Result<Which,
     })
 }
 
-fn proposed(
+fn parse_cell(
     cell: &Value,
     path: &str,
     which: Which,
     able: &RuntimeCapabilities,
 ) -> Result<ProposedCell, String> {
     let language = &able.language;
-    let cell = Arguments::of(cell, path, &["code", "title", "reset", "language"])?;
+    let cell = Arguments::parse(cell, path, &["code", "title", "reset", "language"])?;
     let code = cell.text("code", language)?;
-    let wanted = cell.text_or_empty("language")?;
-    if !wanted.is_empty() && !wanted.eq_ignore_ascii_case(language) {
+    let named = cell.text_or_empty("language")?;
+    if !named.is_empty() && !named.eq_ignore_ascii_case(language) {
         return Err(format!(
-            "`{path}.language`: expected {language}, which is what cells here are written in, not `{wanted}`"
+            "`{path}.language`: expected {language}, which is what cells here are written in, not `{named}`"
         ));
     }
     if is_ours(code) {

@@ -23,7 +23,7 @@ fn prompt(line: u32, hidden: bool) -> PromptEntry {
 
 fn mentioned(text: &str, dialog: &Dialog, skills: &[&str]) -> (String, String) {
     let skills: Vec<String> = skills.iter().map(|skill| (*skill).to_owned()).collect();
-    let found = Mentioned::of(text, dialog, &skills);
+    let found = PromptReferences::collect(text, dialog, &skills);
     (found.variables.join(" "), found.shells.join("; "))
 }
 
@@ -42,7 +42,7 @@ fn a_prompt_its_new_notes_and_new_skills_are_evaluated() {
             "uname -a; ls -l; echo a b; date; id".to_owned()
         )
     );
-    assert!(Mentioned::of("a & b $5 `x`", &Dialog::default(), &[]).is_empty());
+    assert!(PromptReferences::collect("a & b $5 `x`", &Dialog::default(), &[]).is_empty());
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn nothing_of_an_earlier_prompt_runs_again() {
 #[test]
 fn there_is_a_limit() {
     let text: String = (0..300).map(|n| format!("$`x{n}` !`c{n}` ")).collect();
-    let found = Mentioned::of(&text, &Dialog::default(), &[]);
+    let found = PromptReferences::collect(&text, &Dialog::default(), &[]);
     assert_eq!((found.variables.len(), found.shells.len()), (100, 50));
     assert_eq!(found.too_many, 450);
-    let expanded = found.expanded(RuntimeAnswer::Done, &Outputs::default(), 1);
+    let expanded = found.render(RuntimeAnswer::Done, &Outputs::default(), 1);
     assert!(expanded.notices[1].message.ends_with("450 were left out"));
 }
 
@@ -102,10 +102,10 @@ fn undefined(expression: &str, names: &[&str]) -> Variable {
 
 /// What stands before the prompt `text` when the runtime gives `answer`, and what the user is told.
 fn expanded(text: &str, answer: RuntimeAnswer) -> (Expansion, Vec<String>) {
-    let mentioned = Mentioned::of(text, &Dialog::default(), &[]);
-    let Expanded {
+    let references = PromptReferences::collect(text, &Dialog::default(), &[]);
+    let EvaluatedReferences {
         expansion, notices, ..
-    } = mentioned.expanded(answer, &Outputs::default(), 7);
+    } = references.render(answer, &Outputs::default(), 7);
     let messages = notices.into_iter().map(|notice| notice.message);
     (expansion, messages.collect())
 }
@@ -267,17 +267,17 @@ fn fix_and_explain_take_the_last_error() {
     let whole =
         "<last-error line=\"2\"><code>1/0</code><output>Traceback: &lt;E&gt;</output></last-error>";
     for text in ["fix", " Explain!\n", "FIX?", "explain."] {
-        assert_eq!(error_asked_for(text, &dialog), pointed, "{text:?}");
+        assert_eq!(requested_error(text, &dialog), pointed, "{text:?}");
     }
     for text in ["fix it", "why", "", "explain x", "prefix"] {
-        assert_eq!(error_asked_for(text, &dialog), "", "{text:?}");
+        assert_eq!(requested_error(text, &dialog), "", "{text:?}");
     }
     dialog.prompts = vec![prompt(4, false)];
-    assert_eq!(error_asked_for("fix", &dialog), whole);
+    assert_eq!(requested_error("fix", &dialog), whole);
     dialog.prompts[0].hidden = true;
-    assert_eq!(error_asked_for("fix", &dialog), pointed);
+    assert_eq!(requested_error("fix", &dialog), pointed);
     dialog.cells[1].hidden = true;
-    assert_eq!(error_asked_for("fix", &dialog), "<last-error line=\"1\"/>");
+    assert_eq!(requested_error("fix", &dialog), "<last-error line=\"1\"/>");
     dialog.reset_line = 3;
-    assert_eq!(error_asked_for("fix", &dialog), "");
+    assert_eq!(requested_error("fix", &dialog), "");
 }

@@ -1,31 +1,37 @@
-//! Cells that have run, and the result of the call they make.
+//! Finished cells, and the result of a call that they make up.
 
 use std::time::Duration;
 
 use crate::agent::InputPart;
 use crate::output::MODEL_CHARACTERS;
+use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
+use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending};
 use crate::session::cell::Remains;
 use crate::session::outputs::Outputs;
 use crate::session::tool_return::ToolReturn;
+use crate::session::toolbox::pyrun::{NO_OUTPUT, to_tool_return};
 
-/// Code points of a cell's output in the result at least, however many cells there are.
-const LEAST_CHARACTERS: usize = 2_000;
-/// Code points for what stands around the outputs.
-const ROOM: usize = 400;
-/// Pictures in one result.
-const MOST_IMAGES: usize = 10;
+/// Least code points for the output of a cell, however many cells there are.
+const MIN_CHARACTERS: usize = 2_000;
+/// Code points reserved for the text around the outputs.
+const RESERVED_CHARACTERS: usize = 400;
+/// Most pictures in one result.
+const MAX_IMAGES: usize = 10;
 
-/// A cell that has run.
-pub(super) struct Ran {
-    /// Its In number; 0 in a kernel of the agent's own.
+/// The exception that Python raises on an interrupt.
+const INTERRUPTED: &str = "KeyboardInterrupt";
+
+pub(super) struct FinishedCell {
+    /// The In number; 0 outside the live interpreter.
     pub line: u32,
     pub remains: Box<Remains>,
     pub timed_out: bool,
 }
 
-impl Ran {
-    /// What it is called: the `index`th of the call.
+impl FinishedCell {
+    /// The label of the `index`th cell of the call.
     fn name(&self, index: usize) -> String {
         match self.line {
             0 => format!("cell {}", index + 1),
@@ -69,17 +75,16 @@ impl Ran {
     }
 }
 
-/// The cells of a call that have run.
 #[derive(Default)]
-pub(super) struct Done {
-    pub cells: Vec<Ran>,
-    /// What has to be told beside their outputs.
-    pub said: Vec<String>,
+pub(super) struct FinishedCells {
+    pub cells: Vec<FinishedCell>,
+    /// Lines for the result, before the outputs.
+    pub notes: Vec<String>,
 }
 
-impl Done {
-    /// The result of a call of `all` cells in the prompt with this number: what they showed, and why it stopped where
-    /// it did.
+impl FinishedCells {
+    /// The result of a call with `all` cells in the prompt with this number: their outputs, and the failure that stopped
+    /// the call.
     pub(super) fn result(
         &self,
         all: usize,
@@ -88,20 +93,24 @@ impl Done {
         prompt: u32,
     ) -> ToolReturn {
         let last = self.cells.last();
-        let failure = last.and_then(|ran| ran.failure(timeout));
-        let budget = ((MODEL_CHARACTERS - ROOM) / self.cells.len().max(1))
-            .saturating_sub(ROOM)
-            .max(LEAST_CHARACTERS);
-        let mut text: String = self.said.iter().map(|line| format!("[{line}]\n")).collect();
+        let failure = last.and_then(|cell| cell.failure(timeout));
+        let budget = ((MODEL_CHARACTERS - RESERVED_CHARACTERS) / self.cells.len().max(1))
+            .saturating_sub(RESERVED_CHARACTERS)
+            .max(MIN_CHARACTERS);
+        let mut text: String = self
+            .notes
+            .iter()
+            .map(|line| format!("[{line}]\n"))
+            .collect();
         text.push_str(&match (&failure, last) {
-            (Some(why), Some(ran)) => {
+            (Some(why), Some(cell)) => {
                 let number = self.cells.len();
                 let rest = match all - number {
                     0 => String::new(),
                     1 => format!("; cell {all} was not run"),
                     _ => format!("; cells {} to {all} were not run", number + 1),
                 };
-                let place = match ran.line {
+                let place = match cell.line {
                     0 => String::new(),
                     line => format!(" (In[{line}])"),
                 };
@@ -109,25 +118,25 @@ impl Done {
             }
             _ => "ran".to_owned(),
         });
-        for (index, ran) in self.cells.iter().enumerate() {
-            let shown = &ran.remains.shown;
-            let shown = match ran.line {
+        for (index, cell) in self.cells.iter().enumerate() {
+            let shown = &cell.remains.shown;
+            let shown = match cell.line {
                 0 => outputs.cut_own(prompt, shown, budget),
                 line => outputs.cut_cell(line, shown, budget),
             };
-            let name = ran.name(index);
+            let name = cell.name(index);
             text.push_str(&match shown.trim_end_matches('\n') {
                 "" => format!("\n{name}: no output"),
                 shown => format!("\n{name}:\n{shown}"),
             });
-            if ran.remains.leaving {
+            if cell.remains.leaving {
                 text.push_str(
                     "\n[exit was ignored: only the user leaves the shell; reset starts the interpreter anew]",
                 );
             }
         }
-        let images = self.cells.iter().flat_map(|ran| &ran.remains.images);
-        let images = images.take(MOST_IMAGES).cloned().map(InputPart::Image);
+        let images = self.cells.iter().flat_map(|cell| &cell.remains.images);
+        let images = images.take(MAX_IMAGES).cloned().map(InputPart::Image);
         ToolReturn {
             content: std::iter::once(InputPart::Text(text.clone()))
                 .chain(images)
@@ -136,5 +145,54 @@ impl Done {
             success: failure.is_none(),
             denied: false,
         }
+    }
+}
+
+/// The end of a cell that ran in a copy, and the text that is still to be shown: value or error, since printed text was
+/// shown while the cell ran.
+pub(super) fn from_copy(printed: &str, result: Result<MimeBundle, CellError>) -> (Remains, String) {
+    let rest = match (printed, &result) {
+        ("", _) => None,
+        _ => Some(to_tool_return("", result.clone()).text),
+    };
+    let raised = result.as_ref().err().map(CellError::summary);
+    let ending = match &result {
+        Ok(_) => Ending::Ok,
+        Err(error) if error.name == INTERRUPTED => Ending::Interrupted,
+        Err(_) => Ending::Error,
+    };
+    let result = to_tool_return(printed, result);
+    let images = result.content.into_iter().filter_map(|part| match part {
+        InputPart::Image(url) => Some(url),
+        InputPart::Text(_) | InputPart::File { .. } => None,
+    });
+    let rest = rest.map_or_else(
+        || result.text.clone(),
+        |rest| match rest.as_str() {
+            NO_OUTPUT => String::new(),
+            _ => rest,
+        },
+    );
+    let remains = Remains {
+        ending,
+        shown: uncut(result.text),
+        outputs: Vec::new(),
+        kept: None,
+        images: images.collect(),
+        raised,
+        took: Duration::ZERO,
+        leaving: false,
+        cwd: None,
+    };
+    (remains, rest)
+}
+
+fn uncut(text: String) -> TranscriptText {
+    TranscriptText {
+        total_bytes: text.len() as u64,
+        total_characters: text.chars().count() as u64,
+        total_lines: text.lines().count() as u64,
+        cut: false,
+        text,
     }
 }

@@ -1,12 +1,12 @@
-//! What a prompt refers to, evaluated once and put before it: variables, commands, the last error.
+//! The references of a prompt (variables, commands, the last error), evaluated once and sent before it.
 //!
-//! In: the prompt, the notes entered since the prompt before, the skills loaded in that prompt's turn; what the runtime
-//! made of their expressions and commands. Out: one [`Expansion`], part of the exchange for good.
+//! In: the prompt, the notes entered since the previous prompt, the skills loaded in that prompt's turn, and the
+//! runtime's answer for their expressions and commands. Out: one [`Expansion`], recorded with the exchange.
 //!
-//! Invariants: a command runs once, for the first prompt after it was written; what an earlier prompt, note or skill
-//! referred to is never run again (what notes only look at is looked at again when the exchange that had it is hidden,
-//! since looking changes nothing). A prompt is sent whether or not its references can be had: what is missing is said,
-//! to the model and to the user. Names are data: cut, escaped, never markup.
+//! Invariants: a command runs once, for the first prompt after it was written. References of an earlier prompt, note or
+//! skill are never run again; only expressions of notes that call nothing are evaluated again when their exchange is
+//! hidden. A prompt is sent whether or not its references have values: the model and the user are told what is missing.
+//! Names are data: shortened, escaped, never markup.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,85 +21,89 @@ use crate::session::outputs::{OutputKind, Outputs};
 use crate::session::pictures::Pictures;
 use crate::text::{cut_characters, frontmatter};
 
-/// Expressions evaluated for one prompt.
-const MOST_VARIABLES: usize = 100;
-/// Commands run for one prompt.
-const MOST_SHELLS: usize = 50;
-/// Code points of a name or command in an attribute.
+/// Most expressions evaluated for one prompt.
+const MAX_VARIABLES: usize = 100;
+/// Most commands run for one prompt.
+const MAX_SHELLS: usize = 50;
+/// Longest name or command in an attribute, in code points.
 const LONGEST_NAME: usize = 1_000;
 
 /// The expressions and commands of a prompt, each once, in the order they were written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Mentioned {
-    /// As written: names, calls, any other expression, and what is none.
+pub(super) struct PromptReferences {
+    /// As written: names, calls, other expressions, invalid ones included.
     pub variables: Vec<String>,
-    /// Commands.
     pub shells: Vec<String>,
-    /// More were written than one prompt may have.
+    /// How many were left out because one prompt may not have more.
     pub too_many: usize,
 }
 
-/// What goes before a prompt, evaluated.
-pub(super) struct Expanded {
+pub(super) struct EvaluatedReferences {
     pub(super) expansion: Expansion,
-    /// What the user is told.
     pub(super) notices: Vec<Notice>,
-    /// Why pictures among it are not sent, where some are not.
-    pub(super) lost: Option<String>,
-    /// There is more than pictures.
-    pub(super) beside: bool,
+    /// Why some pictures are not sent.
+    pub(super) lost_pictures: Option<String>,
+    /// Some values are not pictures.
+    pub(super) other_values: bool,
 }
 
-impl Mentioned {
-    /// Collects what `prompt` refers to, and the notes and skills that came with it. `skills`: each `SKILL.md` loaded
-    /// since the prompt before.
-    pub(super) fn of(prompt: &str, dialog: &Dialog, skills: &[String]) -> Self {
-        let mut mentioned = Mentioned::default();
+impl PromptReferences {
+    /// Collects the references of `prompt`, of the notes since the previous prompt, and of `skills`: each `SKILL.md` loaded
+    /// since then.
+    pub(super) fn collect(prompt: &str, dialog: &Dialog, skills: &[String]) -> Self {
+        let mut collected = PromptReferences::default();
         for skill in skills {
-            mentioned.declared_by(skill);
+            collected.add_declared(skill);
         }
-        let (sent, visible) = (line_of_last(dialog, true), line_of_last(dialog, false));
+        let (sent, visible) = (
+            last_prompt_line(dialog, true),
+            last_prompt_line(dialog, false),
+        );
         let notes = dialog.cells.iter().filter(|cell| is_live(cell, dialog));
-        // A cell the agent ran is no note of the user's.
+        // A cell that the agent ran is not a note of the user.
         for note in notes.filter(|cell| cell.line > visible && cell.told.is_none()) {
             let Some(text) = note_value(&note.source) else {
                 continue;
             };
-            let mut of_note = Mentioned::default();
-            of_note.declared_by(&text);
+            let mut from_note = PromptReferences::default();
+            from_note.add_declared(&text);
             let found = references(frontmatter::split(&text).body);
-            of_note.variables.extend(found.variables);
-            of_note.shells.extend(found.shells);
+            from_note.variables.extend(found.variables);
+            from_note.shells.extend(found.shells);
             if note.line <= sent {
-                of_note.shells.clear();
-                of_note.variables.retain(|variable| !may_call(variable));
+                from_note.shells.clear();
+                from_note.variables.retain(|variable| !may_call(variable));
             }
-            mentioned.variables.extend(of_note.variables);
-            mentioned.shells.extend(of_note.shells);
+            collected.variables.extend(from_note.variables);
+            collected.shells.extend(from_note.shells);
         }
         let found = references(prompt);
-        mentioned.variables.extend(found.variables);
-        mentioned.shells.extend(found.shells);
-        mentioned.too_many = once_each(&mut mentioned.variables, MOST_VARIABLES)
-            + once_each(&mut mentioned.shells, MOST_SHELLS);
-        mentioned
+        collected.variables.extend(found.variables);
+        collected.shells.extend(found.shells);
+        collected.too_many = deduplicate(&mut collected.variables, MAX_VARIABLES)
+            + deduplicate(&mut collected.shells, MAX_SHELLS);
+        collected
     }
 
-    /// Adds what the frontmatter of a note or skill declares.
-    fn declared_by(&mut self, text: &str) {
+    /// Adds the references that the frontmatter of a note or skill declares.
+    fn add_declared(&mut self, text: &str) {
         if let Ok(Some(front)) = frontmatter::split(text).frontmatter {
             self.variables.extend(front.words("exposed-vars"));
             self.shells.extend(front.lines("shell-cmds"));
         }
     }
 
-    /// True when there is nothing to evaluate.
     pub(super) fn is_empty(&self) -> bool {
         self.variables.is_empty() && self.shells.is_empty()
     }
 
-    /// What goes before the prompt with number `line`, and what the user is told. `answer` is the runtime's.
-    pub(super) fn expanded(&self, answer: RuntimeAnswer, outputs: &Outputs, line: u32) -> Expanded {
+    /// Renders the runtime's answer for the prompt with the In number `line`.
+    pub(super) fn render(
+        &self,
+        answer: RuntimeAnswer,
+        outputs: &Outputs,
+        line: u32,
+    ) -> EvaluatedReferences {
         let mut notices = Vec::new();
         let answered = matches!(answer, RuntimeAnswer::Evaluated { .. });
         let (mut variables, shells) = match answer {
@@ -112,17 +116,17 @@ impl Mentioned {
                 };
                 let message = format!("what the prompt refers to could not be evaluated: {why}");
                 notices.push(Notice::warning(message));
-                self.failed(&why, able)
+                self.placeholders(&why, able)
             }
         };
         if self.too_many > 0 {
             notices.push(Notice::warning(format!(
-                "a prompt can refer to {MOST_VARIABLES} expressions and {MOST_SHELLS} commands; {} were left out",
+                "a prompt can refer to {MAX_VARIABLES} expressions and {MAX_SHELLS} commands; {} were left out",
                 self.too_many
             )));
         }
         let mut undefined: Vec<String> = Vec::new();
-        let mut beside = !shells.is_empty();
+        let mut other_values = !shells.is_empty();
         let mut pictures = Pictures::default();
         let mut values = String::new();
         variables.sort_by(|a, b| expression(a).cmp(expression(b)));
@@ -155,7 +159,7 @@ impl Mentioned {
                     ));
                     match image {
                         Some(url) => pictures.add(url),
-                        None => beside |= !failed,
+                        None => other_values |= !failed,
                     }
                 }
             }
@@ -184,17 +188,17 @@ impl Mentioned {
             xml,
             images: pictures.into_urls().into_iter().map(Arc::from).collect(),
         };
-        Expanded {
+        EvaluatedReferences {
             expansion,
             notices,
-            lost: missing.map(|missing| missing.trim_matches(['[', ']']).to_owned()),
-            beside,
+            lost_pictures: missing.map(|missing| missing.trim_matches(['[', ']']).to_owned()),
+            other_values,
         }
     }
 
-    /// What stands for the values where there is no interpreter: names are not defined, the rest is an error. Where it
-    /// could not evaluate them (`able`) nobody knows whether they are.
-    fn failed(&self, why: &str, able: bool) -> (Vec<Variable>, Vec<String>) {
+    /// Values to render when the evaluation failed: each is an error, except that with a runtime that can evaluate
+    /// (`able`), names count as undefined.
+    fn placeholders(&self, why: &str, able: bool) -> (Vec<Variable>, Vec<String>) {
         let text = format!("Error: {why}");
         let variables = self.variables.iter().map(|expression| {
             if able && is_name(expression) {
@@ -217,8 +221,8 @@ impl Mentioned {
     }
 }
 
-/// The last error, for a prompt that says no more than `fix` or `explain`; empty for others, and without an error.
-pub(super) fn error_asked_for(prompt: &str, dialog: &Dialog) -> String {
+/// The last error for the prompts `fix` and `explain`; empty for any other, and without an error.
+pub(super) fn requested_error(prompt: &str, dialog: &Dialog) -> String {
     let word = prompt.trim().trim_end_matches(['.', '!', '?']);
     if !["fix", "explain"]
         .iter()
@@ -230,7 +234,7 @@ pub(super) fn error_asked_for(prompt: &str, dialog: &Dialog) -> String {
     let failed = newest.find(|cell| cell.failed && is_live(cell, dialog) && !is_ours(&cell.source));
     failed.map_or_else(String::new, |cell| {
         let told = |prompt: &PromptEntry| !prompt.hidden && Some(prompt.line) == cell.told;
-        let is_new = cell.line > line_of_last(dialog, false);
+        let is_new = cell.line > last_prompt_line(dialog, false);
         last_error(cell, is_new && !dialog.prompts.iter().any(told))
     })
 }
@@ -239,8 +243,8 @@ fn is_live(cell: &CellEntry, dialog: &Dialog) -> bool {
     cell.line > dialog.reset_line && !cell.is_out()
 }
 
-/// The last code line before the newest prompt; 0 without one. `hidden`: prompts taken out count, too.
-fn line_of_last(dialog: &Dialog, hidden: bool) -> u32 {
+/// The last code line before the newest prompt; 0 without a prompt. `hidden`: hidden prompts count, too.
+fn last_prompt_line(dialog: &Dialog, hidden: bool) -> u32 {
     let counted = dialog
         .prompts
         .iter()
@@ -248,8 +252,8 @@ fn line_of_last(dialog: &Dialog, hidden: bool) -> u32 {
     counted.map(|prompt| prompt.history_line).max().unwrap_or(0)
 }
 
-/// Drops repetitions, then what is beyond `most`; returns how many that were.
-fn once_each(list: &mut Vec<String>, most: usize) -> usize {
+/// Drops repetitions, then truncates to `most` items; returns how many were cut off.
+fn deduplicate(list: &mut Vec<String>, most: usize) -> usize {
     let mut seen = HashSet::new();
     list.retain(|item| seen.insert(item.clone()));
     let surplus = list.len().saturating_sub(most);
@@ -263,7 +267,7 @@ fn expression(variable: &Variable) -> &str {
     }
 }
 
-/// What a failure says, without the word that marks it for the model.
+/// The first line of a failure, without the prefix for the model.
 fn reason(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.strip_prefix("Error: ").unwrap_or(line)

@@ -38,7 +38,10 @@ fn cell(line: u32, source: &str) -> CellEntry {
 }
 
 fn names(text: &str, dialog: &Dialog) -> String {
-    Offered::of(text, dialog).unwrap().names().join(" ")
+    ToolMentions::collect(text, dialog)
+        .unwrap()
+        .names()
+        .join(" ")
 }
 
 #[test]
@@ -133,7 +136,8 @@ fn what_a_prompt_names_is_offered_or_refused() {
         ..Dialog::default()
     };
     let check = |text: &str, found: Vec<ToolLookup>, expected: Result<&str, &str>| {
-        let resolved = Offered::of(text, &dialog).and_then(|offered| offered.resolve(found));
+        let resolved =
+            ToolMentions::collect(text, &dialog).and_then(|mentions| mentions.resolve(found));
         let names = resolved.map(|tools| {
             let names: Vec<_> = tools.into_iter().map(|tool| tool.name).collect();
             names.join(" ")
@@ -164,23 +168,23 @@ fn what_a_prompt_names_is_offered_or_refused() {
         ),
     );
     check("&`pyrun`", vec![missing("pyrun"), found("a")], Ok("a"));
-    let odd = "a tool's name is at most 128 ASCII letters, digits and `_`";
+    let invalid = "a tool's name is at most 128 ASCII letters, digits and `_`";
     check(
         "&`größe`",
         vec![],
-        Err(&format!("ValueError: `größe` cannot be a tool: {odd}")),
+        Err(&format!("ValueError: `größe` cannot be a tool: {invalid}")),
     );
     check(
         "&`mcp__x`",
         vec![],
-        Err(&format!("ValueError: `mcp__x` cannot be a tool: {odd}")),
+        Err(&format!("ValueError: `mcp__x` cannot be a tool: {invalid}")),
     );
     let long = "n".repeat(1 << 20);
     check(
         &format!("&`{long}`"),
         vec![],
         Err(&format!(
-            "ValueError: `{}…` cannot be a tool: {odd}",
+            "ValueError: `{}…` cannot be a tool: {invalid}",
             &long[..60]
         )),
     );

@@ -1,35 +1,29 @@
-//! Commands about sessions: `resume 43` changes to one, `new` to an empty one, `replay 3-5` runs cells of this one
-//! again.
+//! Commands about sessions: `resume` changes to another one, `new` to an empty one, `rename` names this one.
 
-use super::entries::ranges;
-use super::order::{Again, Magic, MagicOrder, View, unquoted};
+use super::magic::{Magic, MagicOrder, Run, View, unquoted};
 
-/// The row of `resume`.
 pub(super) const RESUME: Magic = Magic {
     name: "resume",
     arguments: "[ID|NAME]",
     help: "go on with another session; the variables stay",
     more: "Without ID you pick one from a list. This session ends here.",
-    run: resume,
+    run: Run::With(resume),
 };
 
-/// The row of `new`.
 pub(super) const NEW: Magic = Magic {
     name: "new",
     arguments: "[NAME]",
     help: "begin an empty session; the variables stay",
     more: "This session ends here; `%ipycodex resume` goes back to it.",
-    run: new,
+    run: Run::With(new),
 };
 
-/// The row of `replay`.
-pub(super) const REPLAY: Magic = Magic {
-    name: "replay",
-    arguments: "[show] [N…]",
-    help: "run the cells of an earlier interpreter again",
-    more: "`replay 3-5 8` runs just those, `replay show` lists what would run. Each runs under its number; `s` skips \
-           one, Ctrl-C stops.",
-    run: replay,
+pub(super) const RENAME: Magic = Magic {
+    name: "rename",
+    arguments: "NAME",
+    help: "name this session",
+    more: "`ipycodex -r NAME` then goes on with it.",
+    run: Run::With(rename),
 };
 
 fn resume(_: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
@@ -49,13 +43,15 @@ fn new(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     Ok(vec![MagicOrder::NewSession(name)])
 }
 
-fn replay(magic: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
-    let (show, numbers) = match rest.strip_prefix("show") {
-        Some(numbers) if numbers.is_empty() || numbers.starts_with([' ', '\t']) => (true, numbers),
-        _ => (false, rest),
-    };
-    Ok(vec![MagicOrder::Replay(Again {
-        lines: ranges(magic, numbers)?,
-        show,
-    })])
+fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+    let name = unquoted(name).trim();
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err("Usage: %ipycodex rename NAME".to_owned());
+    }
+    if name.parse::<i64>().is_ok() {
+        return Err(format!(
+            "a name must not be a number: `-r {name}` means the session with that ID"
+        ));
+    }
+    Ok(vec![MagicOrder::Rename(name.to_owned())])
 }

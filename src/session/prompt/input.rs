@@ -1,4 +1,4 @@
-//! What a prompt is, whatever becomes of it: what was typed and given, what it stands in place of.
+//! The content of a prompt: typed text, attachments, options, and what its references evaluated to.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -11,47 +11,45 @@ use crate::session::attached::Attached;
 use crate::session::events::Notice;
 use crate::session::outputs::{OutputKind, Outputs};
 
-/// Code points of a file that is sent whole; of a longer one, as of any long output, beginning and end.
+/// Longest file that is sent whole, in code points; of a longer one the beginning and the end are sent.
 const WHOLE_FILE: usize = 100_000;
 
-/// What is asked.
-pub(super) struct Asked {
+pub(super) struct PromptInput {
     /// `n` of `In [n]`.
     pub(super) line: u32,
     /// As typed, without the dot.
     pub(super) text: String,
-    /// Files and other context given with the prompt, before it.
+    /// Files and other context, sent before the prompt.
     pub(super) attached: Vec<InputPart>,
-    /// JSON schema the answer must fit.
+    /// JSON schema for the answer.
     pub(super) schema: Option<serde_json::Value>,
-    /// Nothing in it is looked at; these functions are offered for it. `None`: it was typed.
+    /// The functions to offer for a prompt whose references are not evaluated; `None` for a typed prompt.
     pub(super) verbatim: Option<Vec<String>>,
-    /// What it refers to, evaluated once; sent before the context and recorded with the prompt.
+    /// The evaluated references; sent before the context and recorded with the prompt.
     pub(super) expansion: Expansion,
-    /// In numbers that leave the conversation for it; in the record once its turn has not failed.
+    /// In numbers that the prompt replaces; taken out of the conversation only when its turn has not failed.
     pub(super) replaces: Option<RangeInclusive<u32>>,
-    /// It is not sent: what would be sent is told.
+    /// Show this preview instead of sending.
     pub(super) preview: Option<Preview>,
-    /// What is known of the pictures that go with it.
-    pub(super) pictures: OwnPictures,
+    pub(super) pictures: PromptPictures,
 }
 
-/// The pictures that go with a prompt: not those that cells before it showed.
+/// The state of the prompt's own pictures, as opposed to those in outputs of earlier cells.
 #[derive(Debug, Default)]
-pub(super) struct OwnPictures {
-    /// Why some are not sent, a line each.
-    pub(super) lost: Vec<String>,
-    /// Values that are no pictures go with it, too.
-    pub(super) beside: bool,
-    /// The user has said that it goes without them.
-    pub(super) without: bool,
+pub(super) struct PromptPictures {
+    /// Why pictures are not sent, a line each.
+    pub(super) not_sent: Vec<String>,
+    /// The references also have values that are not pictures.
+    pub(super) has_other_values: bool,
+    /// The user has been asked whether to send the prompt without its pictures.
+    pub(super) omission_confirmed: bool,
 }
 
-impl Asked {
-    /// Takes the files it names, those too long for the model cut; says what is to be said of them.
+impl PromptInput {
+    /// Attaches the files that the prompt names, shortened where too long for the model; returns notices for the user.
     pub(super) fn attach(&mut self, attached: Attached, outputs: &Outputs) -> Vec<Notice> {
         let mut notices = attached.notices;
-        self.pictures.lost.extend(attached.lost);
+        self.pictures.not_sent.extend(attached.lost);
         for mut part in attached.parts {
             if let InputPart::File { path, text } = &mut part
                 && exceeds(text, WHOLE_FILE)
@@ -66,8 +64,8 @@ impl Asked {
         notices
     }
 
-    /// What was given goes before what it refers to: with the prompt, and into the record. Returns what is sent with
-    /// it: the texts, and the files where `whole` says that they are sent as files.
+    /// Puts the attachments before the evaluated references, as recorded and as sent. Returns what is sent: the text, and
+    /// the files that are sent as files (`whole`).
     pub(super) fn take_attached(&mut self, whole: bool) -> (String, Vec<InputPart>) {
         let (mut sent, mut recorded) = (String::new(), String::new());
         let (mut files, mut images) = (Vec::new(), Vec::new());
@@ -91,24 +89,23 @@ impl Asked {
         (sent, files)
     }
 
-    /// How many pictures of its own are there to be sent.
-    pub(super) fn own_pictures(&self) -> usize {
+    pub(super) fn picture_count(&self) -> usize {
         let attached = self.attached.iter();
         let attached = attached.filter(|part| matches!(part, InputPart::Image(_)));
         attached.count() + self.expansion.images.len()
     }
 
-    /// Why none of its own pictures is sent, where nothing else goes with it and the user has not been asked. `blind`:
-    /// why the agent sees none.
-    pub(super) fn lost_all(&self, blind: Option<String>) -> Option<Vec<String>> {
-        let own = self.own_pictures();
-        let mut lost = self.pictures.lost.clone();
-        match blind {
+    /// The reasons why none of the prompt's pictures is sent, if they are all it has and the user has not been asked yet.
+    /// `no_images`: why the agent takes no pictures.
+    pub(super) fn only_lost_pictures(&self, no_images: Option<String>) -> Option<Vec<String>> {
+        let own = self.picture_count();
+        let mut lost = self.pictures.not_sent.clone();
+        match no_images {
             Some(why) if own > 0 => lost.push(why),
             _ if own > 0 => return None,
             _ => {}
         }
-        // A picture's name stands before it.
+        // The text part before a picture holds its name.
         let names = |at: usize, text: &str| {
             text.starts_with("<file ")
                 && matches!(self.attached.get(at + 1), Some(InputPart::Image(_)))
@@ -122,13 +119,13 @@ impl Asked {
                 InputPart::Text(text) => !names(at, text),
                 InputPart::File { .. } => true,
             });
-        let settled = self.pictures.without || self.preview.is_some();
-        let waits = !lost.is_empty() && !more && !self.pictures.beside && !settled;
+        let settled = self.pictures.omission_confirmed || self.preview.is_some();
+        let waits = !lost.is_empty() && !more && !self.pictures.has_other_values && !settled;
         waits.then_some(lost)
     }
 
-    /// The text whose references count.
-    pub(super) fn referring(&self) -> Cow<'_, str> {
+    /// The text whose references are evaluated: as typed, or a mention of each function to offer.
+    pub(super) fn reference_text(&self) -> Cow<'_, str> {
         match &self.verbatim {
             None => Cow::Borrowed(&self.text),
             Some(tools) => tools.iter().map(|name| format!("&`{name}` ")).collect(),

@@ -1,24 +1,32 @@
-//! `back` and `forward`: steps of the interpreter.
+//! Commands about earlier cells: `back` and `forward` step the interpreter, `replay` runs cells again.
 
-use super::order::{Magic, MagicOrder, Steps, View, alone};
+use super::entries::ranges;
+use super::magic::{Again, Magic, MagicOrder, Run, Steps, View};
 
-/// `back`.
 pub(super) const BACK: Magic = Magic {
     name: "back",
     arguments: "[N|list]",
     help: "take the interpreter to before the last cell",
     more: "`back 5` goes back to before In [5] of this session; `back list` shows how far back it can go. Cells that \
            are stepped over leave the conversation but stay in the record; files and other processes are not restored.",
-    run: back,
+    run: Run::With(back),
 };
 
-/// `forward`.
 pub(super) const FORWARD: Magic = Magic {
     name: "forward",
     arguments: "",
     help: "undo the last `back`",
     more: "This works as long as nothing else has run.",
-    run: |magic, rest, _| alone(magic, rest, MagicOrder::Step(Steps::Forward)),
+    run: Run::Alone(|| MagicOrder::Step(Steps::Forward)),
+};
+
+pub(super) const REPLAY: Magic = Magic {
+    name: "replay",
+    arguments: "[show] [N…]",
+    help: "run the cells of an earlier interpreter again",
+    more: "`replay 3-5 8` runs just those, `replay show` lists what would run. Each runs under its number; `s` skips \
+           one, Ctrl-C stops.",
+    run: Run::With(replay),
 };
 
 fn back(_: &Magic, to: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
@@ -35,4 +43,15 @@ fn back(_: &Magic, to: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
         },
     };
     Ok(vec![MagicOrder::Step(steps)])
+}
+
+fn replay(magic: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+    let (show, numbers) = match rest.strip_prefix("show") {
+        Some(numbers) if numbers.is_empty() || numbers.starts_with([' ', '\t']) => (true, numbers),
+        _ => (false, rest),
+    };
+    Ok(vec![MagicOrder::Replay(Again {
+        lines: ranges(magic, numbers)?,
+        show,
+    })])
 }

@@ -1,13 +1,12 @@
-//! Live functions as tools: which names are offered and why, what the agent is told of them.
+//! The user's functions as tools: which names a conversation mentions, and their specifications for the agent.
 //!
-//! In: the prompt, the conversation, what the runtime says of the names. Out: tools in a stable order, or the one line
-//! that refuses the prompt. Five sources: this prompt, earlier prompts,
-//! notes, and tool results that declare tools (skills that were loaded are such results).
+//! In: the prompt, the conversation, the runtime's look-ups. Out: tools in a stable order, or the one line that refuses
+//! the prompt. Sources: this prompt, earlier prompts, notes, and tool results that declare tools (loaded skills are such
+//! results).
 //!
-//! Invariants: a name of this prompt is offered or refused aloud, any other is offered or skipped without a word; the
-//! order does not depend on where a name was mentioned, so that the agent's thread goes on. A result that names a tool
-//! makes it known, never allowed: what needs an approval needs it still. Notes are the user's: a cell of the agent is
-//! none.
+//! Invariants: a name of this prompt is offered, or the prompt is refused; any other name is offered or skipped silently.
+//! The order does not depend on where a name was mentioned, so that the agent's thread can be continued. A result that
+//! names a tool makes it known, never approved. Only the user's cells are notes, never the agent's.
 
 use std::collections::BTreeSet;
 
@@ -21,30 +20,28 @@ use crate::text::{cut_characters, frontmatter};
 /// Longest name of a tool, in characters.
 const LONGEST_NAME: usize = 128;
 
-/// Characters of a name that are shown.
+/// Longest name in a message, in characters.
 const SHOWN_NAME: usize = 60;
 
 /// The names a turn may call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Offered {
-    /// Of this prompt: must exist.
-    here: BTreeSet<String>,
-    /// Of the other sources: offered when they exist.
-    elsewhere: BTreeSet<String>,
+pub(super) struct ToolMentions {
+    /// Names of this prompt; each must exist.
+    required: BTreeSet<String>,
+    /// Names of the other sources; offered when they exist.
+    optional: BTreeSet<String>,
 }
 
-impl Offered {
-    /// Collects the names `prompt` and `dialog` mention.
-    ///
+impl ToolMentions {
     /// # Errors
-    /// The line to show when this prompt names what can never be a tool.
-    pub(super) fn of(prompt: &str, dialog: &Dialog) -> Result<Self, String> {
-        let here: BTreeSet<String> = references(prompt).tools.into_iter().collect();
-        if let Some(odd) = here.iter().find(|name| !is_tool_name(name)) {
+    /// The line to show when this prompt names something that can never be a tool.
+    pub(super) fn collect(prompt: &str, dialog: &Dialog) -> Result<Self, String> {
+        let required: BTreeSet<String> = references(prompt).tools.into_iter().collect();
+        if let Some(invalid) = required.iter().find(|name| !is_tool_name(name)) {
             return Err(format!(
                 "ValueError: `{}` cannot be a tool: a tool's name is at most {LONGEST_NAME} ASCII letters, digits and \
                  `_`",
-                cut_characters(odd, SHOWN_NAME)
+                cut_characters(invalid, SHOWN_NAME)
             ));
         }
         let visible = || dialog.prompts.iter().filter(|earlier| !earlier.hidden);
@@ -52,40 +49,37 @@ impl Offered {
         let notes = dialog
             .cells
             .iter()
-            .filter(|cell| is_noted(cell, dialog))
+            .filter(|cell| may_hold_note(cell, dialog))
             .filter_map(|cell| note_value(&cell.source))
-            .flat_map(|note| declared(&note));
+            .flat_map(|note| declared_tools(&note));
         let results = visible()
-            .flat_map(|earlier| qualifying_results(&earlier.response))
-            .flat_map(|result| declared(&result));
-        let elsewhere = prompts
+            .flat_map(|earlier| declaring_results(&earlier.response))
+            .flat_map(|result| declared_tools(&result));
+        let optional = prompts
             .chain(notes)
             .chain(results)
             .filter(|name| is_tool_name(name) && !is_built_in(name))
-            .filter(|name| !here.contains(name))
+            .filter(|name| !required.contains(name))
             .collect();
-        Ok(Offered { here, elsewhere })
+        Ok(ToolMentions { required, optional })
     }
 
-    /// Every name, each once.
     pub(super) fn names(&self) -> Vec<String> {
-        self.here.union(&self.elsewhere).cloned().collect()
+        self.required.union(&self.optional).cloned().collect()
     }
 
-    /// The tools, by the runtime's answer; those of other sources are offered when they can be had.
-    ///
     /// # Errors
-    /// As [`Offered::resolve`]; and the interpreter cannot tell, when this prompt itself names a tool.
-    pub(super) fn found(&self, answer: RuntimeAnswer) -> Result<Vec<ToolSpec>, String> {
+    /// As [`ToolMentions::resolve`]; and why the runtime could not look the names up, when this prompt mentions one.
+    pub(super) fn specs_from(&self, answer: RuntimeAnswer) -> Result<Vec<ToolSpec>, String> {
         match answer {
             RuntimeAnswer::Tools(found) => self.resolve(found),
-            _ if self.here.iter().all(|name| is_built_in(name)) => Ok(Vec::new()),
+            _ if self.required.iter().all(|name| is_built_in(name)) => Ok(Vec::new()),
             RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => Err(why),
             _ => Err("the interpreter did not say what the tools are".to_owned()),
         }
     }
 
-    /// Turns look-ups into tools, by name.
+    /// Turns look-ups into tools, sorted by name.
     ///
     /// # Errors
     /// The line to show when a name of this prompt is missing, cannot be called, or is taken by a tool of the shell.
@@ -101,7 +95,7 @@ impl Offered {
                          name"
                     ));
                 }
-                // Whoever names the shell's own tool means it, and it is offered anyway.
+                // A mention of a built-in tool means that tool, which is offered anyway.
                 ToolLookup::Missing(name) if is_built_in(&name) => {}
                 ToolLookup::Found {
                     name,
@@ -112,8 +106,8 @@ impl Offered {
                     description,
                     schema,
                 }),
-                ToolLookup::Missing(name) if self.here.contains(&name) => missing.push(name),
-                ToolLookup::NotCallable(name) if self.here.contains(&name) => {
+                ToolLookup::Missing(name) if self.required.contains(&name) => missing.push(name),
+                ToolLookup::NotCallable(name) if self.required.contains(&name) => {
                     not_callable.push(name);
                 }
                 ToolLookup::Missing(_) | ToolLookup::NotCallable(_) => {}
@@ -137,23 +131,23 @@ impl Offered {
     }
 }
 
-/// The names of functions that a conversation offers, whatever is asked next.
+/// The names of functions that a conversation mentions, whatever the next prompt is.
 pub(in crate::session) fn functions(dialog: &Dialog) -> Vec<String> {
-    Offered::of("", dialog).map_or_else(|_| Vec::new(), |offered| offered.names())
+    ToolMentions::collect("", dialog).map_or_else(|_| Vec::new(), |mentions| mentions.names())
 }
 
-/// Those of them that can be had.
+/// The tools among look-ups of such names; built-in names are left out.
 pub(in crate::session) fn callable(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
     let own = |lookup: &ToolLookup| match lookup {
         ToolLookup::Found { name, .. } => !is_built_in(name),
         ToolLookup::Missing(_) | ToolLookup::NotCallable(_) => false,
     };
     let found = found.into_iter().filter(own).collect();
-    Offered::default().resolve(found).unwrap_or_default()
+    ToolMentions::default().resolve(found).unwrap_or_default()
 }
 
-/// The tools a note or a result names: its `allowed-tools`, and those its text mentions.
-fn declared(text: &str) -> Vec<String> {
+/// The tools of a note or a result: its `allowed-tools`, and those its text mentions.
+fn declared_tools(text: &str) -> Vec<String> {
     let split = frontmatter::split(text);
     let mut names = match &split.frontmatter {
         Ok(Some(frontmatter)) => frontmatter.words("allowed-tools"),
@@ -163,8 +157,8 @@ fn declared(text: &str) -> Vec<String> {
     names
 }
 
-/// Where a function on offer is named first, for the user: `prompt [3]`, `note [2]`, `result in [5]`.
-pub(in crate::session) fn named_in(name: &str, dialog: &Dialog) -> String {
+/// The place where a function is first mentioned, for the user: `prompt [3]`, `note [2]`, `result in [5]`.
+pub(in crate::session) fn first_mention(name: &str, dialog: &Dialog) -> String {
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
     for prompt in prompts.clone() {
         if references(&prompt.prompt)
@@ -175,16 +169,19 @@ pub(in crate::session) fn named_in(name: &str, dialog: &Dialog) -> String {
             return format!("prompt [{}]", prompt.line);
         }
     }
-    let notes = dialog.cells.iter().filter(|cell| is_noted(cell, dialog));
+    let notes = dialog
+        .cells
+        .iter()
+        .filter(|cell| may_hold_note(cell, dialog));
     for note in notes {
-        let declares = |text: String| declared(&text).iter().any(|named| named == name);
+        let declares = |text: String| declared_tools(&text).iter().any(|tool| tool == name);
         if note_value(&note.source).is_some_and(declares) {
             return format!("note [{}]", note.line);
         }
     }
     for prompt in prompts {
-        let results = qualifying_results(&prompt.response);
-        let mut named = results.iter().flat_map(|result| declared(result));
+        let results = declaring_results(&prompt.response);
+        let mut named = results.iter().flat_map(|result| declared_tools(result));
         if named.any(|named| named == name) {
             return format!("result in [{}]", prompt.line);
         }
@@ -192,21 +189,20 @@ pub(in crate::session) fn named_in(name: &str, dialog: &Dialog) -> String {
     String::new()
 }
 
-/// True for cells whose notes name tools.
-fn is_noted(cell: &CellEntry, dialog: &Dialog) -> bool {
+/// True for cells whose notes count: of the user, in the conversation, after the last reset.
+fn may_hold_note(cell: &CellEntry, dialog: &Dialog) -> bool {
     cell.line > dialog.reset_line && !cell.is_out() && cell.told.is_none()
 }
 
-/// The results in a stored answer that begin with frontmatter of the kind that declares tools.
-fn qualifying_results(response: &str) -> Vec<String> {
-    // Most answers have none, and reading their JSON is what costs.
+/// The tool results in a stored answer whose frontmatter declares tools.
+fn declaring_results(response: &str) -> Vec<String> {
+    // Most answers have none, and parsing their JSON is expensive.
     if !response.contains("\"---") {
         return Vec::new();
     }
     let declares = |result: &String| {
-        let found = frontmatter::split(result).frontmatter;
-        let found = found.ok().flatten();
-        found.is_some_and(|front| front.value("allowed-tools").is_some() || front.flag("eval"))
+        let front = frontmatter::split(result).frontmatter.ok().flatten();
+        front.is_some_and(|front| front.value("allowed-tools").is_some() || front.flag("eval"))
     };
     tool_records(response)
         .into_iter()
@@ -216,7 +212,7 @@ fn qualifying_results(response: &str) -> Vec<String> {
         .collect()
 }
 
-/// True for names every agent takes.
+/// True for names that every agent accepts.
 fn is_tool_name(name: &str) -> bool {
     let ascii = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
     name.len() <= LONGEST_NAME

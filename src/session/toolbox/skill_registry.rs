@@ -1,7 +1,7 @@
-//! The skills of a session: the list as it was found, what the user answered about them, what the conversation holds.
+//! The skills of a session: the catalog, the user's decisions about them, and which of them the conversation has loaded.
 //!
-//! The list is made once, on a thread of its own, while the session starts; the first prompt waits for it, nothing
-//! else does. What the user answered for later sessions is written by [`Shelf::keep_answers`].
+//! The catalog is built once, on a thread of its own, while the session starts; only the first prompt waits for it.
+//! Decisions for later sessions are written by [`Shelf::keep_answers`].
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,53 +17,50 @@ use crate::skills::{Activation, Catalog, Consent, Origin};
 use crate::text::columns;
 use crate::text::escape::visible;
 
-/// What begins the result of a call that gave nothing new.
+/// Prefix of the result for a skill that was loaded before.
 pub(super) const ALREADY: &str = "already loaded";
 
-/// The skills there are and what the user answered about them in earlier sessions.
+/// The catalog, and the user's decisions of earlier sessions.
 #[derive(Debug, Clone)]
 pub struct Skills {
-    /// The list.
     pub catalog: Catalog,
-    /// The answers.
     pub consent: Consent,
-    /// Said once when the answers cannot be used.
+    /// Warning shown once when the decisions cannot be used.
     pub trouble: Option<String>,
 }
 
-/// Finds the skills; called once, on a thread of its own.
+/// Called once, on a thread of its own.
 pub type FindSkills = Box<dyn FnOnce() -> Skills + Send>;
 
-/// The skills of a session.
 pub(in crate::session) struct Shelf {
     catalog: Catalog,
     consent: Arc<Mutex<Consent>>,
-    /// Allowed in this session.
+    /// Projects trusted in this session.
     trusted: HashSet<PathBuf>,
-    /// Decided in this session, by content.
+    /// Decisions of this session about code, by its hash.
     code: HashMap<String, bool>,
-    /// Paths of those the conversation holds.
+    /// Paths of the skills that the conversation holds.
     loaded: BTreeSet<String>,
     found: watch::Receiver<bool>,
-    to_keep: Vec<Kept>,
-    /// Each `SKILL.md` loaded since the last prompt was sent: the next prompt brings what it declares.
+    unsaved: Vec<SavedAnswer>,
+    /// Each `SKILL.md` loaded since the last prompt was sent; the next prompt evaluates its declarations.
     fresh: Vec<String>,
 }
 
-/// An answer for later sessions.
-enum Kept {
+/// A decision for later sessions.
+enum SavedAnswer {
     Trust(PathBuf),
     Code { hash: String, may_run: bool },
 }
 
 impl Shelf {
-    /// Nothing on it yet: `find` is called on another thread, `take` gets what it finds.
+    /// Starts empty; calls `find` on another thread and passes its result to `take`.
     pub(in crate::session) fn filling(
         find: FindSkills,
         take: impl FnOnce(Skills) + Send + 'static,
     ) -> Self {
         let (tell, found) = watch::channel(false);
-        // Without the thread, or when it fails, the sender is dropped and nobody waits: there are no skills.
+        // If the thread fails, the sender is dropped and waiting ends: there are no skills.
         let _ = std::thread::Builder::new()
             .name("skills".into())
             .spawn(move || {
@@ -77,26 +74,25 @@ impl Shelf {
             code: HashMap::new(),
             loaded: BTreeSet::new(),
             found,
-            to_keep: Vec::new(),
+            unsaved: Vec::new(),
             fresh: Vec::new(),
         }
     }
 
-    /// Returns when the list is there, or never will be.
+    /// Resolves when the catalog is complete, or its thread has failed.
     pub(in crate::session) fn found(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut found = self.found.clone();
         async move {
-            // An error: there are none.
+            // An error means that the thread has failed.
             let _ = found.wait_for(|found| *found).await;
         }
     }
 
-    /// There is something to load.
     pub(in crate::session) fn is_empty(&self) -> bool {
         self.catalog.skills().is_empty()
     }
 
-    /// Name and description of those that a name tells apart.
+    /// Name and description of the skills with a unique name.
     pub(in crate::session) fn names(&self) -> Vec<(String, String)> {
         let named = self.catalog.skills().iter().filter(|skill| !skill.shadowed);
         named
@@ -104,7 +100,7 @@ impl Shelf {
             .collect()
     }
 
-    /// The skills as a table for the user: name, whose, state, path.
+    /// A table for the user.
     pub(in crate::session) fn listing(&self) -> String {
         let skills = self.catalog.skills();
         if skills.is_empty() {
@@ -155,13 +151,13 @@ impl Shelf {
         }
     }
 
-    /// What the user decided about code of this content.
+    /// The user's decision about code with this hash.
     pub(in crate::session) fn decided(&self, hash: &str) -> Option<bool> {
         let decided = self.code.get(hash).copied();
         decided.or_else(|| self.consent().may_run(hash))
     }
 
-    /// The conversation a turn begins with: which skills it holds.
+    /// Finds the skills that the conversation holds when a turn begins.
     pub(in crate::session) fn look_through(&mut self, dialog: &Dialog) {
         let answers = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
         let loaded = answers
@@ -176,38 +172,34 @@ impl Shelf {
         self.loaded = loaded.collect();
     }
 
-    /// The list is made: what it and the user's answers are.
     pub(in crate::session) fn fill(&mut self, catalog: Catalog, consent: Consent) {
         self.catalog = catalog;
         *self.consent() = consent;
     }
 
-    /// The list, to be read from on another thread.
     pub(in crate::session) fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The conversation holds this skill.
-    pub(super) fn holds(&self, path: &str) -> bool {
+    pub(super) fn is_loaded(&self, path: &str) -> bool {
         self.loaded.contains(path)
     }
 
-    /// The user trusts this project, for now or (`remembered`) for good.
+    /// Trusts the project for this session or (`remembered`) for good.
     pub(super) fn trust(&mut self, project: PathBuf, remembered: bool) {
         if remembered {
-            self.to_keep.push(Kept::Trust(project.clone()));
+            self.unsaved.push(SavedAnswer::Trust(project.clone()));
         }
         self.trusted.insert(project);
     }
 
-    /// The user decided about code of this content, for good.
+    /// Stores the user's decision about code with this hash, for good.
     pub(in crate::session) fn decide(&mut self, hash: String, may_run: bool) {
         self.code.insert(hash.clone(), may_run);
-        self.to_keep.push(Kept::Code { hash, may_run });
+        self.unsaved.push(SavedAnswer::Code { hash, may_run });
     }
 
-    /// The skill is loaded, with the user's leave where that was needed.
-    pub(super) fn load(&mut self, skill: &Activation) {
+    pub(super) fn mark_loaded(&mut self, skill: &Activation) {
         self.loaded.insert(skill.path.clone());
         if !matches!(&skill.origin, Origin::Project(project) if !self.trusts(project)) {
             self.fresh.push(skill.text.clone());
@@ -219,14 +211,14 @@ impl Shelf {
         &self.fresh
     }
 
-    /// A prompt was sent, or the conversation left.
+    /// Called when a prompt was sent, or the session changes.
     pub(in crate::session) fn nothing_fresh(&mut self) {
         self.fresh.clear();
     }
 
-    /// Keeps for later sessions what the user answered, on another thread; a failure is said on `out`.
+    /// Writes new decisions on another thread; reports a failure on `out`.
     pub(in crate::session) fn keep_answers(&mut self, out: &RunSender) {
-        let answers = std::mem::take(&mut self.to_keep);
+        let answers = std::mem::take(&mut self.unsaved);
         if answers.is_empty() {
             return;
         }
@@ -234,8 +226,8 @@ impl Shelf {
         tokio::task::spawn_blocking(move || {
             let mut consent = consent.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = answers.iter().try_for_each(|answer| match answer {
-                Kept::Trust(project) => consent.trust(project, true),
-                Kept::Code { hash, may_run } => consent.decide(hash, *may_run),
+                SavedAnswer::Trust(project) => consent.trust(project, true),
+                SavedAnswer::Code { hash, may_run } => consent.decide(hash, *may_run),
             });
             if let Err(error) = kept {
                 let message = format!("the answer holds for this session only: {error}");

@@ -1,17 +1,18 @@
-//! What a prompt wants and the agent cannot do.
+//! Warnings about features of a prompt that the agent does not support.
 //!
-//! Pure. What is said of it is said once for each agent; that is the session's to know.
+//! Pure. The session remembers which warnings it has shown, since each is shown once per agent.
 
-use super::asked::Asked;
+use super::input::PromptInput;
 use super::request::Surroundings;
-use crate::agent::{AgentCapabilities, InputPart, Sandbox, ToolSpec, TurnRequest};
+use crate::agent::{AgentCapabilities, Sandbox, ToolSpec};
 use crate::config::{AgentTools, Choices, SETTINGS};
 use crate::dialog::Dialog;
-use crate::magics::without_effect;
+use crate::magics::format_no_effect;
 
-/// What is left out or has no effect: a name for it and the line to say. `functions` are the user's.
-pub(super) fn lacking(
-    prompt: &Asked,
+/// Features that are left out or have no effect: a key that identifies the warning, and its text. `functions` are the
+/// user's.
+pub(super) fn warnings(
+    input: &PromptInput,
     dialog: &Dialog,
     functions: &[ToolSpec],
     around: &Surroundings<'_>,
@@ -22,11 +23,11 @@ pub(super) fn lacking(
         .iter()
         .filter(|row| !row.counts_for(able))
         .filter(|row| match row.name {
-            // Whoever relies on the default has to know, too.
+            // The default confines as well, so a user who relies on the default is warned, too.
             "sandbox" => choices.sandbox != Sandbox::FullAccess,
             _ => row.get(choices) != row.get(&Choices::default()),
         })
-        .map(|row| (row.name, without_effect(row, able)))
+        .map(|row| (row.name, format_no_effect(row, able)))
         .collect();
     if able.tools.is_none() && !functions.is_empty() {
         let names = functions.iter().map(|tool| format!("`{}`", tool.name));
@@ -55,33 +56,16 @@ pub(super) fn lacking(
         lines.push(("interpreter", line.to_owned()));
     }
     if !able.images
-        && prompt.own_pictures() == 0
-        && !dialog.next_pictures(&prompt.expansion).is_empty()
+        && input.picture_count() == 0
+        && !dialog.next_pictures(&input.expansion).is_empty()
     {
-        let line = format!("{}: they are left out", blind(able));
+        let line = format!("{}: they are left out", no_image_input(able));
         lines.push(("images", line));
     }
     lines
 }
 
-/// Why pictures do not go to such an agent.
-pub(super) fn blind(able: &AgentCapabilities) -> String {
+/// The reason why pictures are not sent to an agent without image input.
+pub(super) fn no_image_input(able: &AgentCapabilities) -> String {
     format!("the agent `{}` cannot see pictures", able.name)
-}
-
-/// Instructions for an agent that has no place for them stand before the first input of a thread, but behind a command
-/// of the agent's own, which is known by its place.
-pub(super) fn place_instructions(
-    request: &mut TurnRequest,
-    able: &AgentCapabilities,
-    commanded: bool,
-) {
-    if able.system_prompt {
-        return;
-    }
-    let instructions = std::mem::take(&mut request.instructions);
-    if request.thread.is_none() && !instructions.is_empty() {
-        let part = InputPart::Text(format!("{instructions}\n\n"));
-        request.input.insert(usize::from(commanded), part);
-    }
 }

@@ -1,0 +1,186 @@
+//! The steps before a prompt is sent: the record is read, tools are looked up, references are evaluated.
+//!
+//! Invariant: a request that the runtime does not support is not sent to it; `RuntimeCapabilities::refusal` is taken as
+//! the answer.
+
+use super::event::{Around, PromptAction};
+use super::input::PromptInput;
+use super::references::{EvaluatedReferences, PromptReferences, requested_error};
+use super::tool_mentions::ToolMentions;
+use crate::agent::ToolSpec;
+use crate::dialog::Dialog;
+use crate::runtime::{RuntimeAnswer, RuntimeRequest};
+use crate::session::events::{AnswerEvent, SessionEvent};
+
+/// The step that is waited for.
+pub(super) enum Preparation {
+    Reading,
+    /// The runtime looks the tools up.
+    LookingUp {
+        dialog: Box<Dialog>,
+        mentions: ToolMentions,
+    },
+    /// The runtime evaluates what the prompt refers to.
+    Evaluating {
+        dialog: Box<Dialog>,
+        tools: Vec<ToolSpec>,
+        references: PromptReferences,
+    },
+    /// The user is asked whether to send the prompt without its pictures.
+    ConfirmingPictures {
+        dialog: Box<Dialog>,
+        tools: Vec<ToolSpec>,
+        lost: Vec<String>,
+    },
+}
+
+pub(super) enum Progress {
+    Waiting(Preparation),
+    Ready {
+        dialog: Box<Dialog>,
+        tools: Vec<ToolSpec>,
+    },
+    /// The reason why the prompt cannot be sent.
+    Refused(String),
+}
+
+type PreparationStep = (Progress, Vec<PromptAction>);
+
+impl Preparation {
+    /// Looks the tools up, or continues when the conversation mentions none.
+    pub(super) fn on_record(
+        self,
+        dialog: Box<Dialog>,
+        input: &mut PromptInput,
+        around: &Around<'_>,
+    ) -> PreparationStep {
+        let Preparation::Reading = self else {
+            return (Progress::Waiting(self), Vec::new());
+        };
+        around.outputs.keep_cells(&dialog);
+        let mentions = match ToolMentions::collect(&input.reference_text(), &dialog) {
+            Ok(mentions) => mentions,
+            Err(line) => return (Progress::Refused(line), Vec::new()),
+        };
+        let names = mentions.names();
+        if names.is_empty() {
+            return evaluate(dialog, Vec::new(), input, around);
+        }
+        let request = RuntimeRequest::DescribeTools { names };
+        let stage = Preparation::LookingUp { dialog, mentions };
+        match around.able.refusal(&request) {
+            Some(answer) => stage.on_answer(answer, input, around),
+            None => (
+                Progress::Waiting(stage),
+                vec![PromptAction::AskRuntime(request)],
+            ),
+        }
+    }
+
+    pub(super) fn on_answer(
+        self,
+        answer: RuntimeAnswer,
+        input: &mut PromptInput,
+        around: &Around<'_>,
+    ) -> PreparationStep {
+        match self {
+            Preparation::Reading | Preparation::ConfirmingPictures { .. } => {
+                (Progress::Waiting(self), Vec::new())
+            }
+            Preparation::LookingUp { dialog, mentions } => match mentions.specs_from(answer) {
+                Ok(tools) => evaluate(dialog, tools, input, around),
+                Err(line) => (Progress::Refused(line), Vec::new()),
+            },
+            Preparation::Evaluating {
+                dialog,
+                tools,
+                references,
+            } => {
+                let actions = expand(&references, answer, input, around);
+                (Progress::Ready { dialog, tools }, actions)
+            }
+        }
+    }
+}
+
+/// Evaluates the prompt's references, if there are any.
+fn evaluate(
+    dialog: Box<Dialog>,
+    tools: Vec<ToolSpec>,
+    input: &mut PromptInput,
+    around: &Around<'_>,
+) -> PreparationStep {
+    let references = PromptReferences::collect(&input.reference_text(), &dialog, around.skills);
+    input.expansion.xml = requested_error(&input.reference_text(), &dialog);
+    if let Some(preview) = &mut input.preview {
+        preview.set_unevaluated(&references.variables, &references.shells);
+    }
+    if references.is_empty() || input.preview.is_some() {
+        return (Progress::Ready { dialog, tools }, Vec::new());
+    }
+    let request = RuntimeRequest::Evaluate {
+        variables: references.variables.clone(),
+        shells: references.shells.clone(),
+    };
+    if let Some(answer) = around.able.refusal(&request) {
+        let actions = expand(&references, answer, input, around);
+        return (Progress::Ready { dialog, tools }, actions);
+    }
+    let started = references.shells.iter().enumerate().map(|(n, command)| {
+        show(AnswerEvent::CommandStarted {
+            id: shell_event_id(n),
+            command: command.clone(),
+        })
+    });
+    let mut actions: Vec<PromptAction> = started.collect();
+    actions.push(PromptAction::AskRuntime(request));
+    let stage = Preparation::Evaluating {
+        dialog,
+        tools,
+        references,
+    };
+    (Progress::Waiting(stage), actions)
+}
+
+/// Renders the evaluated references, or the reason why they could not be evaluated, into the prompt.
+fn expand(
+    references: &PromptReferences,
+    answer: RuntimeAnswer,
+    input: &mut PromptInput,
+    around: &Around<'_>,
+) -> Vec<PromptAction> {
+    let mut actions = Vec::new();
+    if let RuntimeAnswer::Evaluated { shells, .. } = &answer {
+        let ran = references.shells.iter().zip(shells).enumerate();
+        actions.extend(ran.map(|(n, (command, output))| {
+            show(AnswerEvent::CommandRan {
+                id: shell_event_id(n),
+                command: command.clone(),
+                exit_code: None,
+                output: output.clone(),
+            })
+        }));
+    }
+    let EvaluatedReferences {
+        expansion,
+        notices,
+        lost_pictures,
+        other_values,
+    } = references.render(answer, around.outputs, input.line);
+    input.pictures.not_sent.extend(lost_pictures);
+    input.pictures.has_other_values |= other_values;
+    let notices = notices.into_iter().map(SessionEvent::Notice);
+    actions.extend(notices.map(PromptAction::Show));
+    let error = std::mem::replace(&mut input.expansion, expansion);
+    input.expansion.xml.push_str(&error.xml);
+    actions
+}
+
+fn show(event: AnswerEvent) -> PromptAction {
+    PromptAction::Show(SessionEvent::Answer(event))
+}
+
+/// The event id of the `n`th command of a prompt.
+fn shell_event_id(n: usize) -> String {
+    format!("shell-{n}")
+}
