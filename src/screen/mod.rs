@@ -25,7 +25,7 @@ use crate::report::{Report, ReportKind};
 use crate::runtime::TerminalSize;
 use crate::text::escape::{visible, visible_lines};
 
-use notify::Notices;
+use notify::NoticeProtocol;
 pub use sink::ScreenError;
 use sink::Sink;
 
@@ -56,7 +56,7 @@ impl From<ScreenError> for Report {
 #[derive(Debug, Clone)]
 pub struct Screen {
     sinks: Arc<Mutex<Sinks>>,
-    facts: Arc<Facts>,
+    facts: Arc<TerminalTraits>,
 }
 
 #[derive(Debug)]
@@ -91,13 +91,13 @@ const KEEP_TITLE: &str = "\x1b[22;2t";
 const OLD_TITLE: &str = "\x1b]2;ipycodex\x07\x1b[23;2t";
 
 #[derive(Debug)]
-struct Facts {
+struct TerminalTraits {
     colour: bool,
     colour_on_stderr: bool,
     rich: bool,
     titles: bool,
     in_tmux: bool,
-    notices: Notices,
+    notices: NoticeProtocol,
     fallback: TerminalSize,
 }
 
@@ -131,7 +131,7 @@ impl Screen {
                 passing: false,
                 titled: false,
             })),
-            facts: Arc::new(Facts {
+            facts: Arc::new(TerminalTraits {
                 colour: wants_colour(environment, colour, environment.stdout_is_terminal),
                 colour_on_stderr: wants_colour(environment, colour, environment.stderr_is_terminal),
                 rich: environment.rich_terminal(),
@@ -140,7 +140,7 @@ impl Screen {
                         .variable("TERM")
                         .is_some_and(|term| term != "linux"),
                 in_tmux: environment.variable("TMUX").is_some(),
-                notices: Notices::of(environment),
+                notices: NoticeProtocol::of(environment),
                 fallback: TerminalSize {
                     columns: number("COLUMNS").unwrap_or(80),
                     rows: number("LINES").unwrap_or(24),

@@ -13,7 +13,7 @@ const TITLE: &str = "ipycodex";
 
 /// How the terminal is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notices {
+pub(super) enum NoticeProtocol {
     /// OSC 99.
     Kitty,
     /// OSC 9.
@@ -21,30 +21,30 @@ pub(super) enum Notices {
     /// OSC 777.
     Titled,
     /// BEL.
-    Bell,
+    EditorWaker,
 }
 
-impl Notices {
+impl NoticeProtocol {
     /// As the environment says.
     pub(super) fn of(environment: &Environment) -> Self {
         let variable = |name| environment.variable(name).unwrap_or_default();
         let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
         if environment.variable("TMUX").is_some() || term.starts_with("screen") {
-            return Notices::Bell;
+            return NoticeProtocol::EditorWaker;
         }
         if term.starts_with("xterm-kitty") {
-            return Notices::Kitty;
+            return NoticeProtocol::Kitty;
         }
         match program {
-            "iTerm.app" | "WezTerm" | "ghostty" => return Notices::Plain,
+            "iTerm.app" | "WezTerm" | "ghostty" => return NoticeProtocol::Plain,
             _ => {}
         }
         let titled = ["foot", "rxvt", "contour"];
         match titled.iter().any(|name| term.starts_with(name))
             || environment.variable("VTE_VERSION").is_some()
         {
-            true => Notices::Titled,
-            false => Notices::Bell,
+            true => NoticeProtocol::Titled,
+            false => NoticeProtocol::EditorWaker,
         }
     }
 
@@ -52,12 +52,12 @@ impl Notices {
     pub(super) fn sequence(self, text: &str) -> String {
         let text = visible(text);
         match self {
-            Notices::Kitty => format!(
+            NoticeProtocol::Kitty => format!(
                 "\x1b]99;i=ipycodex:d=0;{TITLE}\x1b\\\x1b]99;i=ipycodex:p=body:o=unfocused;{text}\x1b\\"
             ),
-            Notices::Plain => format!("\x1b]9;{TITLE}: {text}\x07"),
-            Notices::Titled => format!("\x1b]777;notify;{TITLE};{text}\x07"),
-            Notices::Bell => "\x07".to_owned(),
+            NoticeProtocol::Plain => format!("\x1b]9;{TITLE}: {text}\x07"),
+            NoticeProtocol::Titled => format!("\x1b]777;notify;{TITLE};{text}\x07"),
+            NoticeProtocol::EditorWaker => "\x07".to_owned(),
         }
     }
 }
@@ -69,20 +69,23 @@ mod tests {
     #[test]
     fn each_terminal_is_told_in_its_way() {
         for (variables, expected) in [
-            (&[("TERM", "xterm-kitty")][..], Notices::Kitty),
-            (&[("TERM_PROGRAM", "WezTerm")], Notices::Plain),
-            (&[("TERM", "foot-extra")], Notices::Titled),
-            (&[("VTE_VERSION", "7600")], Notices::Titled),
-            (&[("TERM", "xterm-256color")], Notices::Bell),
-            (&[("TERM", "xterm-kitty"), ("TMUX", "x")], Notices::Bell),
+            (&[("TERM", "xterm-kitty")][..], NoticeProtocol::Kitty),
+            (&[("TERM_PROGRAM", "WezTerm")], NoticeProtocol::Plain),
+            (&[("TERM", "foot-extra")], NoticeProtocol::Titled),
+            (&[("VTE_VERSION", "7600")], NoticeProtocol::Titled),
+            (&[("TERM", "xterm-256color")], NoticeProtocol::EditorWaker),
+            (
+                &[("TERM", "xterm-kitty"), ("TMUX", "x")],
+                NoticeProtocol::EditorWaker,
+            ),
         ] {
             let mut environment = Environment::default();
             for (name, value) in variables {
                 environment.variables.insert(name.into(), value.into());
             }
-            assert_eq!(Notices::of(&environment), expected, "{variables:?}");
+            assert_eq!(NoticeProtocol::of(&environment), expected, "{variables:?}");
         }
-        let told = Notices::Titled.sequence("a\x1b[31m\x07b");
+        let told = NoticeProtocol::Titled.sequence("a\x1b[31m\x07b");
         assert_eq!(told.matches(['\x1b', '\x07']).count(), 2, "{told:?}");
     }
 }

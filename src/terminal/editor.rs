@@ -23,27 +23,27 @@ use crate::process::KeptResizes;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
-use crate::terminal::action::Action;
-use crate::terminal::background::Background;
-use crate::terminal::bell::Bell;
-use crate::terminal::blocks::{BlockWish, Blocks, Got};
-use crate::terminal::changes::{change, leave_line};
+use crate::terminal::background_color::BackgroundReply;
+use crate::terminal::background_output::BackgroundOutput;
+use crate::terminal::blocks::{BlockCommand, BlockCycle, BlockOutcome};
+use crate::terminal::buffer_edits::{change, leave_line};
 use crate::terminal::complete::{self, Sources};
-use crate::terminal::external::External;
-use crate::terminal::ground::Ground;
-use crate::terminal::guests::Guests;
-use crate::terminal::highlight::{Highlight, Look};
+use crate::terminal::editor_history::EditorHistory;
+use crate::terminal::editor_wait::{self, EditorWait};
+use crate::terminal::editor_waker::EditorWaker;
+use crate::terminal::external_programs::ExternalPrograms;
+use crate::terminal::highlight::{InputHighlighter, InputRenderer};
 use crate::terminal::hint::{Ask, Hints};
+use crate::terminal::host_command::HostCommand;
+use crate::terminal::incoming_calls::PendingCalls;
 use crate::terminal::keys::edits::Change;
-use crate::terminal::keys::gate::{SharedGate, pass};
-use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
-use crate::terminal::paints::Paints;
+use crate::terminal::keys::key_queue::{SharedKeyQueue, pass};
+use crate::terminal::keys::{InputValidator, KeyHandler, KeyOptions, SharedKillRing};
+use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::panel::unreadable;
 use crate::terminal::prompt::Label;
-use crate::terminal::recall::EditorHistory;
-use crate::terminal::reverse_search::{LookBack, Taken};
-use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::waiting::{self, EditorWait};
+use crate::terminal::reverse_search::{FoundInput, SearchHistory};
+use crate::terminal::snapshot::{SharedSnapshot, look};
 use crate::text::escape::editable;
 use crate::text::keys::Decoder;
 
@@ -60,33 +60,33 @@ pub(super) enum Edited {
     /// Ctrl-D on an empty line.
     Left,
     /// A guest is to be let in; what is typed stays, and is to replace the prompt of this In number.
-    Aside(Option<u32>),
+    Interrupted(Option<u32>),
 }
 
 /// The editor.
 pub(super) struct Editor {
     line: Reedline,
     repaint: Repaint,
-    snapshot: Shared,
-    look: Arc<Look>,
+    snapshot: SharedSnapshot,
+    look: Arc<InputRenderer>,
     screen: Screen,
     last: Box<dyn Fn() -> Option<LastExchange>>,
     /// Where lines are said, above what is being typed.
-    background: Background,
-    blocks: Blocks,
+    background: BackgroundOutput,
+    blocks: BlockCycle,
     folded: Option<String>,
-    gate: SharedGate,
-    ring: SharedRing,
-    external: External,
+    gate: SharedKeyQueue,
+    ring: SharedKillRing,
+    external: ExternalPrograms,
     /// Called when a prompt is coming.
     on_prompt: Arc<dyn Fn() + Send + Sync>,
     hints: Hints,
-    look_back: LookBack,
-    guests: Guests,
-    ground: Ground,
-    paints: Paints,
+    look_back: SearchHistory,
+    guests: PendingCalls,
+    ground: BackgroundReply,
+    paints: PaintCapture,
     /// What it wakes for.
-    bell: Bell,
+    bell: EditorWaker,
 }
 
 /// What the editor is made of.
@@ -97,17 +97,17 @@ pub(super) struct EditorOptions {
     /// Colours of code.
     pub theme: Theme,
     /// What is being typed, nothing yet.
-    pub snapshot: Shared,
+    pub snapshot: SharedSnapshot,
     pub keymap: Arc<Keymap>,
     pub edit_mode: EditMode,
     /// Keys that wait for the editor.
-    pub gate: SharedGate,
-    pub external: External,
+    pub gate: SharedKeyQueue,
+    pub external: ExternalPrograms,
     pub printer: ExternalPrinter<String>,
     /// What is printed there.
-    pub background: Background,
+    pub background: BackgroundOutput,
     /// Wakes the editor.
-    pub bell: Bell,
+    pub bell: EditorWaker,
     /// Called when the text being typed becomes a prompt.
     pub on_prompt: Arc<dyn Fn() + Send + Sync>,
     /// The terminal told its background.
@@ -115,9 +115,9 @@ pub(super) struct EditorOptions {
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
     /// Lets the user search the history.
-    pub look_back: LookBack,
+    pub look_back: SearchHistory,
     /// Who may come meanwhile.
-    pub guests: Guests,
+    pub guests: PendingCalls,
     /// Called when the first prompt stands.
     pub ready: Box<dyn FnOnce() + Send>,
     /// Who knows what could be typed.
@@ -127,8 +127,8 @@ pub(super) struct EditorOptions {
 impl Editor {
     pub(super) fn new(options: EditorOptions) -> Self {
         let (snapshot, gate) = (options.snapshot, options.gate);
-        let ring = SharedRing::default();
-        let setup = Setup {
+        let ring = SharedKillRing::default();
+        let setup = KeyOptions {
             keymap: options.keymap,
             edit_mode: options.edit_mode,
             snapshot: Arc::clone(&snapshot),
@@ -139,7 +139,7 @@ impl Editor {
         let hints = Hints::new(Arc::clone(&snapshot), options.recall.clone());
         let colour = options.screen.colour();
         let screen = options.screen.clone();
-        let look = Look::new(
+        let look = InputRenderer::new(
             Arc::clone(&snapshot),
             colour.then_some(options.theme),
             Box::new(move || {
@@ -148,28 +148,30 @@ impl Editor {
             }),
         );
         let (on_background, painter) = (options.on_background, Arc::clone(&look));
-        let ground = Ground::new(move |background| {
+        let ground = BackgroundReply::new(move |background| {
             painter.set_background(background);
             on_background(background);
         });
-        let paints = Paints::new(options.screen.clone());
+        let paints = PaintCapture::new(options.screen.clone());
         let on_prompt = Arc::clone(&options.on_prompt);
         let history = EditorHistory::new(options.recall, Arc::clone(&snapshot));
         let mut line = Reedline::create()
             .with_history(Box::new(history))
-            .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
-            .with_highlighter(Box::new(Highlight {
+            .with_validator(Box::new(InputValidator(Arc::clone(&snapshot))))
+            .with_highlighter(Box::new(InputHighlighter {
                 look: Arc::clone(&look),
                 on_prompt: Box::new(move || on_prompt()),
-                before: Box::new(waiting::before_paint(&ground, &gate, &paints)),
+                before: Box::new(editor_wait::before_paint(&ground, &gate, &paints)),
             }))
-            .with_edit_mode(paints.watching(ground.watching(hints.watching(Keys::new(setup)))))
+            .with_edit_mode(
+                paints.watching(ground.watching(hints.watching(KeyHandler::new(setup)))),
+            )
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             // Readable whatever the terminal's colours are.
             .with_visual_selection_style(Style::new().reverse())
             .with_external_printer(options.printer)
-            .with_poll_interval(waiting::ONCE_MORE)
+            .with_poll_interval(editor_wait::ONCE_MORE)
             .use_bracketed_paste(true);
         if options.edit_mode == EditMode::Vi {
             line = line.with_cursor_config(CursorConfig {
@@ -204,7 +206,7 @@ impl Editor {
             screen: options.screen,
             last: options.last,
             background: options.background,
-            blocks: Blocks::default(),
+            blocks: BlockCycle::default(),
             folded: None,
             gate,
             ring,
@@ -240,7 +242,7 @@ impl Editor {
     }
 
     /// Where the terminal's answer about its background is waited for.
-    pub(super) fn ground(&self) -> &Ground {
+    pub(super) fn ground(&self) -> &BackgroundReply {
         &self.ground
     }
 
@@ -250,7 +252,7 @@ impl Editor {
     }
 
     /// What is being typed.
-    pub(super) fn snapshot(&self) -> Shared {
+    pub(super) fn snapshot(&self) -> SharedSnapshot {
         Arc::clone(&self.snapshot)
     }
 
@@ -279,7 +281,7 @@ impl Editor {
             pass(&self.gate).open();
             // Who came later calls us away.
             if self.guests.need_the_screen() {
-                return Ok(Edited::Aside(replaces));
+                return Ok(Edited::Interrupted(replaces));
             }
             look(&self.snapshot).submitted = false;
             let label = match replaces {
@@ -288,7 +290,7 @@ impl Editor {
             };
             let resizes = KeptResizes::begin(self.bell.as_fd());
             // One that has come is heard before the first question.
-            waiting::heard().map_err(unreadable)?;
+            editor_wait::heard().map_err(unreadable)?;
             self.paints.forget();
             self.external.line_mode();
             let signal = self
@@ -300,7 +302,7 @@ impl Editor {
             self.external.host_mode();
             match signal.map_err(unreadable)? {
                 Signal::Success(text) => {
-                    waiting::take_ahead(&self.ground, &self.gate).map_err(unreadable)?;
+                    editor_wait::take_ahead(&self.ground, &self.gate).map_err(unreadable)?;
                     if let Some(whole) = self.look.whole(&text, &label) {
                         self.screen.trusted(whole.as_bytes())?;
                         self.screen.flush()?;
@@ -309,33 +311,35 @@ impl Editor {
                 }
                 Signal::CtrlC => return Ok(Edited::Cleared),
                 Signal::CtrlD => return Ok(Edited::Left),
-                Signal::HostCommand(command) => match Action::named(&command) {
-                    Some(Action::Indent) => self.indent(),
-                    Some(Action::Suspend) => {
+                Signal::HostCommand(command) => match HostCommand::named(&command) {
+                    Some(HostCommand::Indent) => self.indent(),
+                    Some(HostCommand::Suspend) => {
                         leave_line(&self.line, &label, &self.screen, "")?;
                         self.external.suspend();
                     }
-                    Some(Action::SearchHistory) => self.search_history()?,
-                    Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
-                    Some(Action::PromptMode) => self.toggle(Mode::Prompts),
-                    Some(Action::ShellMode) => self.toggle(Mode::Shell),
-                    Some(Action::OpenEditor) => self.open_editor(),
-                    Some(Action::Change(action)) => {
+                    Some(HostCommand::SearchHistory) => self.search_history()?,
+                    Some(HostCommand::Block(wish)) => replaces = self.grant(wish).or(replaces),
+                    Some(HostCommand::PromptMode) => self.toggle(Mode::Prompts),
+                    Some(HostCommand::ShellMode) => self.toggle(Mode::Shell),
+                    Some(HostCommand::OpenEditor) => self.open_editor(),
+                    Some(HostCommand::Change(action)) => {
                         let ring = self.ring.lock();
                         let mut ring = ring.unwrap_or_else(PoisonError::into_inner);
                         change(&mut self.line, &mut ring, action);
                     }
-                    Some(Action::Answer | Action::Called) if self.guests.wait() => {
+                    Some(HostCommand::Answer | HostCommand::CallPending) if self.guests.wait() => {
                         leave_line(&self.line, &label, &self.screen, "\r\n")?;
-                        return Ok(Edited::Aside(replaces));
+                        return Ok(Edited::Interrupted(replaces));
                     }
-                    Some(Action::Answer) => self.background.say("no MCP client is asking anything"),
+                    Some(HostCommand::Answer) => {
+                        self.background.say("no MCP client is asking anything")
+                    }
                     Some(
-                        Action::Complete
-                        | Action::Inspect
-                        | Action::Suggest
-                        | Action::Resumed
-                        | Action::Called,
+                        HostCommand::Complete
+                        | HostCommand::Inspect
+                        | HostCommand::Suggest
+                        | HostCommand::Resumed
+                        | HostCommand::CallPending,
                     )
                     | None => {}
                 },
@@ -347,7 +351,7 @@ impl Editor {
     /// What the user looked up takes the place of what is being typed.
     fn search_history(&mut self) -> Result<(), Report> {
         let mut ahead = || pass(&self.gate).take_early();
-        if let Some(Taken { text, cursor }) = (self.look_back)(&mut ahead)? {
+        if let Some(FoundInput { text, cursor }) = (self.look_back)(&mut ahead)? {
             self.replace(&text);
             let position = cursor.min(self.line.current_buffer_contents().len());
             let move_there = EditCommand::MoveToPosition {
@@ -392,7 +396,7 @@ impl Editor {
     }
 
     /// Where keys wait for the editor.
-    pub(super) fn gate(&self) -> SharedGate {
+    pub(super) fn gate(&self) -> SharedKeyQueue {
         Arc::clone(&self.gate)
     }
 
@@ -411,32 +415,32 @@ impl Editor {
     }
 
     /// Does what a key wants; returns the In number of a prompt that was recalled.
-    fn grant(&mut self, wish: BlockWish) -> Option<u32> {
-        if wish == BlockWish::Unfold {
+    fn grant(&mut self, wish: BlockCommand) -> Option<u32> {
+        if wish == BlockCommand::Unfold {
             let folded = self.folded.as_deref();
             self.background
                 .say(folded.unwrap_or("there is no shortened output to show"));
             return None;
         }
         match self.blocks.grant(wish, (self.last)()) {
-            Got::Insert(code) => {
+            BlockOutcome::Insert(code) => {
                 let first = self.line.current_buffer_contents().is_empty();
                 let code = self.as_code(code, first);
                 self.insert(&code);
             }
-            Got::Replace(code) => {
+            BlockOutcome::Replace(code) => {
                 let code = self.as_code(code, true);
                 self.replace(&code);
             }
-            Got::Prompt(line, prompt) => {
+            BlockOutcome::Prompt(line, prompt) => {
                 self.replace(&prompt);
                 return Some(line);
             }
-            Got::Clip(line, answer) => {
+            BlockOutcome::Clip(line, answer) => {
                 let what = format!("the answer of [{line}]");
                 self.background.say(&copied(&self.screen, &what, &answer));
             }
-            Got::Nothing(why) => self.background.say(why),
+            BlockOutcome::Nothing(why) => self.background.say(why),
         }
         None
     }

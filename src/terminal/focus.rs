@@ -69,7 +69,7 @@ impl Focus {
 }
 
 /// A run of which the user may see nothing.
-pub(super) struct Unseen {
+pub(super) struct RunNotifier {
     focus: Focus,
     screen: Screen,
     /// How long a run takes that is told of; none is.
@@ -79,10 +79,10 @@ pub(super) struct Unseen {
     input: Option<(u32, RunKind)>,
 }
 
-impl Unseen {
+impl RunNotifier {
     /// A run begins; one of so many seconds is told of, with 0 none.
     pub(super) fn new(focus: Focus, screen: Screen, seconds: u32) -> Self {
-        Unseen {
+        RunNotifier {
             focus,
             screen,
             after: (seconds > 0).then(|| Duration::from_secs(seconds.into())),

@@ -26,8 +26,8 @@ use crate::agent::{AgentFailure, FailureKind, Suggested};
 use crate::history::Recall;
 use crate::input::Mode;
 use crate::session::{Draft, Suggesting, TakeSuggestion};
-use crate::terminal::action::Action;
-use crate::terminal::snapshot::{self, Shared};
+use crate::terminal::host_command::HostCommand;
+use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::counted;
 
 /// Rows of a suggestion that are shown.
@@ -40,11 +40,11 @@ type Say = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The suggestions of an editor; clones are the same ones.
 #[derive(Clone)]
-pub(super) struct Hints(Arc<Inner>);
+pub(super) struct Hints(Arc<HintsShared>);
 
-struct Inner {
-    state: Mutex<State>,
-    snapshot: Shared,
+struct HintsShared {
+    state: Mutex<HintState>,
+    snapshot: SharedSnapshot,
     ask: OnceLock<Ask>,
     wake: OnceLock<Arc<dyn Fn() + Send + Sync>>,
     say: OnceLock<Say>,
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct HintState {
     /// The text and the cursor, in bytes, the suggestion is for.
     text: String,
     cursor: usize,
@@ -70,7 +70,7 @@ struct State {
     asked: u64,
     /// Columns of the label.
     indent: usize,
-    keys: Keys,
+    keys: KeysSincePaint,
 }
 
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ enum Stage {
 /// Keys since the last paint. All keys of one read are parsed before any is worked off, so a key that takes the hint
 /// may do so only when no other came before it: what is in the text by then, nobody has seen.
 #[derive(Debug, Default)]
-struct Keys {
+struct KeysSincePaint {
     /// Keys that take the hint, up to the first other one.
     taking: usize,
     other: bool,
@@ -96,7 +96,7 @@ struct Keys {
     taken: usize,
 }
 
-impl State {
+impl HintState {
     /// Follows the text to where it is now.
     fn follow(&mut self, text: &str, cursor: usize) {
         if matches!(self.stage, Stage::Nothing) || (self.text == text && self.cursor == cursor) {
@@ -172,8 +172,8 @@ impl State {
 
 impl Hints {
     /// None yet, and nobody to ask; `snapshot` tells how the text will be read.
-    pub(super) fn new(snapshot: Shared, recall: Recall) -> Self {
-        Hints(Arc::new(Inner {
+    pub(super) fn new(snapshot: SharedSnapshot, recall: Recall) -> Self {
+        Hints(Arc::new(HintsShared {
             state: Mutex::default(),
             snapshot,
             ask: OnceLock::new(),
@@ -220,7 +220,7 @@ impl Hints {
 
     /// `keys`, watched: the key for suggestions is dealt with here.
     pub(super) fn watching(&self, keys: impl EditMode + 'static) -> Box<dyn EditMode> {
-        Box::new(Watched {
+        Box::new(HintKeys {
             keys: Box::new(keys),
             hints: self.clone(),
         })
@@ -240,7 +240,7 @@ impl Hints {
         state.wanted = false;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HintState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -265,7 +265,7 @@ impl Hints {
     }
 
     /// Asks for a suggestion where the text is now, unless one stands there or is on its way.
-    fn ask(&self, mut state: MutexGuard<'_, State>) {
+    fn ask(&self, mut state: MutexGuard<'_, HintState>) {
         let Some(ask) = self.0.ask.get() else { return };
         if !matches!(state.stage, Stage::Nothing) || state.text.trim().is_empty() {
             return;
@@ -338,7 +338,7 @@ impl Hinter for Hints {
         _: &str,
     ) -> String {
         let mut state = self.state();
-        state.keys = Keys::default();
+        state.keys = KeysSincePaint::default();
         state.follow(text, cursor);
         if std::mem::take(&mut state.wanted) {
             if matches!(state.stage, Stage::Nothing) {
@@ -388,12 +388,12 @@ fn first_word(text: &str) -> &str {
 }
 
 /// Keys, and what they are for the hint.
-struct Watched {
+struct HintKeys {
     keys: Box<dyn EditMode>,
     hints: Hints,
 }
 
-impl Watched {
+impl HintKeys {
     /// What the editor is told of an event; several may come as one.
     fn seen(&self, event: ReedlineEvent) -> ReedlineEvent {
         match event {
@@ -401,7 +401,7 @@ impl Watched {
                 ReedlineEvent::Multiple(events.into_iter().map(|event| self.seen(event)).collect())
             }
             ReedlineEvent::ExecuteHostCommand(name)
-                if Action::named(&name) == Some(Action::Suggest) =>
+                if HostCommand::named(&name) == Some(HostCommand::Suggest) =>
             {
                 self.hints.pressed()
             }
@@ -419,7 +419,7 @@ impl Watched {
     }
 }
 
-impl EditMode for Watched {
+impl EditMode for HintKeys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let event = self.keys.parse_event(raw);
         self.seen(event)

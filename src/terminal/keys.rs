@@ -7,14 +7,14 @@
 //!
 //! Absent on purpose: the table of actions (`config`), carrying out what the editor hands over (`editor`).
 
-pub(super) mod does;
+pub(super) mod action_events;
+mod edit_mode;
 pub(super) mod edits;
 mod enter;
 mod escape;
-pub(super) mod gate;
-mod machine;
-pub(super) mod ring;
-pub(super) mod typed;
+pub(super) mod key_queue;
+pub(super) mod kill_ring;
+pub(super) mod typed_text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,26 +28,26 @@ use reedline::{
 use crate::config::{self, KeyAction, Keymap, Meaning, Shares, Stroke};
 use crate::input::{Completeness, Mode};
 use crate::screen::guard::TerminalGuard;
-use crate::terminal::action::Action;
+use crate::terminal::cell_language::CellLanguage;
 use crate::terminal::complete;
-use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::spoken::Spoken;
+use crate::terminal::host_command::HostCommand;
+use crate::terminal::snapshot::{SharedSnapshot, look};
 use crate::text::escape::editable;
 use crate::text::keys::{by_habit, in_place, is_beyond_latin};
+use edit_mode::InnerEditMode;
 use edits::Change;
 use enter::{enter, indent_at, newline};
-use gate::{SharedGate, pass};
-use machine::Machine;
-use ring::Ring;
-use typed::TypedText;
+use key_queue::{SharedKeyQueue, pass};
+use kill_ring::KillRing;
+use typed_text::TypedText;
 
 /// A key this soon after Esc is one with Alt.
 const PREFIX: Duration = Duration::from_secs(1);
 
 /// Decides Enter when the text on the screen is not the whole text yet.
-pub(super) struct Rules(pub(super) Shared);
+pub(super) struct InputValidator(pub(super) SharedSnapshot);
 
-impl Validator for Rules {
+impl Validator for InputValidator {
     fn validate(&self, text: &str) -> ValidationResult {
         let (mode, spoken) = reading(&self.0);
         match spoken.completeness(text, mode) {
@@ -61,30 +61,30 @@ impl Validator for Rules {
 }
 
 /// How a text will be read; taken, so that nobody waits for the snapshot while a kernel is asked.
-fn reading(snapshot: &Shared) -> (Mode, Spoken) {
+fn reading(snapshot: &SharedSnapshot) -> (Mode, CellLanguage) {
     let snapshot = look(snapshot);
     (snapshot.mode, snapshot.spoken.clone())
 }
 
 /// What was cut, for the keys' side and the editor's.
-pub(super) type SharedRing = Arc<Mutex<Ring>>;
+pub(super) type SharedKillRing = Arc<Mutex<KillRing>>;
 
 /// What the keys are made of.
-pub(super) struct Setup {
+pub(super) struct KeyOptions {
     pub(super) keymap: Arc<Keymap>,
     pub(super) edit_mode: config::EditMode,
     /// The text of the editor.
-    pub(super) snapshot: Shared,
-    pub(super) gate: SharedGate,
-    pub(super) ring: SharedRing,
+    pub(super) snapshot: SharedSnapshot,
+    pub(super) gate: SharedKeyQueue,
+    pub(super) ring: SharedKillRing,
     pub(super) guard: Option<Arc<TerminalGuard>>,
 }
 
 /// The keys of an editor.
-pub(super) struct Keys {
-    setup: Setup,
+pub(super) struct KeyHandler {
+    setup: KeyOptions,
     /// The editor's own keys, for what nobody bound.
-    machine: Machine,
+    machine: InnerEditMode,
     /// The beginning of a chord.
     begun: Vec<Stroke>,
     /// When Esc was pressed last: it makes the next key one with Alt.
@@ -95,10 +95,10 @@ pub(super) struct Keys {
     selecting: bool,
 }
 
-impl Keys {
-    pub(super) fn new(setup: Setup) -> Self {
-        let machine = Machine::new(setup.edit_mode);
-        let keys = Keys {
+impl KeyHandler {
+    pub(super) fn new(setup: KeyOptions) -> Self {
+        let machine = InnerEditMode::new(setup.edit_mode);
+        let keys = KeyHandler {
             setup,
             machine,
             begun: Vec::new(),
@@ -141,7 +141,7 @@ impl Keys {
             &self.meaning(Stroke::new(key.code, key.modifiers)), self.is_empty()))
     }
 
-    fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
+    fn ring(&self) -> std::sync::MutexGuard<'_, KillRing> {
         let ring = &self.setup.ring;
         ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -181,8 +181,8 @@ impl Keys {
     /// One event of the terminal.
     fn one(&mut self, event: Event) -> ReedlineEvent {
         let event = match event {
-            event if event == gate::RESUMED => Action::Resumed.event(),
-            event if event == gate::CALLED => Action::Called.event(),
+            event if event == key_queue::RESUMED => HostCommand::Resumed.event(),
+            event if event == key_queue::CALL_PENDING => HostCommand::CallPending.event(),
             // Late words of a run: the editor does not ask who looks.
             Event::FocusGained | Event::FocusLost => ReedlineEvent::None,
             Event::Key(key) => self.key(key),
@@ -194,10 +194,10 @@ impl Keys {
             }
             event => self.machine.event(event),
         };
-        if does::ends_reading(&event, self.is_empty()) {
+        if action_events::ends_reading(&event, self.is_empty()) {
             pass(&self.setup.gate).close();
-            look(&self.setup.snapshot).submitted |= does::submits(&event);
-            if does::submits(&event) || event == ReedlineEvent::CtrlC {
+            look(&self.setup.snapshot).submitted |= action_events::submits(&event);
+            if action_events::submits(&event) || event == ReedlineEvent::CtrlC {
                 self.machine.insert_mode();
             }
         }
@@ -261,7 +261,7 @@ impl Keys {
         match meaning {
             _ if of_vi => Meaning::Nothing,
             Meaning::Actions(mut actions) => {
-                actions.retain(|action| !does::is_for_insert_mode(*action));
+                actions.retain(|action| !action_events::is_for_insert_mode(*action));
                 if actions.is_empty() {
                     Meaning::Nothing
                 } else {
@@ -285,7 +285,7 @@ impl Keys {
         }
         let mut events: Vec<ReedlineEvent> =
             actions.iter().map(|action| self.action(*action)).collect();
-        self.selecting = actions.iter().any(|action| does::selects(*action));
+        self.selecting = actions.iter().any(|action| action_events::selects(*action));
         let keeps = |action: &KeyAction| {
             matches!(action, KeyAction::Yank | KeyAction::YankPop) || cuts(*action)
         };
@@ -303,23 +303,25 @@ impl Keys {
             KeyAction::Enter => complete::or_take(self.enter()),
             KeyAction::Newline => match &self.typed {
                 Some(typed) => newline(indent_at(typed, &reading(&self.setup.snapshot))),
-                None => does::event(action),
+                None => action_events::event(action),
             },
             KeyAction::Complete | KeyAction::Inspect if self.selecting => {
-                Action::Change(action).event()
+                HostCommand::Change(action).event()
             }
-            KeyAction::Inspect if self.dedents() => Action::Change(action).event(),
+            KeyAction::Inspect if self.dedents() => HostCommand::Change(action).event(),
             KeyAction::Complete => self
                 .change(edits::to_next_level)
-                .unwrap_or_else(|| does::event(action)),
+                .unwrap_or_else(|| action_events::event(action)),
             KeyAction::Backspace => self
                 .change(edits::back_a_level)
-                .unwrap_or_else(|| does::event(action)),
-            action if cuts(action) => self.cut(action).unwrap_or_else(|| does::event(action)),
-            KeyAction::Yank | KeyAction::YankPop => {
-                self.yank(action).unwrap_or_else(|| does::event(action))
-            }
-            action => does::event(action),
+                .unwrap_or_else(|| action_events::event(action)),
+            action if cuts(action) => self
+                .cut(action)
+                .unwrap_or_else(|| action_events::event(action)),
+            KeyAction::Yank | KeyAction::YankPop => self
+                .yank(action)
+                .unwrap_or_else(|| action_events::event(action)),
+            action => action_events::event(action),
         }
     }
 
@@ -366,7 +368,8 @@ impl Keys {
         let Some(mut typed) = self.typed.clone() else {
             // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
             self.machine.insert_mode();
-            let enter = ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, Action::Indent.event()]);
+            let enter =
+                ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, HostCommand::Indent.event()]);
             // Only a single event ends a history search.
             return ReedlineEvent::UntilFound(vec![enter, ReedlineEvent::Enter]);
         };
@@ -405,7 +408,7 @@ impl Keys {
     }
 }
 
-impl EditMode for Keys {
+impl EditMode for KeyHandler {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let mut event = by_habit(raw.into());
         if is_unknown_control(&event) {

@@ -12,7 +12,7 @@ use crate::text::{Break, Line, expand_tabs, rows};
 
 /// How a piece of a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum PanelStyle {
     Plain,
     Dim,
     Strong,
@@ -20,14 +20,14 @@ pub(super) enum Look {
     Match,
 }
 
-impl From<Look> for Style {
-    fn from(look: Look) -> Style {
+impl From<PanelStyle> for Style {
+    fn from(look: PanelStyle) -> Style {
         match look {
-            Look::Plain => Style::new(),
-            Look::Dim => Style::new().dimmed(),
-            Look::Strong => Style::new().bold(),
+            PanelStyle::Plain => Style::new(),
+            PanelStyle::Dim => Style::new().dimmed(),
+            PanelStyle::Strong => Style::new().bold(),
             // Readable on light and dark, and where colours are turned round.
-            Look::Match => Style::new().bold().underline(),
+            PanelStyle::Match => Style::new().bold().underline(),
         }
     }
 }
@@ -35,9 +35,9 @@ impl From<Look> for Style {
 /// The line and a text of which `at` is marked and in sight, in at most `room` columns.
 pub(super) fn sighted(line: Line, text: &str, at: &Range<usize>, room: usize) -> Line {
     let [before, matched, after] = excerpt(text, at, room);
-    line.and(Look::Plain, before)
-        .and(Look::Match, matched)
-        .and(Look::Plain, after)
+    line.and(PanelStyle::Plain, before)
+        .and(PanelStyle::Match, matched)
+        .and(PanelStyle::Plain, after)
 }
 
 /// Foreign text in rows of at most `width` columns, broken between words.

@@ -5,45 +5,45 @@
 //!
 //! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
 
-mod action;
-mod ahead;
-mod aside;
-mod background;
-mod bell;
+mod background_color;
+mod background_output;
 mod blocks;
-mod changes;
+mod buffer_edits;
+mod cell_language;
 mod complete;
 mod editor;
-mod external;
+mod editor_history;
+mod editor_requests;
+mod editor_wait;
+mod editor_waker;
+mod exit_confirmation;
+mod external_programs;
 mod focus;
-mod front;
 mod greeting;
-mod ground;
-mod guests;
-mod hands;
 mod highlight;
 mod hint;
+mod host_command;
+mod incoming_calls;
+mod input_router;
+mod interruptions;
+mod keyboard_reader;
 mod keys;
 mod layout;
-mod leaving;
 mod options;
-mod paints;
+mod paint_capture;
 mod panel;
 pub mod picker;
 mod prompt;
 mod query;
-mod recall;
+mod reader_waker;
 mod reverse_search;
-mod showing;
+mod run_view;
 mod signals;
 mod snapshot;
-mod spoken;
 mod startup;
-mod told;
-mod typing;
-mod waiting;
+mod typeahead;
 mod window;
-mod wishes;
+mod windowed_prompt;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,26 +58,26 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
-use ahead::begin_with;
-use aside::Aside;
-use background::{Background, Printer};
-use bell::Bell;
+use background_output::{BackgroundOutput, EditorPrinter};
 use complete::Sources;
 use editor::{Edited, Editor};
-use external::External;
+use editor_requests::EditorRequestHandler;
+use editor_waker::EditorWaker;
+use exit_confirmation::ExitConfirmation;
+use external_programs::ExternalPrograms;
 use focus::Focus;
 pub use greeting::Greeting;
-use guests::Guests;
-use keys::gate::{SharedGate, Waker, pass};
-use leaving::Leaving;
+use incoming_calls::PendingCalls;
+use interruptions::Interruptions;
+use keys::key_queue::{InputWaker, SharedKeyQueue, pass};
 pub use options::{Ready, ReplOptions};
 use prompt::Label;
-use showing::Showing;
-use signals::{Attached, Listeners};
+use reader_waker::ReaderWaker;
+use run_view::RunView;
+use signals::{CellTerminalSlot, SignalTargets};
 use snapshot::Snapshot;
 use startup::Startup;
-use told::Told;
-use wishes::Wishes;
+use typeahead::begin_with;
 
 /// Lines of background output that may wait in the editor.
 const PRINTER_LINES: usize = 1024;
@@ -96,10 +96,10 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         guard.let_tell_apart(options.environment.tells_keys_apart());
         guard.host_mode();
     }
-    let attached = Attached::default();
-    let (told, gate) = (Told::default(), SharedGate::default());
-    let bell = Bell::new()?;
-    let waker = Waker {
+    let attached = CellTerminalSlot::default();
+    let (told, gate) = (ReaderWaker::default(), SharedKeyQueue::default());
+    let bell = EditorWaker::new()?;
+    let waker = InputWaker {
         gate: Arc::clone(&gate),
         bell: bell.clone(),
     };
@@ -109,7 +109,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         session.clone(),
         options.screen.clone(),
         restorer,
-        Listeners {
+        SignalTargets {
             cells: Arc::clone(&attached),
             told: told.clone(),
             waker: waker.clone(),
@@ -126,15 +126,15 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     } else {
         Mode::Cells
     });
-    snapshot::look(&snapshot).spoken = spoken::Spoken::of(session.clone());
+    snapshot::look(&snapshot).spoken = cell_language::CellLanguage::of(session.clone());
     let printer = ExternalPrinter::new(PRINTER_LINES);
-    let lines = Printer {
+    let lines = EditorPrinter {
         lines: printer.sender(),
         bell: bell.clone(),
         snapshot: Arc::clone(&snapshot),
     };
-    let background = Background::start(background, lines, options.screen.clone())?;
-    let guests = Guests::receive(
+    let background = BackgroundOutput::start(background, lines, options.screen.clone())?;
+    let guests = PendingCalls::receive(
         session.visits(),
         background.clone(),
         options.screen.clone(),
@@ -155,7 +155,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         keymap: options.keys,
         edit_mode: options.edit_mode,
         gate,
-        external: External {
+        external: ExternalPrograms {
             command: options.external_editor,
             guard: guard.clone(),
         },
@@ -195,27 +195,27 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         move |text| sayer.say(text),
     );
     let screen = options.screen;
-    let mut shell = Shell {
-        aside: Aside {
+    let mut shell = Repl {
+        aside: Interruptions {
             startup,
             guests,
             background: background.clone(),
             screen: screen.clone(),
         },
         session: session.clone(),
-        wishes: Wishes {
+        wishes: EditorRequestHandler {
             coming: session.editor_wishes(),
             screen: screen.clone(),
             guard: guard.clone(),
             record: options.record,
         },
-        showing: Showing {
+        showing: RunView {
             session: session.clone(),
             screen: screen.clone(),
             guard: guard.clone(),
             appearance: options.appearance,
             pictures: options.pictures,
-            cells: Attached::default(),
+            cells: CellTerminalSlot::default(),
             in_front: attached,
             told,
             gate: editor.gate(),
@@ -228,7 +228,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         screen,
         editor,
         background,
-        leaving: Leaving::default(),
+        leaving: ExitConfirmation::default(),
         ending,
     };
     if let Some(greeting) = &options.greeting {
@@ -261,22 +261,22 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     Ok(status)
 }
 
-struct Shell {
-    aside: Aside,
+struct Repl {
+    aside: Interruptions,
     session: SessionHandle,
     /// What only an editor can do.
-    wishes: Wishes,
+    wishes: EditorRequestHandler,
     /// What runs.
-    showing: Showing,
+    showing: RunView,
     screen: Screen,
     editor: Editor,
-    background: Background,
-    leaving: Leaving,
+    background: BackgroundOutput,
+    leaving: ExitConfirmation,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
 }
 
-impl Shell {
+impl Repl {
     /// Runs inputs, `first` before those it reads; `loaded` tells how what came before went.
     fn work(&mut self, loaded: Ended, mut first: Option<String>) -> Result<i32, Report> {
         let early = std::mem::take(&mut self.showing.early);
@@ -313,7 +313,7 @@ impl Shell {
             }
             match edited? {
                 Edited::Cleared => {}
-                Edited::Aside(replaces) => {
+                Edited::Interrupted(replaces) => {
                     replacing = replaces;
                     self.aside.let_all_in(&mut self.showing, &self.editor)?;
                 }
@@ -332,7 +332,7 @@ impl Shell {
                             return Ok(status);
                         }
                         Some(_) => {}
-                        None => self.leaving = Leaving::default(),
+                        None => self.leaving = ExitConfirmation::default(),
                     }
                     if !aftermath.refill.is_empty() {
                         replacing = replaces;

@@ -18,7 +18,7 @@ use crate::runtime::TerminalSize;
 use crate::screen::Screen;
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
-use crate::terminal::ahead::ctrl_c;
+use crate::terminal::typeahead::ctrl_c;
 use crate::text::keys::by_habit;
 use crate::text::{Line, split_at_columns};
 
@@ -185,7 +185,7 @@ mod tests {
     use std::num::NonZeroU16;
 
     use super::*;
-    use crate::terminal::layout::Look;
+    use crate::terminal::layout::PanelStyle;
 
     #[test]
     fn lines_are_cut_at_the_edge_and_a_shorter_frame_leaves_nothing_behind() {
@@ -197,12 +197,12 @@ mod tests {
             vt100::Parser::new(NonZeroU16::new(3).unwrap(), NonZeroU16::new(6).unwrap(), 9);
         let long = PanelFrame {
             lines: vec![
-                Line::of(Look::Plain, "123456789"),
-                Line::of(Look::Match, "漢字漢字"),
-                Line::of(Look::Plain, "ab")
-                    .and(Look::Dim, "cdefgh")
+                Line::of(PanelStyle::Plain, "123456789"),
+                Line::of(PanelStyle::Match, "漢字漢字"),
+                Line::of(PanelStyle::Plain, "ab")
+                    .and(PanelStyle::Dim, "cdefgh")
                     .reversed(),
-                Line::of(Look::Plain, "no room"),
+                Line::of(PanelStyle::Plain, "no room"),
             ],
             cursor: Some((9, 9)),
         };
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(terminal.screen().cursor_position(), (2, 5));
         assert!(terminal.screen().cell(2, 5).unwrap().inverse());
         let short = PanelFrame {
-            lines: vec![Line::default(), Line::of(Look::Plain, "x")],
+            lines: vec![Line::default(), Line::of(PanelStyle::Plain, "x")],
             cursor: None,
         };
         terminal.process(painted(&short, size, false).as_bytes());

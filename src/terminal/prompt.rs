@@ -10,7 +10,7 @@ use reedline::{
 
 use crate::input::Mode;
 use crate::session::SessionHandle;
-use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::snapshot::{SharedSnapshot, look};
 
 /// The label of one input.
 #[derive(Clone)]
@@ -20,12 +20,12 @@ pub(super) struct Label {
     session: Option<SessionHandle>,
     replaces: Option<u32>,
     /// Tells the mode of input and of vi.
-    snapshot: Shared,
+    snapshot: SharedSnapshot,
 }
 
 impl Label {
     /// `In [n]: `, or `Pr [n]: ` in prompt mode, whichever the snapshot says at the time.
-    pub(super) fn new(line: u32, snapshot: Shared) -> Self {
+    pub(super) fn new(line: u32, snapshot: SharedSnapshot) -> Self {
         Label {
             line,
             session: None,

@@ -22,8 +22,8 @@ use crate::runtime::{CellTerminal, TerminalSize};
 use crate::screen::Screen;
 use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
-use crate::terminal::keys::gate::{self, Waker};
-use crate::terminal::told::Told;
+use crate::terminal::keys::key_queue::{self, InputWaker};
+use crate::terminal::reader_waker::ReaderWaker;
 
 /// How long the session may take to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);
@@ -32,19 +32,19 @@ const SAVE: Duration = Duration::from_millis(1800);
 const OF_A_KEY: i32 = 0x80;
 
 /// Who hears of what does not end us.
-pub(super) struct Listeners {
+pub(super) struct SignalTargets {
     /// The cell's terminal.
-    pub(super) cells: Attached,
+    pub(super) cells: CellTerminalSlot,
     /// The reader of the keyboard.
-    pub(super) told: Told,
+    pub(super) told: ReaderWaker,
     /// Whoever reads it between two runs.
-    pub(super) waker: Waker,
+    pub(super) waker: InputWaker,
     /// Called before a signal ends us, when the session has been saved.
     pub(super) dying: Box<dyn Fn() + Send>,
 }
 
 /// The cell's terminal, once there is one.
-pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
+pub(super) type CellTerminalSlot = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
 
 /// Begins to listen; `ending` becomes true when a signal ends us.
 ///
@@ -54,13 +54,13 @@ pub(super) fn listen(
     session: SessionHandle,
     screen: Screen,
     restorer: Option<Restorer>,
-    listeners: Listeners,
+    listeners: SignalTargets,
     ending: Arc<AtomicBool>,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH];
     let mut signals = SignalsInfo::<WithRawSiginfo>::new(heard).map_err(failed)?;
-    let Listeners {
+    let SignalTargets {
         cells,
         told,
         waker,
@@ -161,13 +161,13 @@ fn notice_hang_up() -> std::io::Result<()> {
 }
 
 /// While it lives, a signal that ends us gives the terminal back first; for a time without a session.
-pub(super) struct Watch(Handle);
+pub(super) struct SignalWatch(Handle);
 
 /// Begins to watch.
 ///
 /// # Errors
 /// When handlers or a thread cannot be had.
-pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
+pub(super) fn watch(restorer: Restorer) -> Result<SignalWatch, Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM];
     let mut signals = Signals::new(heard).map_err(failed)?;
@@ -176,7 +176,7 @@ pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
         for signal in signals.forever() {
             if signal == SIGCONT {
                 if restorer.take_again() {
-                    gate::resize();
+                    key_queue::resize();
                 }
                 continue;
             }
@@ -190,10 +190,10 @@ pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
         .spawn(listen)
         .map_err(failed)?;
     notice_hang_up().map_err(failed)?;
-    Ok(Watch(handle))
+    Ok(SignalWatch(handle))
 }
 
-impl Drop for Watch {
+impl Drop for SignalWatch {
     fn drop(&mut self) {
         self.0.close();
     }

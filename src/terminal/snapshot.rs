@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use reedline::PromptViMode;
 
 use crate::input::Mode;
-use crate::terminal::spoken::Spoken;
+use crate::terminal::cell_language::CellLanguage;
 
 /// What is on the screen, as of the last paint: shared by painter and keys.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Snapshot {
     /// How the text will be read.
     pub(super) mode: Mode,
     /// What cells are written in.
-    pub(super) spoken: Spoken,
+    pub(super) spoken: CellLanguage,
     /// vi's mode; `None` in emacs mode.
     pub(super) vi: Option<PromptViMode>,
     /// The next paint is that of a submitted text.
@@ -32,22 +32,22 @@ pub(super) struct Snapshot {
 }
 
 /// A snapshot all sides hold.
-pub(super) type Shared = Arc<Mutex<Snapshot>>;
+pub(super) type SharedSnapshot = Arc<Mutex<Snapshot>>;
 
 /// Locks it.
-pub(super) fn look(shared: &Shared) -> MutexGuard<'_, Snapshot> {
+pub(super) fn look(shared: &SharedSnapshot) -> MutexGuard<'_, Snapshot> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Snapshot {
     /// Nothing typed yet.
-    pub(super) fn new(mode: Mode) -> Shared {
+    pub(super) fn new(mode: Mode) -> SharedSnapshot {
         Arc::new(Mutex::new(Snapshot {
             text: String::new(),
             cursor: 0,
             fresh: false,
             mode,
-            spoken: Spoken::default(),
+            spoken: CellLanguage::default(),
             vi: None,
             submitted: false,
             windowed: false,

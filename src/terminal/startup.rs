@@ -14,7 +14,7 @@ use crate::screen::Screen;
 use crate::session::{
     BeginEvent, CellEvent, Loading, Next, QuestionEvent, Run, SessionEvent, SessionHandle,
 };
-use crate::terminal::background::{Background, Teller};
+use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
 use crate::terminal::editor::Repaint;
 
 /// How soon the run is given away, at the latest.
@@ -29,11 +29,11 @@ const SHOWN: usize = 64 << 10;
 /// What comes before the first input, in progress.
 pub(super) struct Startup {
     wanted: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Early>>,
+    thread: JoinHandle<Vec<StartupRun>>,
 }
 
 /// A run that comes before the first input.
-pub(super) struct Early {
+pub(super) struct StartupRun {
     /// As the user knows it.
     pub(super) name: &'static str,
     /// Its events.
@@ -50,16 +50,16 @@ impl Startup {
         session: &SessionHandle,
         notebook: Option<Loading>,
         asks: impl Fn() + Send + 'static,
-        background: Background,
+        background: BackgroundOutput,
         screen: Screen,
         renumbered: Repaint,
     ) -> Option<Self> {
-        let home = Early {
+        let home = StartupRun {
             name: "start-up files",
             run: session.set_up(),
             may_be_nothing: false,
         };
-        let notebook = notebook.map(|notebook| Early {
+        let notebook = notebook.map(|notebook| StartupRun {
             name: "startup.ipynb",
             run: session.load(notebook),
             may_be_nothing: true,
@@ -69,16 +69,16 @@ impl Startup {
     }
 
     fn follow(
-        runs: Vec<Early>,
+        runs: Vec<StartupRun>,
         asks: impl Fn() + Send + 'static,
-        background: Background,
+        background: BackgroundOutput,
         screen: Screen,
         renumbered: Repaint,
     ) -> Option<Self> {
         let wanted = Arc::new(AtomicBool::new(false));
         let given = Arc::clone(&wanted);
         let take = move || {
-            let mut teller = Teller::new(screen);
+            let mut teller = EventRenderer::new(screen);
             let mut runs = runs.into_iter();
             let mut asked = None;
             while let Some(early) = runs.next() {
@@ -138,7 +138,7 @@ impl Startup {
     }
 
     /// What is left, when it has begun and is not over soon; waits for its beginning.
-    pub(super) fn take(self) -> Vec<Early> {
+    pub(super) fn take(self) -> Vec<StartupRun> {
         self.wanted.store(true, Ordering::SeqCst);
         self.thread.join().unwrap_or_default()
     }

@@ -5,7 +5,7 @@
 //! scrollback. So it is given a *window*: as many whole rows around the cursor as the screen holds. What it is given
 //! must be as many bytes up to the cursor as there are in its buffer, since it splits the text there: rows above the
 //! window become NUL, one for each byte, which the painter measures as nothing and terminals ignore (it is their
-//! padding character), if they get there at all ([`paints`](super::paints) leaves them out). Rows below the window are
+//! padding character), if they get there at all ([`paint_capture`](super::paint_capture) leaves them out). Rows below the window are
 //! left out. In front of the window stands the continuation label instead of `In [n]:`, or nothing when its first row
 //! is the middle of a wrapped line.
 //!
@@ -40,7 +40,7 @@ pub(super) struct Window {
 
 /// What stands in front of the first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum RowPrefix {
     /// The label of the input.
     Label,
     /// That of a later line.
@@ -55,7 +55,7 @@ pub(super) struct WindowShown {
     /// Bytes of the text.
     pub(super) range: Range<usize>,
     /// What stands in front of it.
-    pub(super) front: Front,
+    pub(super) front: RowPrefix,
     /// Rows of the screen it takes, when it is less than the text.
     pub(super) rows: Option<usize>,
 }
@@ -71,10 +71,10 @@ impl Window {
         let (columns, rows) = (usize::from(columns), usize::from(rows));
         let whole = WindowShown {
             range: 0..text.len(),
-            front: Front::Label,
+            front: RowPrefix::Label,
             rows: None,
         };
-        let layout = Layout {
+        let layout = WrapLayout {
             text,
             columns,
             label: self.label,
@@ -116,9 +116,9 @@ impl Window {
         WindowShown {
             range: top..if all { text.len() } else { end },
             front: match (top, at_line) {
-                (0, _) => Front::Label,
-                (_, true) => Front::Continuation,
-                (_, false) => Front::Nothing,
+                (0, _) => RowPrefix::Label,
+                (_, true) => RowPrefix::Continuation,
+                (_, false) => RowPrefix::Nothing,
             },
             rows: Some(used + beyond),
         }
@@ -126,14 +126,14 @@ impl Window {
 }
 
 /// A text and how it wraps.
-struct Layout<'a> {
+struct WrapLayout<'a> {
     text: &'a str,
     columns: usize,
     label: usize,
     continuation: usize,
 }
 
-impl Layout<'_> {
+impl WrapLayout<'_> {
     /// The line that holds byte `at`, without its newline.
     fn line_at(&self, at: usize) -> Range<usize> {
         let bytes = self.text.as_bytes();

@@ -12,12 +12,12 @@ use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
 
 use crate::runtime::{Completion, RuntimeAnswer, RuntimeRequest};
-use crate::terminal::complete::desk::{Desk, locked};
 use crate::terminal::complete::found::FoundCompletion;
+use crate::terminal::complete::menu_state::{MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, Keep, source};
 use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{Told, briefly, look};
-use crate::terminal::snapshot::{self, Shared};
+use crate::terminal::complete::wait::{AnswerPoll, briefly, look};
+use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::editable;
 use crate::text::escape::visible;
 use crate::text::offset::CodePoints;
@@ -27,14 +27,14 @@ const MOST: usize = 500;
 
 /// A text and the cursor in it (bytes).
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct TextPosition {
     text: String,
     cursor: usize,
 }
 
 /// What was found for a place.
-struct Known {
-    place: Place,
+struct KnownCompletions {
+    place: TextPosition,
     /// Where what is replaced begins.
     start: usize,
     found: Arc<[Suggestion]>,
@@ -45,14 +45,14 @@ struct Known {
 }
 
 /// A question under way.
-struct Job {
-    place: Place,
-    asked: Asked,
+struct PendingRequest {
+    place: TextPosition,
+    asked: PendingAnswer,
     /// Another question was answered for this place before: what is shown stays until this one is.
     again: bool,
 }
 
-enum Asked {
+enum PendingAnswer {
     Interpreter {
         answer: oneshot::Receiver<RuntimeAnswer>,
         part: Range<usize>,
@@ -62,24 +62,24 @@ enum Asked {
 }
 
 /// The completer of the editor.
-pub(super) struct Tab {
+pub(super) struct TabCompleter {
     sources: Sources,
-    snapshot: Shared,
-    desk: Arc<Mutex<Desk>>,
+    snapshot: SharedSnapshot,
+    desk: Arc<Mutex<MenuState>>,
     /// Wakes the editor when an answer comes.
     waker: Waker,
-    job: Option<Job>,
-    known: Option<Known>,
+    job: Option<PendingRequest>,
+    known: Option<KnownCompletions>,
 }
 
-impl Tab {
+impl TabCompleter {
     pub(super) fn new(
         sources: Sources,
-        snapshot: Shared,
-        desk: Arc<Mutex<Desk>>,
+        snapshot: SharedSnapshot,
+        desk: Arc<Mutex<MenuState>>,
         waker: Waker,
     ) -> Self {
-        Tab {
+        TabCompleter {
             sources,
             snapshot,
             desk,
@@ -90,7 +90,7 @@ impl Tab {
     }
 
     /// Asks whoever knows about a place.
-    fn ask(&mut self, place: Place, deep: bool) {
+    fn ask(&mut self, place: TextPosition, deep: bool) {
         let mode = snapshot::look(&self.snapshot).mode;
         let asked = match source(&place.text, place.cursor, mode) {
             CompletionSource::Nothing => {
@@ -106,7 +106,7 @@ impl Tab {
                     position,
                     deep,
                 };
-                Asked::Interpreter {
+                PendingAnswer::Interpreter {
                     answer: self.sources.ask(request),
                     part,
                     keep,
@@ -114,14 +114,14 @@ impl Tab {
             }
             other => {
                 let before = place.text[..place.cursor].to_owned();
-                Asked::Other(self.sources.look_up(other, before))
+                PendingAnswer::Other(self.sources.look_up(other, before))
             }
         };
         let again = self
             .known
             .as_ref()
             .is_some_and(|known| known.place == place);
-        self.job = Some(Job {
+        self.job = Some(PendingRequest {
             place,
             asked,
             again,
@@ -134,16 +134,16 @@ impl Tab {
             return true;
         };
         let (found, live) = match &mut job.asked {
-            Asked::Interpreter { answer, part, keep } => {
+            PendingAnswer::Interpreter { answer, part, keep } => {
                 let told = if patient {
                     briefly(answer)
                 } else {
                     look(answer, &self.waker)
                 };
                 let items = match told {
-                    Told::Waiting => return false,
-                    Told::Answer(RuntimeAnswer::Completions(items)) => items,
-                    Told::Never | Told::Answer(_) => Vec::new(),
+                    AnswerPoll::Waiting => return false,
+                    AnswerPoll::Answer(RuntimeAnswer::Completions(items)) => items,
+                    AnswerPoll::Never | AnswerPoll::Answer(_) => Vec::new(),
                 };
                 let code = &job.place.text[part.clone()];
                 let mut found = kept(items, code, part.start, *keep);
@@ -152,16 +152,16 @@ impl Tab {
                 }
                 (found, true)
             }
-            Asked::Other(answer) => {
+            PendingAnswer::Other(answer) => {
                 let told = if patient {
                     briefly(answer)
                 } else {
                     look(answer, &self.waker)
                 };
                 match told {
-                    Told::Waiting => return false,
-                    Told::Never => (Vec::new(), false),
-                    Told::Answer(found) => (found, false),
+                    AnswerPoll::Waiting => return false,
+                    AnswerPoll::Never => (Vec::new(), false),
+                    AnswerPoll::Answer(found) => (found, false),
                 }
             }
         };
@@ -172,7 +172,7 @@ impl Tab {
     }
 
     /// What is known of a word that has been typed on.
-    fn narrowed(&self, place: &Place) -> Option<Known> {
+    fn narrowed(&self, place: &TextPosition) -> Option<KnownCompletions> {
         let known = self.known.as_ref().filter(|known| known.all)?;
         let old = &known.place;
         let same_around = place.cursor >= old.cursor
@@ -192,7 +192,7 @@ impl Tab {
                 ..each.clone()
             })
             .collect();
-        Some(Known {
+        Some(KnownCompletions {
             place: place.clone(),
             start: known.start,
             found: left.into(),
@@ -202,7 +202,7 @@ impl Tab {
     }
 
     /// The place is in the word the menu was opened for.
-    fn same_word(&self, place: &Place) -> bool {
+    fn same_word(&self, place: &TextPosition) -> bool {
         self.known.as_ref().is_some_and(|known| {
             let old = &known.place;
             place.cursor > known.start
@@ -212,9 +212,9 @@ impl Tab {
     }
 }
 
-impl Completer for Tab {
+impl Completer for TabCompleter {
     fn complete(&mut self, text: &str, cursor: usize) -> CompletionResult {
-        let place = Place {
+        let place = TextPosition {
             text: text.to_owned(),
             cursor,
         };
@@ -270,9 +270,9 @@ impl Completer for Tab {
         let mut desk = locked(&self.desk);
         if let Some(looking) = &mut desk.looking {
             match look(looking, &self.waker) {
-                Told::Waiting => return CompletionStatus::Pending,
-                Told::Never => desk.looked = Some(RuntimeAnswer::Inspection(None)),
-                Told::Answer(answer) => desk.looked = Some(answer),
+                AnswerPoll::Waiting => return CompletionStatus::Pending,
+                AnswerPoll::Never => desk.looked = Some(RuntimeAnswer::Inspection(None)),
+                AnswerPoll::Answer(answer) => desk.looked = Some(answer),
             }
             desk.looking = None;
             return CompletionStatus::Ready;
@@ -301,7 +301,7 @@ impl Completer for Tab {
 }
 
 /// What was found as the editor takes it: one start for all, no control characters.
-fn known(place: Place, found: Vec<FoundCompletion>, live: bool) -> Known {
+fn known(place: TextPosition, found: Vec<FoundCompletion>, live: bool) -> KnownCompletions {
     let start = found.first().map_or(place.cursor, |first| first.start);
     let all = found.len() < MOST;
     let span = Span::new(start, place.cursor.max(start));
@@ -316,7 +316,7 @@ fn known(place: Place, found: Vec<FoundCompletion>, live: bool) -> Known {
             ..Suggestion::default()
         })
         .collect();
-    Known {
+    KnownCompletions {
         place,
         start,
         found: suggestions.into(),
@@ -376,7 +376,7 @@ fn described(item: &Completion) -> String {
 }
 
 /// Our own magics beside those of the interpreter, where a text may begin with one.
-fn add_ours(found: &mut Vec<FoundCompletion>, place: &Place) {
+fn add_ours(found: &mut Vec<FoundCompletion>, place: &TextPosition) {
     let typed = place.text[..place.cursor].trim_start();
     let start = place.cursor - typed.len();
     for name in ["%ipycodex", "%%ipycodex"] {

@@ -16,11 +16,11 @@ use serde_json::Value;
 use crate::input::Mode;
 use crate::output::mime::MimeBundle;
 use crate::runtime::{LOOK, RuntimeAnswer, RuntimeRequest};
-use crate::terminal::complete::desk::{DOC, Desk, locked};
+use crate::terminal::complete::menu_state::{DOC, MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, source};
 use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{Told, briefly};
-use crate::terminal::snapshot::{self, Shared};
+use crate::terminal::complete::wait::{AnswerPoll, briefly};
+use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
 use crate::text::{Break, Room, cut, expand_tabs, rows};
@@ -32,14 +32,14 @@ const FIRST: usize = 7;
 pub(super) struct DocMenu {
     settings: MenuSettings,
     sources: Sources,
-    snapshot: Shared,
-    desk: Arc<Mutex<Desk>>,
+    snapshot: SharedSnapshot,
+    desk: Arc<Mutex<MenuState>>,
     colour: bool,
     active: bool,
     waiting: bool,
     /// The name at the cursor.
     name: String,
-    shown: Option<Shown>,
+    shown: Option<DocText>,
     whole: bool,
     first: usize,
     size: (usize, usize),
@@ -48,13 +48,13 @@ pub(super) struct DocMenu {
 
 /// What is shown: a head whose marked part (bytes) stands out, and lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Shown {
+struct DocText {
     head: String,
     mark: Option<Range<usize>>,
     lines: Vec<String>,
 }
 
-impl Shown {
+impl DocText {
     /// Laid out for so many columns; what goes on from a line stands under it.
     fn rows(&self, width: usize, colour: bool) -> Vec<String> {
         let mut shown_rows = Vec::new();
@@ -105,8 +105,8 @@ impl MenuBuilder for DocMenu {
 impl DocMenu {
     pub(super) fn new(
         sources: Sources,
-        snapshot: Shared,
-        desk: Arc<Mutex<Desk>>,
+        snapshot: SharedSnapshot,
+        desk: Arc<Mutex<MenuState>>,
         colour: bool,
     ) -> Self {
         DocMenu {
@@ -149,12 +149,12 @@ impl DocMenu {
             detailed: false,
         });
         match briefly(&mut answer) {
-            Told::Waiting => {
+            AnswerPoll::Waiting => {
                 self.waiting = true;
                 locked(&self.desk).looking = Some(answer);
             }
-            Told::Never => self.shown = Some(nothing(&self.name)),
-            Told::Answer(answer) => self.shown = Some(shown(&answer, &self.name)),
+            AnswerPoll::Never => self.shown = Some(nothing(&self.name)),
+            AnswerPoll::Answer(answer) => self.shown = Some(shown(&answer, &self.name)),
         }
     }
 
@@ -242,24 +242,24 @@ fn name_at(text: &str, cursor: usize) -> &str {
 }
 
 /// What is said where the interpreter knows nothing.
-fn nothing(name: &str) -> Shown {
+fn nothing(name: &str) -> DocText {
     let head = match name.split_once('.') {
         Some((module, _)) => format!("No documentation for `{name}`: is `{module}` imported?"),
         None if name.is_empty() => "No documentation: there is no name at the cursor.".into(),
         None => format!("No documentation for `{name}`: has the cell that defines it been run?"),
     };
-    Shown {
+    DocText {
         head,
         mark: None,
         lines: Vec::new(),
     }
 }
 
-fn shown(answer: &RuntimeAnswer, name: &str) -> Shown {
+fn shown(answer: &RuntimeAnswer, name: &str) -> DocText {
     let RuntimeAnswer::Inspection(Some(bundle)) = answer else {
         return nothing(name);
     };
-    read(bundle).unwrap_or_else(|| Shown {
+    read(bundle).unwrap_or_else(|| DocText {
         head: String::new(),
         mark: None,
         lines: lines(&bundle.for_model()),
@@ -267,7 +267,7 @@ fn shown(answer: &RuntimeAnswer, name: &str) -> Shown {
 }
 
 /// The pieces of an inspection.
-fn read(bundle: &MimeBundle) -> Option<Shown> {
+fn read(bundle: &MimeBundle) -> Option<DocText> {
     let look = bundle.get(LOOK)?.as_object()?;
     let text = |name: &str| look.get(name).and_then(Value::as_str).unwrap_or_default();
     let signature = text("signature");
@@ -296,7 +296,7 @@ fn read(bundle: &MimeBundle) -> Option<Shown> {
         head.push_str(&visible(&signature[to..]));
         (head, ends.map(|_| start..end))
     };
-    Some(Shown {
+    Some(DocText {
         head,
         mark,
         lines: lines(text("doc")),
@@ -435,7 +435,7 @@ impl Menu for DocMenu {
 mod tests {
     use super::*;
 
-    fn look(text: serde_json::Value) -> Shown {
+    fn look(text: serde_json::Value) -> DocText {
         let bundle = MimeBundle::new([(LOOK.to_owned(), text)].into_iter().collect());
         shown(&RuntimeAnswer::Inspection(Some(bundle)), "f")
     }

@@ -12,8 +12,8 @@ use reedline::{
     Suggestion, Suggestions, UndoBehavior,
 };
 
-use crate::terminal::complete::desk::{Desk, MENU, locked};
-use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::complete::menu_state::{MENU, MenuState, locked};
+use crate::terminal::snapshot::{SharedSnapshot, look};
 use crate::text::{columns, cut};
 
 /// Rows of the menu at most, the one that counts included.
@@ -23,10 +23,10 @@ const ROWS: usize = 11;
 const INDENT: usize = 4;
 
 /// The menu.
-pub(super) struct TabMenu {
+pub(super) struct CompletionMenu {
     settings: MenuSettings,
-    desk: Arc<Mutex<Desk>>,
-    snapshot: Shared,
+    desk: Arc<Mutex<MenuState>>,
+    snapshot: SharedSnapshot,
     active: bool,
     values: Suggestions,
     provisional: bool,
@@ -39,15 +39,15 @@ pub(super) struct TabMenu {
     deepened: bool,
 }
 
-impl MenuBuilder for TabMenu {
+impl MenuBuilder for CompletionMenu {
     fn settings_mut(&mut self) -> &mut MenuSettings {
         &mut self.settings
     }
 }
 
-impl TabMenu {
-    pub(super) fn new(desk: Arc<Mutex<Desk>>, snapshot: Shared) -> Self {
-        TabMenu {
+impl CompletionMenu {
+    pub(super) fn new(desk: Arc<Mutex<MenuState>>, snapshot: SharedSnapshot) -> Self {
+        CompletionMenu {
             settings: MenuSettings::default(),
             desk,
             snapshot,
@@ -158,7 +158,7 @@ fn common<'a>(values: &'a [Suggestion], typed: &str) -> Option<&'a str> {
     (common.len() > typed.len() && common.starts_with(typed)).then_some(common)
 }
 
-impl Menu for TabMenu {
+impl Menu for CompletionMenu {
     fn settings(&self) -> &MenuSettings {
         &self.settings
     }

@@ -8,14 +8,14 @@
 //!
 //! Absent on purpose: what the interpreter knows, and keys (`terminal::keys` binds them to the names here).
 
+mod code_context;
 mod completer;
-mod desk;
 mod doc;
 mod files;
 mod found;
 mod lookup;
 mod menu;
-mod place;
+mod menu_state;
 mod question;
 mod rules;
 mod sources;
@@ -28,12 +28,12 @@ use std::sync::{Arc, Mutex};
 
 use reedline::{Reedline, ReedlineEvent, ReedlineMenu};
 
-use crate::terminal::snapshot::Shared;
-use crate::terminal::waiting::{EditorWait, Patient};
-use completer::Tab;
-use desk::{DOC, Desk, MENU};
+use crate::terminal::editor_wait::{EditorWait, WaitingCompleter};
+use crate::terminal::snapshot::SharedSnapshot;
+use completer::TabCompleter;
 use doc::DocMenu;
-use menu::TabMenu;
+use menu::CompletionMenu;
+use menu_state::{DOC, MENU, MenuState};
 pub(super) use sources::Sources;
 
 /// What Tab is to the editor: indents in white space, completes elsewhere, goes on in an open menu.
@@ -61,17 +61,17 @@ pub(super) fn or_take(otherwise: ReedlineEvent) -> ReedlineEvent {
 pub(super) fn install(
     line: Reedline,
     sources: Sources,
-    snapshot: Shared,
+    snapshot: SharedSnapshot,
     colour: bool,
     waiting: EditorWait,
 ) -> Reedline {
-    let desk = Arc::new(Mutex::new(Desk::default()));
+    let desk = Arc::new(Mutex::new(MenuState::default()));
     let (asked, waker) = (sources.clone(), waiting.bell.waker());
-    let tab = Patient {
-        completer: Tab::new(asked, Arc::clone(&snapshot), Arc::clone(&desk), waker),
+    let tab = WaitingCompleter {
+        completer: TabCompleter::new(asked, Arc::clone(&snapshot), Arc::clone(&desk), waker),
         waiting,
     };
-    let menu = TabMenu::new(Arc::clone(&desk), Arc::clone(&snapshot));
+    let menu = CompletionMenu::new(Arc::clone(&desk), Arc::clone(&snapshot));
     let doc = DocMenu::new(sources, snapshot, desk, colour);
     line.with_completer(Box::new(tab))
         .with_quick_completions(true)

@@ -19,9 +19,9 @@ pub(super) enum CompletionSource {
         /// Where the path as typed begins.
         start: usize,
         /// How it is written.
-        writing: Writing,
+        writing: PathQuoting,
         /// Which files count.
-        wanted: Wanted,
+        wanted: FileKind,
     },
     /// Programs on the search path.
     Programs {
@@ -62,7 +62,7 @@ pub(super) enum Keep {
 
 /// How a path is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writing {
+pub(super) enum PathQuoting {
     /// In a Python string with backslash escapes, in these quotes.
     Text(char),
     /// In a Python string without them.
@@ -75,7 +75,7 @@ pub(super) enum Writing {
 
 /// Which files count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum FileKind {
     /// All.
     Any,
     /// Folders only.

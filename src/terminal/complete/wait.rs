@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 pub(super) const BRIEFLY: Duration = Duration::from_millis(12);
 
 /// What became of a question.
-pub(super) enum Told<T> {
+pub(super) enum AnswerPoll<T> {
     /// Nothing yet.
     Waiting,
     /// There will be no answer.
@@ -23,16 +23,16 @@ pub(super) enum Told<T> {
 }
 
 /// What has come by now; whoever waits for more is woken when it comes.
-pub(super) fn look<T>(answer: &mut oneshot::Receiver<T>, waker: &Waker) -> Told<T> {
+pub(super) fn look<T>(answer: &mut oneshot::Receiver<T>, waker: &Waker) -> AnswerPoll<T> {
     match Pin::new(answer).poll(&mut Context::from_waker(waker)) {
-        Poll::Ready(Ok(answer)) => Told::Answer(answer),
-        Poll::Ready(Err(_)) => Told::Never,
-        Poll::Pending => Told::Waiting,
+        Poll::Ready(Ok(answer)) => AnswerPoll::Answer(answer),
+        Poll::Ready(Err(_)) => AnswerPoll::Never,
+        Poll::Pending => AnswerPoll::Waiting,
     }
 }
 
 /// What comes within [`BRIEFLY`].
-pub(super) fn briefly<T>(answer: &mut oneshot::Receiver<T>) -> Told<T> {
+pub(super) fn briefly<T>(answer: &mut oneshot::Receiver<T>) -> AnswerPoll<T> {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -44,7 +44,7 @@ pub(super) fn briefly<T>(answer: &mut oneshot::Receiver<T>) -> Told<T> {
     loop {
         let told = look(answer, &waker);
         let left = until.saturating_duration_since(Instant::now());
-        if !matches!(told, Told::Waiting) || left.is_zero() {
+        if !matches!(told, AnswerPoll::Waiting) || left.is_zero() {
             return told;
         }
         std::thread::park_timeout(left);

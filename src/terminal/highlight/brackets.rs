@@ -5,7 +5,7 @@
 
 use nu_ansi_term::{Color, Style};
 
-use super::sheet::Line;
+use super::cache::CachedLine;
 
 /// Where a mark stands (bytes from the first line's start) and how it changes the style there.
 pub(super) type Mark = (usize, fn(Style) -> Style);
@@ -19,7 +19,7 @@ fn alone(style: Style) -> Style {
 }
 
 /// The marks for a cursor this many bytes from the start of the first line.
-pub(super) fn marks(lines: &[Line], cursor: usize) -> Vec<Mark> {
+pub(super) fn marks(lines: &[CachedLine], cursor: usize) -> Vec<Mark> {
     let mut starts = 0;
     let mut found = None;
     for (number, line) in lines.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn marks(lines: &[Line], cursor: usize) -> Vec<Mark> {
 
 type Bracket = (usize, (usize, u8));
 
-fn from_here(lines: &[Line], mut start: usize) -> impl Iterator<Item = Bracket> {
+fn from_here(lines: &[CachedLine], mut start: usize) -> impl Iterator<Item = Bracket> {
     lines.iter().flat_map(move |line| {
         let begins = start;
         start += line.text.len() + 1;
@@ -66,7 +66,7 @@ fn from_here(lines: &[Line], mut start: usize) -> impl Iterator<Item = Bracket> 
     })
 }
 
-fn back_from(lines: &[Line], mut start: usize) -> impl Iterator<Item = Bracket> {
+fn back_from(lines: &[CachedLine], mut start: usize) -> impl Iterator<Item = Bracket> {
     lines.iter().rev().flat_map(move |line| {
         start -= line.text.len() + 1;
         let begins = start;
@@ -115,14 +115,14 @@ fn partner_of(byte: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sheet::Sheet;
+    use super::super::cache::HighlightCache;
     use super::*;
     use crate::markdown::Theme;
 
     /// The text with its cursor as `|`; what is marked, in order, `!` behind what has no partner.
     fn check(text: &str, expected: &[(usize, bool)]) {
         let cursor = text.find('|').expect("a cursor");
-        let mut sheet = Sheet::new(Theme::default());
+        let mut sheet = HighlightCache::new(Theme::default());
         sheet.set_text(&text.replacen('|', "", 1));
         let mut marked: Vec<(usize, bool)> = marks(sheet.lines(), cursor)
             .into_iter()

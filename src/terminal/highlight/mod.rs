@@ -9,10 +9,10 @@
 //! Absent on purpose: what a text is (`input`), whether it is complete.
 
 mod brackets;
-mod brush;
-mod lines;
+mod cache;
+mod line_painter;
+mod line_scan;
 mod magics;
-mod sheet;
 mod worker;
 
 use std::ops::Range;
@@ -23,48 +23,48 @@ use reedline::{Highlighter, Prompt, StyledText};
 
 use crate::input::code_start;
 use crate::markdown::{Background, Theme};
-use crate::terminal::front::{Fronted, NextFront};
-use crate::terminal::paints::Paints;
+use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::prompt::Label;
-use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::snapshot::{SharedSnapshot, look};
 use crate::terminal::window::{Window, WindowShown};
+use crate::terminal::windowed_prompt::{NextPrefix, WindowedPrompt};
 use crate::text::escape::visible_lines;
 use brackets::{Mark, marks};
-use sheet::Sheet;
-use worker::Colours;
+use cache::HighlightCache;
+use worker::HighlightWorker;
 
 /// A piece of the text and how it looks.
 type Piece = (Style, String);
 
 /// How the text looks, shared by the editor and its highlighter.
-pub(super) struct Look {
-    snapshot: Shared,
+pub(super) struct InputRenderer {
+    snapshot: SharedSnapshot,
     /// `None` without colour.
-    colours: Option<Arc<Colours>>,
+    colours: Option<Arc<HighlightWorker>>,
     size: Box<dyn Fn() -> (u16, u16) + Send + Sync>,
-    view: Mutex<View>,
-    front: NextFront,
+    view: Mutex<ViewState>,
+    front: NextPrefix,
 }
 
 #[derive(Default)]
-struct View {
+struct ViewState {
     window: Window,
     last: Option<WindowShown>,
 }
 
-impl Look {
+impl InputRenderer {
     /// `size` gives the terminal's columns and rows at that moment.
     pub(super) fn new(
-        snapshot: Shared,
+        snapshot: SharedSnapshot,
         theme: Option<Theme>,
         size: Box<dyn Fn() -> (u16, u16) + Send + Sync>,
     ) -> Arc<Self> {
-        Arc::new(Look {
+        Arc::new(InputRenderer {
             snapshot,
-            colours: theme.map(Colours::new),
+            colours: theme.map(HighlightWorker::new),
             size,
             view: Mutex::default(),
-            front: NextFront::default(),
+            front: NextPrefix::default(),
         })
     }
 
@@ -91,12 +91,16 @@ impl Look {
     }
 
     /// The label of the text, in front of the rows that are shown.
-    pub(super) fn fronted<'a>(&'a self, label: &'a Label, paints: &'a Paints) -> Fronted<'a> {
+    pub(super) fn fronted<'a>(
+        &'a self,
+        label: &'a Label,
+        paints: &'a PaintCapture,
+    ) -> WindowedPrompt<'a> {
         let columns = |text: &str| crate::text::columns(text);
         let mut view = self.view();
         view.window.label = columns(&label.render_prompt_left());
         view.window.continuation = columns(&label.render_prompt_multiline_indicator());
-        Fronted {
+        WindowedPrompt {
             label,
             front: &self.front,
             paints,
@@ -153,14 +157,14 @@ impl Look {
         compose(&sheet, text, start, &marks, range)
     }
 
-    fn view(&self) -> std::sync::MutexGuard<'_, View> {
+    fn view(&self) -> std::sync::MutexGuard<'_, ViewState> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The pieces of `text` within `range`, neighbours of one style joined; its code begins at `start`.
 fn compose(
-    sheet: &Sheet,
+    sheet: &HighlightCache,
     text: &str,
     start: usize,
     marks: &[Mark],
@@ -228,16 +232,16 @@ impl Pieces<'_> {
 }
 
 /// Paints the text and keeps the snapshot.
-pub(super) struct Highlight {
+pub(super) struct InputHighlighter {
     /// Shared with the editor.
-    pub(super) look: Arc<Look>,
+    pub(super) look: Arc<InputRenderer>,
     /// Called when the text being typed becomes a prompt.
     pub(super) on_prompt: Box<dyn Fn() + Send>,
     /// Called before every paint.
     pub(super) before: Box<dyn Fn() + Send>,
 }
 
-impl Highlighter for Highlight {
+impl Highlighter for InputHighlighter {
     fn highlight(&self, text: &str, cursor: usize) -> StyledText {
         (self.before)();
         let mut snapshot = look(&self.look.snapshot);

@@ -6,22 +6,22 @@ use nu_ansi_term::{Color, Style};
 use proptest::prelude::*;
 use reedline::Highlighter;
 
-use super::brush::Brush;
-use super::sheet::{Sheet, Span};
+use super::cache::{HighlightCache, Span};
+use super::line_painter::LinePainter;
 use super::*;
 use crate::input::Mode;
 use crate::properties;
 use crate::terminal::snapshot::Snapshot;
 
 /// Paints until nothing is left.
-fn paint(sheet: &mut Sheet, brush: &mut Brush) {
+fn paint(sheet: &mut HighlightCache, brush: &mut LinePainter) {
     while let Some(task) = brush.next(sheet) {
         let spans = brush.paint(&task);
         sheet.painted(task.at, spans);
     }
 }
 
-fn spans(sheet: &Sheet) -> Vec<Vec<Span>> {
+fn spans(sheet: &HighlightCache) -> Vec<Vec<Span>> {
     sheet
         .lines()
         .iter()
@@ -32,9 +32,12 @@ fn spans(sheet: &Sheet) -> Vec<Vec<Span>> {
 /// The words of a text that have a colour, with whether it is the one of magics.
 fn coloured(text: &str) -> Vec<(String, bool)> {
     let theme = Theme::default();
-    let mut sheet = Sheet::new(theme);
+    let mut sheet = HighlightCache::new(theme);
     sheet.set_text(text);
-    paint(&mut sheet, &mut Brush::new(theme).expect("Python is known"));
+    paint(
+        &mut sheet,
+        &mut LinePainter::new(theme).expect("Python is known"),
+    );
     let pieces = compose(&sheet, text, 0, &[], 0..text.len());
     let together: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
     assert_eq!(together, text);
@@ -114,8 +117,8 @@ proptest! {
         steps in prop::collection::vec(0usize..4, 6),
     ) {
         let theme = Theme::default();
-        let mut sheet = Sheet::new(theme);
-        let mut brush = Brush::new(theme).expect("Python is known");
+        let mut sheet = HighlightCache::new(theme);
+        let mut brush = LinePainter::new(theme).expect("Python is known");
         for (text, steps) in texts.iter().zip(&steps) {
             sheet.set_text(text);
             for _ in 0..*steps {
@@ -130,18 +133,18 @@ proptest! {
             }
         }
         paint(&mut sheet, &mut brush);
-        let mut fresh = Sheet::new(theme);
+        let mut fresh = HighlightCache::new(theme);
         fresh.set_text(texts.last().expect("one at least"));
-        paint(&mut fresh, &mut Brush::new(theme).expect("Python is known"));
+        paint(&mut fresh, &mut LinePainter::new(theme).expect("Python is known"));
         prop_assert_eq!(spans(&sheet), spans(&fresh));
     }
 }
 
-fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> Highlight {
-    let look = Look::new(Snapshot::new(mode), theme, Box::new(move || size));
+fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> InputHighlighter {
+    let look = InputRenderer::new(Snapshot::new(mode), theme, Box::new(move || size));
     let label = Label::new(1, Snapshot::new(mode));
-    let _ = look.fronted(&label, &Paints::default());
-    Highlight {
+    let _ = look.fronted(&label, &PaintCapture::default());
+    InputHighlighter {
         look,
         on_prompt: Box::new(|| {}),
         before: Box::new(|| {}),
@@ -172,7 +175,7 @@ proptest! {
 }
 
 /// Paints until the thread has painted all.
-fn settled(highlight: &Highlight, text: &str, cursor: usize) -> Vec<(Style, String)> {
+fn settled(highlight: &InputHighlighter, text: &str, cursor: usize) -> Vec<(Style, String)> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let painted = highlight.highlight(text, cursor).buffer;
@@ -223,7 +226,7 @@ fn prompts_are_plain_and_code_in_prompt_mode_is_not() {
 #[test]
 fn marks_are_gone_from_what_was_submitted() {
     let highlight = highlight(Some(Theme::default()), Mode::Cells, (80, 24));
-    let marked = |highlight: &Highlight| {
+    let marked = |highlight: &InputHighlighter| {
         let painted = highlight.highlight("f(x)", 4).buffer;
         painted
             .iter()

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::brush::Brush;
+use super::cache::HighlightCache;
+use super::line_painter::LinePainter;
 use super::magics::Language;
-use super::sheet::Sheet;
 use crate::markdown::{Theme, warm_up};
 
 /// How long a paint waits for colours.
@@ -20,19 +20,19 @@ const PATIENCE: Duration = Duration::from_millis(2);
 const LAST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A sheet shared by the editor's paints and the thread.
-pub(super) struct Colours {
-    sheet: Mutex<Sheet>,
+pub(super) struct HighlightWorker {
+    sheet: Mutex<HighlightCache>,
     changed: Condvar,
     painted: Condvar,
     started: AtomicBool,
     repaint: OnceLock<Arc<dyn Fn() + Send + Sync>>,
 }
 
-impl Colours {
+impl HighlightWorker {
     /// Nothing to paint.
     pub(super) fn new(theme: Theme) -> Arc<Self> {
-        Arc::new(Colours {
-            sheet: Mutex::new(Sheet::new(theme)),
+        Arc::new(HighlightWorker {
+            sheet: Mutex::new(HighlightCache::new(theme)),
             changed: Condvar::new(),
             painted: Condvar::new(),
             started: AtomicBool::new(false),
@@ -54,7 +54,7 @@ impl Colours {
     }
 
     /// The sheet as it is.
-    pub(super) fn sheet(&self) -> MutexGuard<'_, Sheet> {
+    pub(super) fn sheet(&self) -> MutexGuard<'_, HighlightCache> {
         self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl Colours {
         wanted: usize,
         language: Option<String>,
         last: bool,
-    ) -> MutexGuard<'_, Sheet> {
+    ) -> MutexGuard<'_, HighlightCache> {
         let mut sheet = self.sheet();
         sheet.set_language(language.map_or(Language::Python, Language::Named));
         sheet.set_text(text);
@@ -78,7 +78,7 @@ impl Colours {
                 .name("colours".into())
                 .spawn(move || colours.work());
         }
-        let missing = |sheet: &Sheet| !sheet.ready || sheet.done < sheet.wanted;
+        let missing = |sheet: &HighlightCache| !sheet.ready || sheet.done < sheet.wanted;
         if sheet.has_edits() {
             self.changed.notify_one();
         }
@@ -96,7 +96,7 @@ impl Colours {
     fn work(&self) {
         warm_up();
         let theme = self.sheet().theme;
-        let Some(mut brush) = Brush::new(theme) else {
+        let Some(mut brush) = LinePainter::new(theme) else {
             return;
         };
         let mut sheet = self.sheet();

@@ -9,7 +9,7 @@ use reedline::EditCommand;
 
 use crate::config::KeyAction;
 use crate::input::{Mode, clause_indent};
-use crate::terminal::keys::typed::TypedText;
+use crate::terminal::keys::typed_text::TypedText;
 use crate::text::last_word;
 
 /// Columns of a level.

@@ -3,8 +3,8 @@
 use reedline::{EditCommand, ReedlineEvent};
 
 use crate::input::{Completeness, Mode};
-use crate::terminal::keys::typed::TypedText;
-use crate::terminal::spoken::Spoken;
+use crate::terminal::cell_language::CellLanguage;
+use crate::terminal::keys::typed_text::TypedText;
 
 /// A line that is begun, indented by so many columns.
 pub(super) fn newline(indent: usize) -> ReedlineEvent {
@@ -16,7 +16,7 @@ pub(super) fn newline(indent: usize) -> ReedlineEvent {
 }
 
 /// How far a line begun at the cursor is indented.
-pub(super) fn indent_at(typed: &TypedText, (mode, spoken): &(Mode, Spoken)) -> usize {
+pub(super) fn indent_at(typed: &TypedText, (mode, spoken): &(Mode, CellLanguage)) -> usize {
     match spoken.completeness(&typed.text[..typed.cursor], *mode) {
         Completeness::Incomplete { indent } => indent,
         Completeness::Complete | Completeness::Invalid => 0,
@@ -24,7 +24,7 @@ pub(super) fn indent_at(typed: &TypedText, (mode, spoken): &(Mode, Spoken)) -> u
 }
 
 /// What Enter does at the cursor: a new line, or the text is submitted.
-pub(super) fn enter(typed: &TypedText, reading: &(Mode, Spoken)) -> ReedlineEvent {
+pub(super) fn enter(typed: &TypedText, reading: &(Mode, CellLanguage)) -> ReedlineEvent {
     let after = &typed.text[typed.cursor..];
     if !after.trim().is_empty() && after.contains('\n') {
         return newline(indent_at(typed, reading));

@@ -18,7 +18,7 @@ use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
 use crate::terminal::signals::watch;
-use state::{Picker, PickerWish};
+use state::{Picker, PickerEffect};
 
 /// Sessions read before anything is shown: enough for most screens.
 const FIRST: u32 = 30;
@@ -75,17 +75,17 @@ pub fn pick(
         let wish = match event {
             Some(Event::Key(key)) => picker.on_key(&key),
             Some(Event::Paste(text)) => picker.on_paste(&text),
-            _ => PickerWish::Nothing,
+            _ => PickerEffect::Nothing,
         };
         match wish {
-            PickerWish::Nothing => {}
-            PickerWish::Resume(id) => return Ok(Picked::Session(id)),
-            PickerWish::Cancel => return Ok(Picked::Cancelled),
-            PickerWish::Delete(id) => {
+            PickerEffect::Nothing => {}
+            PickerEffect::Resume(id) => return Ok(Picked::Session(id)),
+            PickerEffect::Cancel => return Ok(Picked::Cancelled),
+            PickerEffect::Delete(id) => {
                 let deleted = archive.delete(id);
                 picker.on_deleted(id, deleted);
             }
-            PickerWish::Rename(id, name) => {
+            PickerEffect::Rename(id, name) => {
                 let renamed = archive.rename(id, &name);
                 picker.on_renamed(id, &name, renamed);
             }

@@ -18,7 +18,7 @@ const PAGE: usize = 8;
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PickerWish {
+pub(super) enum PickerEffect {
     Nothing,
     Resume(i64),
     Cancel,
@@ -28,7 +28,7 @@ pub(super) enum PickerWish {
 
 /// What keys mean at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PickerAsking {
+pub(super) enum PickerMode {
     /// They narrow and choose.
     Choice,
     /// Delete this one?
@@ -61,7 +61,7 @@ pub(super) struct Picker {
     chosen: usize,
     filter: Entry,
     search: Option<Search>,
-    asking: PickerAsking,
+    asking: PickerMode,
     said: Option<String>,
     glance: Option<(i64, Glance)>,
 }
@@ -80,7 +80,7 @@ impl Picker {
             chosen: 0,
             filter: Entry::default(),
             search: None,
-            asking: PickerAsking::Choice,
+            asking: PickerMode::Choice,
             said: None,
             glance: None,
         }
@@ -189,7 +189,7 @@ impl Picker {
         &self.filter
     }
 
-    pub(super) fn asking(&self) -> &PickerAsking {
+    pub(super) fn asking(&self) -> &PickerMode {
         &self.asking
     }
 
@@ -204,55 +204,57 @@ impl Picker {
     }
 
     /// Takes a key.
-    pub(super) fn on_key(&mut self, key: &KeyEvent) -> PickerWish {
+    pub(super) fn on_key(&mut self, key: &KeyEvent) -> PickerEffect {
         self.said = None;
-        match std::mem::replace(&mut self.asking, PickerAsking::Choice) {
-            PickerAsking::Choice => self.on_choice_key(key),
-            PickerAsking::Delete(id) => {
+        match std::mem::replace(&mut self.asking, PickerMode::Choice) {
+            PickerMode::Choice => self.on_choice_key(key),
+            PickerMode::Delete(id) => {
                 if matches!(key.code, KeyCode::Char('y' | 'Y'))
                     && key.modifiers.difference(KeyModifiers::SHIFT).is_empty()
                 {
-                    return PickerWish::Delete(id);
+                    return PickerEffect::Delete(id);
                 }
                 self.said = Some(format!("session {id} is kept"));
-                PickerWish::Nothing
+                PickerEffect::Nothing
             }
-            PickerAsking::Name(id, mut name) => {
+            PickerMode::Name(id, mut name) => {
                 if leaves(key) {
-                    return PickerWish::Nothing;
+                    return PickerEffect::Nothing;
                 }
                 if key.code == KeyCode::Enter {
-                    return PickerWish::Rename(id, name.text().trim().to_owned());
+                    return PickerEffect::Rename(id, name.text().trim().to_owned());
                 }
                 name.on_key(key);
-                self.asking = PickerAsking::Name(id, name);
-                PickerWish::Nothing
+                self.asking = PickerMode::Name(id, name);
+                PickerEffect::Nothing
             }
         }
     }
 
     /// Takes pasted text.
-    pub(super) fn on_paste(&mut self, text: &str) -> PickerWish {
+    pub(super) fn on_paste(&mut self, text: &str) -> PickerEffect {
         match &mut self.asking {
-            PickerAsking::Choice => {
+            PickerMode::Choice => {
                 self.filter.paste(text);
                 self.filter_changed();
             }
-            PickerAsking::Name(_, name) => name.paste(text),
-            PickerAsking::Delete(_) => {}
+            PickerMode::Name(_, name) => name.paste(text),
+            PickerMode::Delete(_) => {}
         }
-        PickerWish::Nothing
+        PickerEffect::Nothing
     }
 
-    fn on_choice_key(&mut self, key: &KeyEvent) -> PickerWish {
+    fn on_choice_key(&mut self, key: &KeyEvent) -> PickerEffect {
         if leaves(key) {
-            return PickerWish::Cancel;
+            return PickerEffect::Cancel;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let id = self.chosen().map(|row| row.id);
         match key.code {
-            KeyCode::Enter => return id.map_or(PickerWish::Nothing, PickerWish::Resume),
-            KeyCode::Char('d') if control && self.filter().is_empty() => return PickerWish::Cancel,
+            KeyCode::Enter => return id.map_or(PickerEffect::Nothing, PickerEffect::Resume),
+            KeyCode::Char('d') if control && self.filter().is_empty() => {
+                return PickerEffect::Cancel;
+            }
             KeyCode::Up => self.step(-1),
             KeyCode::Char('p' | 'k') if control => self.step(-1),
             KeyCode::Down => self.step(1),
@@ -263,14 +265,14 @@ impl Picker {
             KeyCode::End => self.chosen = self.shown.len().saturating_sub(1),
             KeyCode::Tab => self.turn_scope(),
             KeyCode::Char('a') if control => self.turn_scope(),
-            KeyCode::Delete => self.asking = id.map_or(PickerAsking::Choice, PickerAsking::Delete),
+            KeyCode::Delete => self.asking = id.map_or(PickerMode::Choice, PickerMode::Delete),
             KeyCode::Char('x') if control => {
-                self.asking = id.map_or(PickerAsking::Choice, PickerAsking::Delete);
+                self.asking = id.map_or(PickerMode::Choice, PickerMode::Delete);
             }
             KeyCode::Char('r') if control => {
                 if let Some(row) = self.chosen() {
                     let name = Entry::with(row.name.as_deref().unwrap_or_default());
-                    self.asking = PickerAsking::Name(row.id, name);
+                    self.asking = PickerMode::Name(row.id, name);
                 }
             }
             KeyCode::Char('f') if control => self.turn_search(),
@@ -280,7 +282,7 @@ impl Picker {
                 }
             }
         }
-        PickerWish::Nothing
+        PickerEffect::Nothing
     }
 
     /// Says how the deletion of a session went.

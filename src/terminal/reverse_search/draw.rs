@@ -7,7 +7,7 @@ use nu_ansi_term::Style;
 
 use crate::history::{CellEnd, Facts};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{Look, sighted};
+use crate::terminal::layout::{PanelStyle, sighted};
 use crate::terminal::panel::PanelFrame;
 use crate::terminal::reverse_search::state::ReverseSearch;
 use crate::text::escape::visible;
@@ -35,11 +35,11 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
         "(reverse-search) "
     };
     let cursor = label.len() + columns(&typed);
-    let mut lines = vec![Line::of(Look::Strong, label).and(Look::Plain, typed)];
+    let mut lines = vec![Line::of(PanelStyle::Strong, label).and(PanelStyle::Plain, typed)];
     if count > 0 && cursor + 16 < width {
         let more = if search.is_complete() { "" } else { "+" };
         let counted = format!("  {}/{count}{more}", place + 1);
-        lines[0] = std::mem::take(&mut lines[0]).and(Look::Dim, counted);
+        lines[0] = std::mem::take(&mut lines[0]).and(PanelStyle::Dim, counted);
     }
     let help = usize::from(height > 6);
     let room = height.saturating_sub(2 + help);
@@ -77,7 +77,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
         } else {
             KEYS_IN_SHORT
         };
-        lines.push(Line::of(Look::Dim, keys));
+        lines.push(Line::of(PanelStyle::Dim, keys));
     }
     PanelFrame {
         lines,
@@ -96,7 +96,7 @@ fn rule(facts: Option<&Facts>, width: usize) -> Line {
     let known = visible(&known);
     let known = cut(&known, width);
     let rest = "─".repeat(width.saturating_sub(columns(&known)));
-    Line::of(Look::Dim, known.into_owned() + &rest)
+    Line::of(PanelStyle::Dim, known.into_owned() + &rest)
 }
 
 fn ended(state: Option<CellEnd>) -> &'static str {
@@ -110,13 +110,13 @@ fn ended(state: Option<CellEnd>) -> &'static str {
 
 /// One row of the list.
 fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Facts>) -> Line {
-    let mark = Line::of(Look::Plain, mark);
+    let mark = Line::of(PanelStyle::Plain, mark);
     let room = width.saturating_sub(2 + facts.map_or(0, |_| FACTS));
     let line = match needle.find(text) {
         Some(at) => sighted(mark, text, &at, room),
         None => {
             let start: String = text.chars().take(room + 1).collect();
-            mark.and(Look::Plain, cut(&visible(&start), room))
+            mark.and(PanelStyle::Plain, cut(&visible(&start), room))
         }
     };
     let Some(facts) = facts else {
@@ -127,7 +127,7 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
     let directory = visible(&facts.directory);
     let directory = cut_front(&directory, 20);
     let known = format!("{:11}  {:16}  {directory}", ended(facts.state), facts.time);
-    line.and(Look::Dim, gap + &cut(&known, FACTS - 1))
+    line.and(PanelStyle::Dim, gap + &cut(&known, FACTS - 1))
 }
 
 /// All rows of an input, every place marked, and the first row with one.
@@ -147,11 +147,11 @@ fn whole(text: &str, needle: &Needle, width: usize) -> (Vec<Line>, usize) {
             first.get_or_insert(rows.len());
         }
         for at in places {
-            pieces.push((Look::Plain.into(), safe(&line[from..at.start])));
-            pieces.push((Look::Match.into(), safe(&line[at.clone()])));
+            pieces.push((PanelStyle::Plain.into(), safe(&line[from..at.start])));
+            pieces.push((PanelStyle::Match.into(), safe(&line[at.clone()])));
             from = at.end;
         }
-        pieces.push((Look::Plain.into(), safe(&line[from..])));
+        pieces.push((PanelStyle::Plain.into(), safe(&line[from..])));
         let pieces: Vec<_> = pieces
             .iter()
             .map(|(style, text)| (*style, text.as_str()))

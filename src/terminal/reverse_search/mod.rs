@@ -17,8 +17,8 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
-pub(super) use state::Taken;
-use state::{ReverseSearch, SearchWish};
+pub(super) use state::FoundInput;
+use state::{ReverseSearch, SearchEffect};
 
 /// How long a key that was typed ahead waits for what it is about.
 const AHEAD: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ const AHEAD: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lets the user search. The function gives events that were read before it was their turn, the oldest first.
-pub(super) type LookBack = Box<dyn Fn(Ahead<'_>) -> Result<Option<Taken>, Report>>;
+pub(super) type SearchHistory = Box<dyn Fn(Ahead<'_>) -> Result<Option<FoundInput>, Report>>;
 
 type Ahead<'a> = &'a mut dyn FnMut() -> Option<Event>;
 
@@ -36,7 +36,7 @@ pub(super) fn looking(
     screen: &Screen,
     guard: Option<Arc<TerminalGuard>>,
     recall: &Recall,
-) -> LookBack {
+) -> SearchHistory {
     let (screen, recall) = (screen.clone(), recall.clone());
     Box::new(move |ahead| look_back(&screen, guard.as_deref(), &recall, ahead))
 }
@@ -46,9 +46,9 @@ fn look_back(
     guard: Option<&TerminalGuard>,
     recall: &Recall,
     ahead: Ahead<'_>,
-) -> Result<Option<Taken>, Report> {
+) -> Result<Option<FoundInput>, Report> {
     recall.wait_loaded(PATIENCE);
-    let mut back = Back {
+    let mut back = OlderInputs {
         recall,
         further: recall.further(""),
         text: String::new(),
@@ -85,25 +85,25 @@ fn look_back(
         let wish = match event {
             Some(Event::Key(key)) => search.on_key(&key),
             Some(Event::Paste(text)) => search.on_paste(&text),
-            _ => SearchWish::Nothing,
+            _ => SearchEffect::Nothing,
         };
         match wish {
-            SearchWish::Nothing => {}
-            SearchWish::Back => return Ok(None),
-            SearchWish::Take(taken) => return Ok(Some(taken)),
+            SearchEffect::Nothing => {}
+            SearchEffect::Back => return Ok(None),
+            SearchEffect::Take(taken) => return Ok(Some(taken)),
         }
     }
 }
 
 /// What is further back than memory.
-struct Back<'a> {
+struct OlderInputs<'a> {
     recall: &'a Recall,
     further: Option<Further>,
     /// What it looks for.
     text: String,
 }
 
-impl Back<'_> {
+impl OlderInputs<'_> {
     /// Looks through a part; true when there is something new to see.
     fn step(&mut self, search: &mut ReverseSearch) -> bool {
         if self.text != search.needle().text() {

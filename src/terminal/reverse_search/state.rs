@@ -17,7 +17,7 @@ use crate::text::needle::Needle;
 
 /// What was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::terminal) struct Taken {
+pub(in crate::terminal) struct FoundInput {
     /// All of it.
     pub(in crate::terminal) text: String,
     /// Where the cursor goes: bytes from its start.
@@ -26,17 +26,17 @@ pub(in crate::terminal) struct Taken {
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SearchWish {
+pub(super) enum SearchEffect {
     Nothing,
     /// The text that was there before.
     Back,
-    Take(Taken),
+    Take(FoundInput),
 }
 
 /// So many that fit are known beyond the chosen one, if there are any.
 const AHEAD: usize = 200;
 
-struct Input {
+struct Candidate {
     typed: RecordedInput,
     /// As it stands in the editor.
     text: Arc<str>,
@@ -44,13 +44,13 @@ struct Input {
     facts: Option<Option<Facts>>,
 }
 
-impl Input {
+impl Candidate {
     fn of(typed: RecordedInput) -> Self {
         let text = match editable(&typed.text) {
             Cow::Borrowed(_) => Arc::clone(&typed.text),
             Cow::Owned(text) => text.into(),
         };
-        Input {
+        Candidate {
             typed,
             text,
             facts: None,
@@ -61,7 +61,7 @@ impl Input {
 /// The machine.
 pub(super) struct ReverseSearch {
     /// Newest first.
-    inputs: Vec<Input>,
+    inputs: Vec<Candidate>,
     /// So many of them were there from the beginning.
     first: usize,
     /// There may be others further back.
@@ -84,7 +84,7 @@ impl ReverseSearch {
             first: inputs.len(),
             more,
             complete: !more,
-            inputs: inputs.into_iter().map(Input::of).collect(),
+            inputs: inputs.into_iter().map(Candidate::of).collect(),
             typed: Entry::default(),
             needle: Needle::new(""),
             chosen: 0,
@@ -125,7 +125,7 @@ impl ReverseSearch {
         let new = found
             .into_iter()
             .filter(|typed| known.insert(Arc::clone(&typed.text)));
-        self.inputs.extend(new.map(Input::of));
+        self.inputs.extend(new.map(Candidate::of));
         self.fitting.extend(before..self.inputs.len());
         self.inputs.len() > before
     }
@@ -183,11 +183,11 @@ impl ReverseSearch {
     }
 
     /// Takes a key.
-    pub(super) fn on_key(&mut self, key: &KeyEvent) -> SearchWish {
+    pub(super) fn on_key(&mut self, key: &KeyEvent) -> SearchEffect {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => return SearchWish::Back,
-            KeyCode::Char('c' | 'g') if control => return SearchWish::Back,
+            KeyCode::Esc => return SearchEffect::Back,
+            KeyCode::Char('c' | 'g') if control => return SearchEffect::Back,
             KeyCode::Char('r' | 'p') if control => self.step(1),
             KeyCode::Up => self.step(1),
             KeyCode::Char('s' | 'n') if control => self.step(-1),
@@ -206,23 +206,23 @@ impl ReverseSearch {
                 }
             }
         }
-        SearchWish::Nothing
+        SearchEffect::Nothing
     }
 
     /// Takes pasted text.
-    pub(super) fn on_paste(&mut self, text: &str) -> SearchWish {
+    pub(super) fn on_paste(&mut self, text: &str) -> SearchEffect {
         self.typed.paste(text);
         self.look();
-        SearchWish::Nothing
+        SearchEffect::Nothing
     }
 
     /// The chosen one, with the cursor at its end or where it was found.
-    fn take(&self, at_end: bool) -> SearchWish {
+    fn take(&self, at_end: bool) -> SearchEffect {
         let Some(text) = self.chosen() else {
-            return SearchWish::Back;
+            return SearchEffect::Back;
         };
         let found = self.needle.find(text).map_or(0, |at| at.start);
-        SearchWish::Take(Taken {
+        SearchEffect::Take(FoundInput {
             cursor: if at_end { text.len() } else { found },
             text: text.to_owned(),
         })
@@ -260,7 +260,7 @@ impl ReverseSearch {
 mod tests {
     use super::*;
 
-    fn typed(script: &[&str]) -> (ReverseSearch, SearchWish) {
+    fn typed(script: &[&str]) -> (ReverseSearch, SearchEffect) {
         let inputs = [
             "x = Alpha",
             "def f():\n    return beta",
@@ -272,7 +272,7 @@ mod tests {
             row: 0,
         });
         let mut search = ReverseSearch::new(inputs.to_vec(), false);
-        let mut wish = SearchWish::Nothing;
+        let mut wish = SearchEffect::Nothing;
         for word in script {
             let keys: Vec<(KeyCode, KeyModifiers)> = match *word {
                 "Up" => vec![(KeyCode::Up, KeyModifiers::NONE)],
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn what_was_found_is_taken_or_all_is_as_before() {
         let taken = |text: &str, cursor| {
-            SearchWish::Take(Taken {
+            SearchEffect::Take(FoundInput {
                 text: text.into(),
                 cursor,
             })
@@ -370,10 +370,10 @@ mod tests {
             (vec!["= 2", "^e"], taken("beta = 2", 8)),
             (vec!["= 2", "Left"], taken("beta = 2", 5)),
             (vec!["= 2", "^a"], taken("beta = 2", 5)),
-            (vec!["= 2", "Esc"], SearchWish::Back),
-            (vec!["= 2", "^g"], SearchWish::Back),
-            (vec!["= 2", "^c"], SearchWish::Back),
-            (vec!["zzz", "Enter"], SearchWish::Back),
+            (vec!["= 2", "Esc"], SearchEffect::Back),
+            (vec!["= 2", "^g"], SearchEffect::Back),
+            (vec!["= 2", "^c"], SearchEffect::Back),
+            (vec!["zzz", "Enter"], SearchEffect::Back),
         ] {
             assert_eq!(typed(&script).1, wish, "{script:?}");
         }

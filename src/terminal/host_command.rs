@@ -1,0 +1,98 @@
+//! What a key can ask of us beside the editor, by name: keys are parsed in one place and worked off in another, and the
+//! editor carries the name from here to there.
+
+use reedline::ReedlineEvent;
+
+use crate::config::KeyAction;
+use crate::terminal::blocks::BlockCommand;
+use crate::terminal::complete;
+
+/// Begins the name of a [`HostCommand::Change`].
+const CHANGE: &str = "change ";
+
+/// What is done by us while the editor stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostCommand {
+    /// Indent the line just begun.
+    Indent,
+    /// Stop the program until the shell resumes it.
+    Suspend,
+    /// Draw everything again: other programs had the terminal.
+    Resumed,
+    /// Something of the last answer.
+    Block(BlockCommand),
+    /// Complete what stands before the cursor.
+    Complete,
+    /// Signature and documentation of what stands at the cursor.
+    Inspect,
+    /// Ask the model how the text goes on.
+    Suggest,
+    /// Look an earlier entry up by a part of it.
+    SearchHistory,
+    /// Prompts instead of cells, and back.
+    PromptMode,
+    /// Commands of the shell instead of cells, and back.
+    ShellMode,
+    /// The text in the user's own editor.
+    OpenEditor,
+    /// See what a guest asks.
+    Answer,
+    /// A guest needs the screen.
+    CallPending,
+    /// A change of the text that the keys could not make without knowing it.
+    Change(KeyAction),
+}
+
+impl HostCommand {
+    /// Its name; no two have the same.
+    pub(super) fn name(self) -> String {
+        match self {
+            HostCommand::Indent => "indent".into(),
+            HostCommand::Suspend => "suspend".into(),
+            HostCommand::Resumed => "resumed".into(),
+            HostCommand::Block(wish) => wish.name(),
+            HostCommand::Complete => "complete".into(),
+            HostCommand::Inspect => "inspect".into(),
+            HostCommand::Suggest => "suggest".into(),
+            HostCommand::SearchHistory => "search_history".into(),
+            HostCommand::PromptMode => "prompt_mode".into(),
+            HostCommand::ShellMode => "shell_mode".into(),
+            HostCommand::OpenEditor => "open_editor".into(),
+            HostCommand::Answer => "answer".into(),
+            HostCommand::CallPending => "called".into(),
+            HostCommand::Change(action) => format!("{CHANGE}{}", action.name()),
+        }
+    }
+
+    /// And back.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "indent" => Some(HostCommand::Indent),
+            "suspend" => Some(HostCommand::Suspend),
+            "resumed" => Some(HostCommand::Resumed),
+            "complete" => Some(HostCommand::Complete),
+            "inspect" => Some(HostCommand::Inspect),
+            "suggest" => Some(HostCommand::Suggest),
+            "search_history" => Some(HostCommand::SearchHistory),
+            "prompt_mode" => Some(HostCommand::PromptMode),
+            "shell_mode" => Some(HostCommand::ShellMode),
+            "open_editor" => Some(HostCommand::OpenEditor),
+            "answer" => Some(HostCommand::Answer),
+            "called" => Some(HostCommand::CallPending),
+            name => match name.strip_prefix(CHANGE) {
+                Some(action) => KeyAction::named(action).map(HostCommand::Change),
+                None => BlockCommand::named(name).map(HostCommand::Block),
+            },
+        }
+    }
+
+    /// What the editor is told.
+    pub(super) fn event(self) -> ReedlineEvent {
+        match self {
+            // Menus of the editor, not commands.
+            HostCommand::Complete => complete::tab(),
+            HostCommand::Inspect => complete::back_tab(),
+            action => ReedlineEvent::ExecuteHostCommand(action.name()),
+        }
+    }
+}
