@@ -32,7 +32,7 @@ use sink::Sink;
 /// When colours are used: `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorChoice {
-    /// On a terminal that knows them, unless the environment says otherwise.
+    /// On a terminal that supports them, unless the environment overrides it.
     #[default]
     Auto,
     /// Always.
@@ -107,8 +107,8 @@ impl Screen {
     /// # Errors
     /// When standard output or standard error cannot be duplicated.
     pub fn open(environment: &Environment, colour: ColorChoice) -> Result<Self, ScreenError> {
-        let out = Sink::of(&std::io::stdout()).map_err(ScreenError::Write)?;
-        let err = Sink::of(&std::io::stderr()).map_err(ScreenError::Write)?;
+        let out = Sink::for_fd(&std::io::stdout()).map_err(ScreenError::Write)?;
+        let err = Sink::for_fd(&std::io::stderr()).map_err(ScreenError::Write)?;
         Ok(Screen::over(out, err, environment, colour))
     }
 
@@ -140,7 +140,7 @@ impl Screen {
                         .variable("TERM")
                         .is_some_and(|term| term != "linux"),
                 in_tmux: environment.variable("TMUX").is_some(),
-                notices: NoticeProtocol::of(environment),
+                notices: NoticeProtocol::detect(environment),
                 fallback: TerminalSize {
                     columns: number("COLUMNS").unwrap_or(80),
                     rows: number("LINES").unwrap_or(24),
@@ -318,7 +318,7 @@ impl Screen {
         sinks.out.flush()
     }
 
-    /// Tells the user on the desktop, through the terminal; nothing where there is none.
+    /// Shows a desktop notice, through the terminal; without a terminal does nothing.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -350,17 +350,17 @@ impl Screen {
             .map_err(|error| error.to_string())
     }
 
-    /// Whether standard output gets colours.
+    /// True when standard output gets colours.
     pub fn colour(&self) -> bool {
         self.facts.colour
     }
 
-    /// Whether standard error gets colours.
+    /// True when standard error gets colours.
     pub fn colour_on_stderr(&self) -> bool {
         self.facts.colour_on_stderr
     }
 
-    /// Whether standard output is a terminal that moves its cursor when told.
+    /// True when standard output is a terminal that can move its cursor.
     pub fn rich(&self) -> bool {
         self.facts.rich
     }
@@ -376,7 +376,7 @@ impl Screen {
         }
     }
 
-    /// The size of one cell in pixels, width and height, where the terminal tells it.
+    /// The size of one cell in pixels, width and height, where the terminal reports it.
     pub fn cell_pixels(&self) -> Option<(u32, u32)> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
         let side = |pixels: u16, cells: u16| u32::from(pixels).checked_div(u32::from(cells));

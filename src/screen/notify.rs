@@ -1,17 +1,15 @@
-//! A notice on the user's desktop, through the terminal: on this machine, and over ssh.
+//! A desktop notice through the terminal: on this machine, and over ssh.
 //!
-//! In: what the environment tells of the terminal, and a text. Out: OSC 99 (kitty, "Desktop notifications"), OSC 9
+//! In: the environment's facts about the terminal, and a text. Out: OSC 99 (kitty, "Desktop notifications"), OSC 9
 //! (iTerm2, also WezTerm and Ghostty) or OSC 777 (urxvt, also foot, contour and VTE where it knows it); the bell for
-//! terminals that are not known, and in tmux, which marks the window then. Terminals do not answer: whether a notice
-//! was shown cannot be known.
+//! unknown terminals, and in tmux, which marks the window then. Terminals do not answer: whether a notice was shown
+//! cannot be known.
 
 use crate::environment::Environment;
 use crate::text::escape::visible;
 
-/// Whose notices.
 const TITLE: &str = "ipycodex";
 
-/// How the terminal is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoticeProtocol {
     /// OSC 99.
@@ -25,8 +23,7 @@ pub(super) enum NoticeProtocol {
 }
 
 impl NoticeProtocol {
-    /// As the environment says.
-    pub(super) fn of(environment: &Environment) -> Self {
+    pub(super) fn detect(environment: &Environment) -> Self {
         let variable = |name| environment.variable(name).unwrap_or_default();
         let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
         if environment.variable("TMUX").is_some() || term.starts_with("screen") {
@@ -48,7 +45,7 @@ impl NoticeProtocol {
         }
     }
 
-    /// What the terminal is written.
+    /// The bytes for the terminal.
     pub(super) fn sequence(self, text: &str) -> String {
         let text = visible(text);
         match self {
@@ -67,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_terminal_is_told_in_its_way() {
+    fn each_terminal_gets_its_own_notice_sequence() {
         for (variables, expected) in [
             (&[("TERM", "xterm-kitty")][..], NoticeProtocol::Kitty),
             (&[("TERM_PROGRAM", "WezTerm")], NoticeProtocol::Plain),
@@ -83,7 +80,11 @@ mod tests {
             for (name, value) in variables {
                 environment.variables.insert(name.into(), value.into());
             }
-            assert_eq!(NoticeProtocol::of(&environment), expected, "{variables:?}");
+            assert_eq!(
+                NoticeProtocol::detect(&environment),
+                expected,
+                "{variables:?}"
+            );
         }
         let told = NoticeProtocol::Titled.sequence("a\x1b[31m\x07b");
         assert_eq!(told.matches(['\x1b', '\x07']).count(), 2, "{told:?}");

@@ -1,11 +1,11 @@
-//! The terminal's answer about its background, taken out of the keys of the editor.
+//! Filters the terminal's reply to the background query (OSC 11) out of the editor's key events.
 //!
-//! The question goes out right before the editor asks where the cursor is; terminals answer in order, so that the
-//! answer has been read when that is known, and nobody waits for it. It is taken before the first paint: the editor
-//! takes many keys that come at once for a paste, and waits for more. The library that reads the terminal does not know
-//! such answers: they come as Alt-], their characters and Ctrl-G or Alt-\. In: events. Out: the same events without the
-//! answer, in order. Invariants: what is no answer is given on, late by one key at most; once the answer has come, or
-//! nobody waits for it, every event passes at once.
+//! The query is written right before the editor asks for the cursor position. Terminals answer in order, so the reply
+//! has been read when the position is known, and nothing waits for it. The reply is taken before the first paint,
+//! because the editor takes many keys that arrive at once for a paste. crossterm does not know the reply: it arrives as
+//! Alt-], its characters, and Ctrl-G or Alt-\. In: events. Out: the same events without the reply, in order.
+//! Invariants: an event that is no reply is delayed by one key at most; once the reply has come, or none is expected,
+//! events pass at once.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,21 +17,17 @@ use reedline::{EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
 use crate::markdown::Background;
 use crate::terminal::query;
 
-/// What every answer begins with.
+/// The first byte of every reply.
 const ESCAPE: u8 = 0x1b;
 
 /// An answer is no longer than this.
 const LONGEST: usize = 40;
 
-/// Whether the answer is waited for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplyStatus {
-    /// Nobody has asked.
     #[default]
     No,
-    /// It has not come.
     Waiting,
-    /// It has.
     Heard,
 }
 
@@ -45,7 +41,7 @@ pub(super) struct BackgroundReply {
 #[derive(Default)]
 struct ReplyState {
     asked: ReplyStatus,
-    /// What came with the answer to the question for the cursor has been looked at.
+    /// Events read together with the cursor reply have been looked at.
     looked: bool,
     /// Events that may be the beginning of the answer, and their text.
     held: Vec<Event>,
@@ -53,7 +49,7 @@ struct ReplyState {
 }
 
 impl BackgroundReply {
-    /// What the terminal says goes to `tell`.
+    /// The reported background goes to `tell`.
     pub(super) fn new(tell: impl Fn(Background) + Send + Sync + 'static) -> Self {
         BackgroundReply {
             state: Arc::default(),
@@ -62,10 +58,10 @@ impl BackgroundReply {
     }
 
     /// Keys with these events as its input, the answer taken out.
-    pub(super) fn watching(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
+    pub(super) fn wrap(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
         Box::new(FilteredKeys {
             keys,
-            ground: self.clone(),
+            background_reply: self.clone(),
         })
     }
 
@@ -74,7 +70,7 @@ impl BackgroundReply {
         self.state().asked = ReplyStatus::Waiting;
     }
 
-    /// Nobody waits any more; how it stood.
+    /// Stops expecting the reply; returns the status until now.
     pub(super) fn stop(&self) -> ReplyStatus {
         std::mem::take(&mut self.state().asked)
     }
@@ -96,11 +92,11 @@ impl BackgroundReply {
     }
 
     /// Takes a late answer out of bytes that were read while something runs; gives on what was typed.
-    pub(super) fn typed<'a>(&self, bytes: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+    pub(super) fn filter_bytes<'a>(&self, bytes: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
         if self.state().asked != ReplyStatus::Waiting || !bytes.contains(&ESCAPE) {
             return bytes;
         }
-        let heard = query::take_out(&bytes);
+        let heard = query::extract_replies(&bytes);
         if let Some(background) = heard.background {
             self.state().asked = ReplyStatus::Heard;
             (self.tell)(background);
@@ -142,7 +138,7 @@ impl BackgroundReply {
     }
 }
 
-/// What an event is to the answer.
+/// The part of the reply that an event is.
 enum ReplyPart {
     /// A part of it.
     More,
@@ -165,8 +161,8 @@ impl ReplyState {
             KeyModifiers::ALT if c == ']' && !begun => ReplyPart::More,
             KeyModifiers::NONE | KeyModifiers::SHIFT if begun && self.text.len() < LONGEST => {
                 self.text.push(c);
-                let shared = self.text.len().min(query::COLOUR.len());
-                if query::COLOUR.starts_with(&self.text[..shared]) {
+                let shared = self.text.len().min(query::COLOUR_PREFIX.len());
+                if query::COLOUR_PREFIX.starts_with(&self.text[..shared]) {
                     ReplyPart::More
                 } else {
                     ReplyPart::Other
@@ -185,12 +181,12 @@ impl ReplyState {
 
 struct FilteredKeys {
     keys: Box<dyn EditMode>,
-    ground: BackgroundReply,
+    background_reply: BackgroundReply,
 }
 
 impl EditMode for FilteredKeys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
-        let events = self.ground.pass(raw.into()).into_iter();
+        let events = self.background_reply.pass(raw.into()).into_iter();
         let raw = events.filter_map(|event| ReedlineRawEvent::try_from(event).ok());
         let mut parsed: Vec<ReedlineEvent> = raw.map(|raw| self.keys.parse_event(raw)).collect();
         match parsed.len() {
@@ -232,16 +228,16 @@ mod tests {
     fn check(keys: &str, passed: &str, told: Option<Background>, after: ReplyStatus) {
         let heard = Arc::new(Mutex::new(None));
         let told_to = Arc::clone(&heard);
-        let ground =
+        let background_reply =
             BackgroundReply::new(move |background| *told_to.lock().unwrap() = Some(background));
-        ground.wait();
+        background_reply.wait();
         let given: Vec<Event> = events(keys)
             .into_iter()
-            .flat_map(|event| ground.pass(event))
+            .flat_map(|event| background_reply.pass(event))
             .collect();
         assert_eq!(given, events(passed), "{keys}");
         assert_eq!(*heard.lock().unwrap(), told, "{keys}");
-        assert_eq!(ground.stop(), after, "{keys}");
+        assert_eq!(background_reply.stop(), after, "{keys}");
     }
 
     #[test]
@@ -285,28 +281,38 @@ mod tests {
     fn a_late_answer_is_no_key_of_what_runs() {
         let heard = Arc::new(Mutex::new(None));
         let told_to = Arc::clone(&heard);
-        let ground =
+        let background_reply =
             BackgroundReply::new(move |background| *told_to.lock().unwrap() = Some(background));
         let late = b"a\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62;4cb\x1b[A";
         assert_eq!(
-            *ground.typed(Cow::Borrowed(late)),
+            *background_reply.filter_bytes(Cow::Borrowed(late)),
             *late,
             "nobody has asked"
         );
-        ground.wait();
-        assert_eq!(*ground.typed(Cow::Borrowed(late)), *b"ab\x1b[A");
+        background_reply.wait();
+        assert_eq!(
+            *background_reply.filter_bytes(Cow::Borrowed(late)),
+            *b"ab\x1b[A"
+        );
         assert_eq!(*heard.lock().unwrap(), Some(Background::Light));
-        assert_eq!(*ground.typed(Cow::Borrowed(late)), *late, "it comes once");
+        assert_eq!(
+            *background_reply.filter_bytes(Cow::Borrowed(late)),
+            *late,
+            "it comes once"
+        );
     }
 
     #[test]
-    fn a_change_of_size_does_not_break_it() {
-        let ground = BackgroundReply::new(|_| {});
-        ground.wait();
+    fn a_resize_does_not_break_the_reply() {
+        let background_reply = BackgroundReply::new(|_| {});
+        background_reply.wait();
         let mut all = events("~]11;rgb:f/f/f^");
         all.insert(4, Event::Resize(80, 24));
-        let given: Vec<Event> = all.into_iter().flat_map(|it| ground.pass(it)).collect();
+        let given: Vec<Event> = all
+            .into_iter()
+            .flat_map(|it| background_reply.pass(it))
+            .collect();
         assert_eq!(given, [Event::Resize(80, 24)]);
-        assert_eq!(ground.stop(), ReplyStatus::Heard);
+        assert_eq!(background_reply.stop(), ReplyStatus::Heard);
     }
 }

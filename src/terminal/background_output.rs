@@ -1,9 +1,9 @@
-//! What happens while nothing runs: output of threads and tasks, notices, a dead interpreter.
+//! Output while nothing runs: of threads and tasks, notices, the death of an interpreter.
 //!
-//! One thread takes the session's background events. While the editor reads, their text is printed above the input, as
-//! soon as all of that is on the screen; until then, and while something runs, it waits and is printed before the next
-//! prompt. A line that is written over again and again (a progress bar) is printed before it ends, too, ten times a
-//! second at most, and what follows takes its place.
+//! One thread takes the session's background events. While the editor reads, their text is printed above the input once
+//! all of the input is on the screen; otherwise, and while something runs, the text waits and is printed before the
+//! next prompt. A line that is rewritten with `\r` (a progress bar) is also printed before it ends, ten times a second
+//! at most, and what follows replaces it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,22 +18,22 @@ use crate::screen::Screen;
 use crate::session::{CellEvent, EndEvent, Next, Run, SessionEvent};
 use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::paint_capture::PaintCapture;
-use crate::terminal::snapshot::{SharedSnapshot, look};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::{cut, expand_tabs};
 
 /// Bytes that are kept while nobody can show them; the newest win.
 const KEPT: usize = 1 << 20;
 
-/// Bytes of a line that has not ended; what is longer is told in parts.
+/// Bytes of an open line; a longer one is printed in parts.
 const LONGEST: usize = 1 << 16;
 
 /// How long a line that is written over waits for its end, or for its next state.
 const STATE: Duration = Duration::from_millis(100);
 
-/// How long what a session told at its end may take to be here.
+/// How long the last events of a closed session may take to arrive.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Events to safe text, in whole lines.
+/// Renders events as safe text, in whole lines.
 pub(super) struct EventRenderer {
     filter: Filter,
     partial: String,
@@ -55,8 +55,8 @@ impl EventRenderer {
         }
     }
 
-    /// What an event says; each text ends in a newline.
-    pub(super) fn tell(&mut self, event: SessionEvent) -> Vec<String> {
+    /// The lines of an event, each ending in a newline.
+    pub(super) fn render(&mut self, event: SessionEvent) -> Vec<String> {
         let event = match event {
             SessionEvent::Cell(CellEvent::Late { event, .. }) => SessionEvent::Cell(*event),
             event => event,
@@ -79,9 +79,9 @@ impl EventRenderer {
             SessionEvent::End(EndEvent::Replay(replayed)) => {
                 notice_text(&replayed.notice(), &self.screen)
             }
-            // What a cell left without a line end.
+            // Ends a line that the cell left open.
             SessionEvent::Cell(CellEvent::Ended { .. }) => String::new(),
-            // Of these nothing happens between runs, or it says nothing there.
+            // These do not occur between runs, or print nothing there.
             SessionEvent::Cell(
                 CellEvent::Output { .. }
                 | CellEvent::Started
@@ -103,7 +103,7 @@ impl EventRenderer {
             | SessionEvent::Told(_)
             | SessionEvent::After(_) => return told,
         };
-        told.extend(self.rest());
+        told.extend(self.finish_line());
         if !text.is_empty() {
             told.push(text);
         }
@@ -129,17 +129,17 @@ impl EventRenderer {
             self.partial.push_str(&safe);
         }
         if self.partial.len() > LONGEST {
-            told.extend(self.rest());
+            told.extend(self.finish_line());
         }
     }
 
     /// A line that is written over again and again, as it is now.
-    fn state(&self) -> Option<&str> {
+    fn progress_line(&self) -> Option<&str> {
         (self.rewritten && !self.partial.is_empty()).then_some(&self.partial)
     }
 
-    /// A line that has not ended, for who tells no more; it ends here.
-    pub(super) fn rest(&mut self) -> Option<String> {
+    /// Ends the open line and returns it.
+    pub(super) fn finish_line(&mut self) -> Option<String> {
         self.rewritten = false;
         (!self.partial.is_empty()).then(|| std::mem::take(&mut self.partial) + "\n")
     }
@@ -148,13 +148,13 @@ impl EventRenderer {
 /// Lines waiting to be shown.
 #[derive(Clone)]
 pub(super) struct BackgroundOutput {
-    /// Has the line that has not ended; held before `waiting` by who adds what it tells.
-    teller: Arc<Mutex<EventRenderer>>,
+    /// Holds the open line; locked before `waiting` by whoever adds its lines.
+    renderer: Arc<Mutex<EventRenderer>>,
     waiting: Arc<Mutex<PendingLines>>,
     editing: Arc<AtomicBool>,
     printer: EditorPrinter,
     screen: Screen,
-    /// Hangs up when the session has no more to tell.
+    /// Disconnects when the session's events have ended.
     over: Arc<Mutex<Receiver<()>>>,
 }
 
@@ -163,7 +163,7 @@ struct PendingLines {
     lines: VecDeque<String>,
     /// Bytes of all of them.
     kept: usize,
-    /// What comes behind them of a line that has not ended.
+    /// The open line behind them.
     state: Option<String>,
     /// The state that was printed last, while no line has been since.
     shown: Option<String>,
@@ -192,7 +192,7 @@ impl PendingLines {
 #[derive(Clone)]
 pub(super) struct EditorPrinter {
     pub(super) lines: SyncSender<String>,
-    pub(super) bell: EditorWaker,
+    pub(super) editor_waker: EditorWaker,
     pub(super) snapshot: SharedSnapshot,
 }
 
@@ -208,7 +208,7 @@ impl BackgroundOutput {
     ) -> Result<Self, Report> {
         let (going_on, over) = channel::<()>();
         let background = BackgroundOutput {
-            teller: Arc::new(Mutex::new(EventRenderer::new(screen.clone()))),
+            renderer: Arc::new(Mutex::new(EventRenderer::new(screen.clone()))),
             waiting: Arc::default(),
             editing: Arc::default(),
             printer,
@@ -223,12 +223,12 @@ impl BackgroundOutput {
                 let left = since.map(|since| STATE.saturating_sub(since.elapsed()));
                 match events.next_blocking(left) {
                     Next::Event(event) => {
-                        let mut teller = taken.teller();
-                        for text in teller.tell(*event) {
+                        let mut renderer = taken.renderer();
+                        for text in renderer.render(*event) {
                             taken.add(text);
-                            taken.printer.bell.ring();
+                            taken.printer.editor_waker.wake();
                         }
-                        match teller.state() {
+                        match renderer.progress_line() {
                             Some(_) => since = since.or_else(|| Some(Instant::now())),
                             None => since = None,
                         }
@@ -238,8 +238,8 @@ impl BackgroundOutput {
                 }
                 if since.is_some_and(|since| since.elapsed() >= STATE) {
                     since = None;
-                    taken.waiting().state = taken.teller().state().map(str::to_owned);
-                    taken.printer.bell.ring();
+                    taken.waiting().state = taken.renderer().progress_line().map(str::to_owned);
+                    taken.printer.editor_waker.wake();
                 }
             }
             drop(going_on);
@@ -253,18 +253,17 @@ impl BackgroundOutput {
         Ok(background)
     }
 
-    /// Whether the editor reads.
     pub(super) fn set_editing(&self, editing: bool) {
         self.editing.store(editing, Ordering::SeqCst);
     }
 
     /// Shows lines above what is being typed; later when that is not possible now.
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn print(&self, text: &str) {
         text.lines().for_each(|line| self.add(format!("{line}\n")));
-        self.printer.bell.ring();
+        self.printer.editor_waker.wake();
     }
 
-    /// Waits until all that a session which has ended told is here, but not for ever.
+    /// Waits for the last events of a closed session, for [`LAST_WORDS`] at most.
     pub(super) fn await_end(&self) {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = over.recv_timeout(LAST_WORDS);
@@ -272,15 +271,15 @@ impl BackgroundOutput {
 
     /// Everything that waits, to be printed now, and what there is of a line that has not ended.
     pub(super) fn drain(&self) -> String {
-        let mut teller = self.teller();
+        let mut renderer = self.renderer();
         let waiting = std::mem::take(&mut *self.waiting());
         let shown = |rest: &String| waiting.shown.as_deref() == rest.strip_suffix('\n');
-        let rest = teller.rest().filter(|rest| !shown(rest));
+        let rest = renderer.finish_line().filter(|rest| !shown(rest));
         waiting.lines.into_iter().chain(rest).collect()
     }
 
-    fn teller(&self) -> MutexGuard<'_, EventRenderer> {
-        self.teller.lock().unwrap_or_else(PoisonError::into_inner)
+    fn renderer(&self) -> MutexGuard<'_, EventRenderer> {
+        self.renderer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, line: String) {
@@ -291,10 +290,11 @@ impl BackgroundOutput {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the editor what waits, when it can be printed; asked again whenever the editor is about to wait.
-    pub(super) fn hand_over(&self, paints: &PaintCapture) {
-        let can = look(&self.printer.snapshot).takes_lines_above(paints.is_placed());
-        if !can || paints.owes_lines() || !self.editing.load(Ordering::SeqCst) {
+    /// Hands pending lines to the editor when they can be printed; called whenever the editor is about to wait.
+    pub(super) fn hand_over(&self, paint_capture: &PaintCapture) {
+        let can =
+            lock_snapshot(&self.printer.snapshot).takes_lines_above(paint_capture.is_placed());
+        if !can || paint_capture.owes_lines() || !self.editing.load(Ordering::SeqCst) {
             return;
         }
         let mut waiting = self.waiting();
@@ -310,7 +310,7 @@ impl BackgroundOutput {
         }
         let mut open = false;
         if waiting.lines.is_empty()
-            && let Some(state) = waiting.state.take_if(|_| paints.is_placed())
+            && let Some(state) = waiting.state.take_if(|_| paint_capture.is_placed())
             && waiting.shown.as_ref() != Some(&state)
         {
             // In one row, which is not full: it is known which one what follows takes the place of.
@@ -321,8 +321,8 @@ impl BackgroundOutput {
             waiting.shown = Some(state).filter(|_| open);
         }
         if given {
-            paints.expect_lines(open);
-            self.printer.bell.ring();
+            paint_capture.expect_lines(open);
+            self.printer.editor_waker.wake();
         }
     }
 }
@@ -334,12 +334,12 @@ mod tests {
     use crate::runtime::OutputStream;
     use crate::screen::ColorChoice;
 
-    fn teller() -> EventRenderer {
+    fn renderer() -> EventRenderer {
         EventRenderer::new(Screen::open(&Environment::default(), ColorChoice::Never).unwrap())
     }
 
-    fn told(teller: &mut EventRenderer, printed: &[u8]) -> Vec<String> {
-        teller.tell(SessionEvent::Cell(CellEvent::Output {
+    fn told(renderer: &mut EventRenderer, printed: &[u8]) -> Vec<String> {
+        renderer.render(SessionEvent::Cell(CellEvent::Output {
             stream: OutputStream::Stdout,
             bytes: printed.to_vec(),
             foreign: false,
@@ -347,36 +347,36 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_written_over_is_told_as_it_ends() {
-        let mut teller = teller();
-        assert_eq!(told(&mut teller, b"10%\r20%\r"), [""; 0]);
+    fn a_rewritten_line_is_printed_as_it_ends() {
+        let mut renderer = renderer();
+        assert_eq!(told(&mut renderer, b"10%\r20%\r"), [""; 0]);
         assert_eq!(
-            told(&mut teller, b"30%\nnext\r\n\rlast"),
+            told(&mut renderer, b"30%\nnext\r\n\rlast"),
             ["30%\n", "next\n"]
         );
-        assert_eq!(teller.state(), Some("last"));
-        assert_eq!(teller.rest().as_deref(), Some("last\n"));
-        assert_eq!(teller.state(), None);
+        assert_eq!(renderer.progress_line(), Some("last"));
+        assert_eq!(renderer.finish_line().as_deref(), Some("last\n"));
+        assert_eq!(renderer.progress_line(), None);
         // What is written once may be the beginning of a line.
-        told(&mut teller, b"no end");
-        assert_eq!(teller.state(), None);
-        told(&mut teller, b"\r10%");
-        assert_eq!(teller.state(), Some("10%"));
-        assert_eq!(told(&mut teller, b"\r20%\nmore"), ["20%\n"]);
-        assert_eq!(teller.state(), None);
+        told(&mut renderer, b"no end");
+        assert_eq!(renderer.progress_line(), None);
+        told(&mut renderer, b"\r10%");
+        assert_eq!(renderer.progress_line(), Some("10%"));
+        assert_eq!(told(&mut renderer, b"\r20%\nmore"), ["20%\n"]);
+        assert_eq!(renderer.progress_line(), None);
     }
 
     #[test]
-    fn a_line_without_an_end_is_told_in_parts() {
-        let mut teller = teller();
+    fn a_line_without_an_end_is_printed_in_parts() {
+        let mut renderer = renderer();
         let dots = vec![b'.'; LONGEST];
-        assert_eq!(told(&mut teller, &dots).len(), 0);
-        assert_eq!(told(&mut teller, b".")[0].len(), LONGEST + 2);
-        assert_eq!(teller.rest(), None);
+        assert_eq!(told(&mut renderer, &dots).len(), 0);
+        assert_eq!(told(&mut renderer, b".")[0].len(), LONGEST + 2);
+        assert_eq!(renderer.finish_line(), None);
     }
 
     #[test]
-    fn of_what_waits_the_newest_is_kept() {
+    fn the_newest_pending_lines_are_kept() {
         let mut waiting = PendingLines::default();
         let lines = (0..100_000).map(|number| format!("{number:019}\n"));
         lines.for_each(|line| waiting.add(line));

@@ -1,13 +1,13 @@
-//! The last answer at the editor's disposal: its Python blocks, and its prompt.
+//! The last answer at the editor's disposal: its Python blocks, its prompt, its text.
 //!
-//! Pure: what a key may want ([`BlockCommand`]), and what it gets of the last exchange. Cycling starts over with another
-//! answer. Absent on purpose: which key that is, and the editor's buffer.
+//! Pure: a [`BlockCommand`] in, a [`BlockOutcome`] out. Cycling starts over with another answer. Absent on purpose: the
+//! key bindings and the editor's buffer.
 
 use crate::dialog::display_form;
 use crate::markdown::fences::python_blocks;
 use crate::session::LastExchange;
 
-/// What a key wants.
+/// A command on the last answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockCommand {
     /// All blocks, at the cursor.
@@ -22,11 +22,10 @@ pub(super) enum BlockCommand {
     Recall,
     /// The answer, in the clipboard.
     Copy,
-    /// What was shown shortened.
+    /// The whole of an output that was shown shortened.
     Unfold,
 }
 
-/// What a wish gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockOutcome {
     /// Text for the cursor's place.
@@ -42,7 +41,7 @@ pub(super) enum BlockOutcome {
 }
 
 impl BlockCommand {
-    /// The wish as the name of an editor's command.
+    /// The name for reedline's host command.
     pub(super) fn name(self) -> String {
         match self {
             BlockCommand::All => "blocks".into(),
@@ -55,8 +54,8 @@ impl BlockCommand {
         }
     }
 
-    /// And back.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// Parses [`BlockCommand::name`].
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "blocks" => Some(BlockCommand::All),
             "block next" => Some(BlockCommand::Next),
@@ -80,15 +79,19 @@ pub(super) struct BlockCycle {
 }
 
 impl BlockCycle {
-    /// Grants a wish from the last exchange.
-    pub(super) fn grant(&mut self, wish: BlockCommand, last: Option<LastExchange>) -> BlockOutcome {
+    /// Runs a command on the last exchange.
+    pub(super) fn run(
+        &mut self,
+        command: BlockCommand,
+        last: Option<LastExchange>,
+    ) -> BlockOutcome {
         let Some(last) = last else {
             return BlockOutcome::Nothing("there is no answer yet");
         };
-        if wish == BlockCommand::Recall {
+        if command == BlockCommand::Recall {
             return BlockOutcome::Prompt(last.line, format!(".{}", last.prompt));
         }
-        if wish == BlockCommand::Copy {
+        if command == BlockCommand::Copy {
             let answer = display_form(&last.response).trim_end().to_owned();
             return BlockOutcome::Clip(last.line, answer);
         }
@@ -97,7 +100,7 @@ impl BlockCycle {
         let Some(newest) = blocks.len().checked_sub(1) else {
             return BlockOutcome::Nothing("the last answer has no Python block");
         };
-        match wish {
+        match command {
             BlockCommand::All => BlockOutcome::Insert(blocks.join("\n")),
             BlockCommand::Nth(number) => {
                 match number.checked_sub(1).and_then(|at| blocks.get(at)) {
@@ -109,13 +112,13 @@ impl BlockCycle {
                     None => BlockOutcome::Nothing("the last answer has fewer Python blocks"),
                 }
             }
-            wish => {
+            command => {
                 let known = self
                     .shown
                     .take()
                     .filter(|(known, _)| *known == last)
                     .map(|(_, at)| at);
-                let at = match (wish, known) {
+                let at = match (command, known) {
                     (BlockCommand::Previous, None | Some(0)) => newest,
                     (BlockCommand::Previous, Some(at)) => at - 1,
                     (_, Some(at)) if at < newest => at + 1,
@@ -133,8 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_named() {
-        for wish in [
+    fn block_commands_parse_their_own_names() {
+        for command in [
             BlockCommand::All,
             BlockCommand::Nth(1),
             BlockCommand::Nth(9),
@@ -144,9 +147,9 @@ mod tests {
             BlockCommand::Copy,
             BlockCommand::Unfold,
         ] {
-            assert_eq!(BlockCommand::named(&wish.name()), Some(wish));
+            assert_eq!(BlockCommand::from_name(&command.name()), Some(command));
         }
-        assert_eq!(BlockCommand::named("indent"), None);
+        assert_eq!(BlockCommand::from_name("indent"), None);
     }
 
     fn exchange(line: u32, response: &str) -> Option<LastExchange> {
@@ -163,8 +166,8 @@ mod tests {
     #[test]
     fn blocks_go_in_one_by_one_or_together() {
         let mut blocks = BlockCycle::default();
-        let mut check = |wish: BlockCommand, got: BlockOutcome| {
-            assert_eq!(blocks.grant(wish, exchange(4, ANSWER)), got, "{wish:?}");
+        let mut check = |command: BlockCommand, got: BlockOutcome| {
+            assert_eq!(blocks.run(command, exchange(4, ANSWER)), got, "{command:?}");
         };
         let insert = |text: &str| BlockOutcome::Insert(text.into());
         let replace = |text: &str| BlockOutcome::Replace(text.into());
@@ -187,20 +190,20 @@ mod tests {
         );
         let other = "```py\nz = 9\n```\n```py\ny = 8\n```";
         assert_eq!(
-            blocks.grant(BlockCommand::Next, exchange(5, other)),
+            blocks.run(BlockCommand::Next, exchange(5, other)),
             replace("z = 9")
         );
         let mut fresh = BlockCycle::default();
         assert_eq!(
-            fresh.grant(BlockCommand::Previous, exchange(5, other)),
+            fresh.run(BlockCommand::Previous, exchange(5, other)),
             replace("y = 8")
         );
         assert_eq!(
-            fresh.grant(BlockCommand::All, exchange(6, "none")),
+            fresh.run(BlockCommand::All, exchange(6, "none")),
             BlockOutcome::Nothing("the last answer has no Python block")
         );
         assert_eq!(
-            fresh.grant(BlockCommand::Recall, None),
+            fresh.run(BlockCommand::Recall, None),
             BlockOutcome::Nothing("there is no answer yet")
         );
     }

@@ -1,4 +1,4 @@
-//! What is done to the text, or around it, while the editor stands still.
+//! Edits of the buffer made between two reads of the editor, and leaving the edited line on the screen.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ pub(super) fn change(line: &mut Reedline, ring: &mut KillRing, action: KeyAction
             let with = ring.yank(range.start);
             with.map(|with| Change { range, with })
         }
-        KeyAction::YankPop => ring.turn().map(|(range, with)| Change { range, with }),
+        KeyAction::YankPop => ring.rotate().map(|(range, with)| Change { range, with }),
         action => selected
             .or_else(|| edits::cut(action, &typed))
             .map(|range| {

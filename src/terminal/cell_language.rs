@@ -1,9 +1,9 @@
-//! What cells are written in, as the editor needs to know it: its name for colours, and whether a text is whole.
+//! The language of cells, as far as the editor needs it: its name for colours, and whether a text is complete.
 //!
-//! Of Python the editor knows that itself; of another language the kernel is asked, and shortly. Where a kernel cannot
-//! tell (that of Bash), the editor's own rules for shells decide, and in other languages an open bracket goes on, until
-//! a blank line. Invariant: a text is whole where nobody says otherwise in time, so that Enter always does something.
-//! Absent on purpose: indentation of languages whose kernel tells none.
+//! Python is checked here; for other languages the kernel is asked (`is_complete_request`), for 250 ms at most. Where a
+//! kernel cannot tell (that of Bash), the editor's own rules for shells decide; in other languages an open bracket
+//! continues the text until a blank line. Invariant: without an answer in time a text counts as complete, so that Enter
+//! always does something. Absent on purpose: indentation for languages whose kernel tells none.
 
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,7 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(super) struct CellLanguage(Option<SessionHandle>);
 
 impl CellLanguage {
-    /// That of this session.
-    pub(super) fn of(session: SessionHandle) -> Self {
+    pub(super) fn new(session: SessionHandle) -> Self {
         CellLanguage(Some(session))
     }
 
@@ -34,7 +33,7 @@ impl CellLanguage {
         (language != "Python").then(|| language.to_lowercase())
     }
 
-    /// Whether a text could be run as it stands.
+    /// Completeness of a text as it stands.
     pub(super) fn completeness(&self, text: &str, mode: Mode) -> Completeness {
         let is_cell = || {
             matches!(
@@ -43,17 +42,17 @@ impl CellLanguage {
             )
         };
         match (&self.0, self.other()) {
-            (Some(session), Some(language)) if is_cell() => match asked(session, text) {
+            (Some(session), Some(language)) if is_cell() => match ask_kernel(session, text) {
                 Some(told) => told,
-                None => untold(text, &language),
+                None => guess_completeness(text, &language),
             },
             _ => completeness(text, mode),
         }
     }
 }
 
-/// What the kernel says; `None`: it cannot tell, or not in time.
-fn asked(session: &SessionHandle, text: &str) -> Option<Completeness> {
+/// Asks the kernel; `None`: it cannot tell, or not in time.
+fn ask_kernel(session: &SessionHandle, text: &str) -> Option<Completeness> {
     let code = text.to_owned();
     let mut answered = session.ask(RuntimeRequest::IsComplete { code });
     let until = Instant::now() + ASKED;
@@ -76,20 +75,20 @@ fn asked(session: &SessionHandle, text: &str) -> Option<Completeness> {
     None
 }
 
-/// Of a text of which the kernel says nothing.
-fn untold(text: &str, language: &str) -> Completeness {
+/// Completeness without an answer of the kernel.
+fn guess_completeness(text: &str, language: &str) -> Completeness {
     if ["bash", "sh", "zsh", "ksh"].contains(&language) {
         return completeness(text, Mode::Shell);
     }
     let blank_line = text.contains('\n') && text.ends_with(['\n', ' ', '\t']);
-    match text.ends_with('\\') || (opens(text) && !blank_line) {
+    match text.ends_with('\\') || (has_open_bracket(text) && !blank_line) {
         true => Completeness::Incomplete { indent: 0 },
         false => Completeness::Complete,
     }
 }
 
 /// More brackets are opened than closed, strings and comments counted like code.
-fn opens(text: &str) -> bool {
+fn has_open_bracket(text: &str) -> bool {
     let count = |brackets: [char; 3]| text.matches(brackets).count();
     count(['(', '[', '{']) > count([')', ']', '}'])
 }
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_kernel_tells_is_told_by_its_look() {
+    fn completeness_without_a_kernel_is_guessed() {
         for (language, text, whole) in [
             ("bash", "for x in 1 2; do", false),
             ("bash", "for x in 1 2; do\necho $x\ndone", true),
@@ -118,7 +117,7 @@ mod tests {
             ("calc", "for x", true),
             ("calc", "a \\", false),
         ] {
-            let told = untold(text, language);
+            let told = guess_completeness(text, language);
             assert_eq!(
                 told == Completeness::Complete,
                 whole,

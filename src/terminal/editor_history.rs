@@ -1,8 +1,7 @@
-//! The editor's history: reedline's trait over the record's tail in memory, and what is further back in the record.
+//! The editor's history: reedline's `History` over the record's tail in memory, and older entries from the record.
 //!
-//! An item's id is its place in the tail plus one; what is further back goes on with 0, -1, …, and is looked up for
-//! what is looked for now alone. No text comes twice. Nothing here writes to the record: the session does that when an
-//! input begins.
+//! An item's id is its index in the tail plus one; older entries have the ids 0, -1, … and are looked up for the
+//! current query only. No text occurs twice. Nothing here writes to the record: the session does, when an input begins.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -16,20 +15,20 @@ use reedline::{
 
 use crate::history::{Further, Recall};
 use crate::input::{Mode, as_command};
-use crate::terminal::snapshot::{SharedSnapshot, look};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 
 /// Inputs of this and earlier sessions, oldest first.
 pub(super) struct EditorHistory {
     recall: Recall,
-    /// Tells the mode: in shell mode a command stands without the mark it has among cells.
+    /// For the mode: in shell mode a command is shown without its `!`.
     snapshot: SharedSnapshot,
-    /// The first look waits for the record, once.
+    /// The first query waits for the record to be loaded.
     looked: Once,
     back: RefCell<Option<OlderEntries>>,
 }
 
-/// What is looked for.
+/// The query, without ids and limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum HistoryFilter {
     All,
@@ -39,7 +38,7 @@ enum HistoryFilter {
 }
 
 impl HistoryFilter {
-    fn of(query: &SearchQuery) -> Self {
+    fn from_query(query: &SearchQuery) -> Self {
         match &query.filter.command_line {
             Some(CommandLineSearch::Prefix(start)) => HistoryFilter::Start(start.clone()),
             Some(CommandLineSearch::Substring(part)) => HistoryFilter::Part(part.clone()),
@@ -60,7 +59,7 @@ impl HistoryFilter {
         }
     }
 
-    /// What stands in all that fits.
+    /// The text that every match contains.
     fn text(&self) -> &str {
         match self {
             HistoryFilter::All => "",
@@ -71,7 +70,7 @@ impl HistoryFilter {
     }
 }
 
-/// What is further back than the tail and fits, as far as it has been looked up.
+/// Matches older than the tail, as far as they have been looked up.
 struct OlderEntries {
     wanted: HistoryFilter,
     further: Option<Further>,
@@ -92,7 +91,7 @@ impl OlderEntries {
         }
     }
 
-    /// The one at this place, looked up if need be; for so long at most.
+    /// The match at this index, looked up if necessary, until `until` at most.
     fn at(&mut self, place: usize, until: Instant) -> Option<&String> {
         while self.found.len() <= place && Instant::now() < until {
             let wanted = &self.wanted;
@@ -140,7 +139,7 @@ impl EditorHistory {
         // Both ends are exclusive.
         let first = oldest.map(|id| id.0.saturating_add(1));
         let last = newest.map_or(count, |id| id.0.saturating_sub(1)).min(count);
-        let wanted = HistoryFilter::of(query);
+        let wanted = HistoryFilter::from_query(query);
         let from = first.unwrap_or(1).max(1);
         let steps = (last - from + 1).max(0);
         let tail = (0..steps)
@@ -170,7 +169,7 @@ impl EditorHistory {
         found
     }
 
-    /// What has this id (0 or below) of what fits.
+    /// The match with this id (0 or below).
     fn further_back(&self, id: i64, wanted: &HistoryFilter) -> Option<String> {
         let mut back = self.back.borrow_mut();
         let same = |back: &&mut OlderEntries| back.wanted == *wanted;
@@ -192,7 +191,7 @@ impl EditorHistory {
     }
 
     fn shown(&self, text: String) -> String {
-        match look(&self.snapshot).mode {
+        match lock_snapshot(&self.snapshot).mode {
             Mode::Shell => as_command(&text).map_or(text.clone(), str::to_owned),
             Mode::Cells | Mode::Prompts => text,
         }
@@ -313,7 +312,7 @@ mod tests {
             backward(&history, None, start()),
             Some((2, "!ls -l".into()))
         );
-        look(&history.snapshot).mode = Mode::Shell;
+        lock_snapshot(&history.snapshot).mode = Mode::Shell;
         assert_eq!(backward(&history, None, None), Some((3, "cd /\nls".into())));
         let start = || Some(CommandLineSearch::Prefix("ls".into()));
         assert_eq!(backward(&history, None, start()), Some((2, "ls -l".into())));

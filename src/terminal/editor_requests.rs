@@ -1,4 +1,5 @@
-//! What only an editor can do: a session picked, prompt mode toggled, the themes for code shown.
+//! Handles the session's requests to the editor: pick a session, toggle prompt or shell mode, show themes, copy, log
+//! in.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use crate::session::{EditorWish, EditorWishes, Pick};
 use crate::terminal::editor::Editor;
 use crate::terminal::picker::{self, Picked};
 
-/// Takes wishes of the session and grants them.
+/// Takes and handles the session's requests.
 pub(super) struct EditorRequestHandler {
-    pub(super) coming: EditorWishes,
+    pub(super) requests: EditorWishes,
     pub(super) screen: Screen,
     pub(super) guard: Option<Arc<TerminalGuard>>,
     /// The record, and the directory of what was too long for it.
@@ -25,11 +26,11 @@ pub(super) struct EditorRequestHandler {
 
 impl EditorRequestHandler {
     pub(super) fn take(&mut self) -> Option<EditorWish> {
-        self.coming.take()
+        self.requests.take()
     }
 
-    /// Grants a wish; the session the user picked, when it was that. `theme` is the one of answers.
-    pub(super) fn grant(
+    /// Handles a request; returns the session the user picked, if any. `theme` is that of answers.
+    pub(super) fn handle(
         &self,
         wish: EditorWish,
         editor: &mut Editor,
@@ -64,7 +65,7 @@ impl EditorRequestHandler {
         Ok(self.screen.trusted(text.as_bytes())?)
     }
 
-    /// `%ipycodex resume` alone: the session the user picks. What cannot be picked from is said.
+    /// `%ipycodex resume` without a number: returns the session the user picks; prints why there is nothing to pick.
     fn pick(&self, among: &Pick) -> Result<Option<i64>, Report> {
         let [record, artifacts] = &self.record;
         let guard = self.guard.as_deref();

@@ -1,12 +1,10 @@
-//! How the editor waits: for keys and for the bell, and for nothing else.
+//! Blocks the editor until a key comes or [`EditorWaker`] is written, and for nothing else.
 //!
-//! The line editor looks for events of the library that reads the terminal, again and again where it is to hear of
-//! other things too. Here it waits before it looks. In: keys on standard input; the bell, which any thread rings that
-//! has something for the editor to paint; keys that are held (`keys/gate.rs`), which are made an event of. Invariants:
-//! while nothing comes, nothing wakes. No key lies unheard: the library is told of keys once, and those that one read
-//! does not take, or that come together with a signal, it would hear of with the next key only; it is told again. A
-//! signal, be it a change of the window's size or one that brings held keys, comes when this thread waits: at another
-//! moment it takes from who asks for the cursor the answer of the terminal.
+//! reedline polls crossterm in a loop when it has other sources; this waits before it polls. In: keys on standard
+//! input, the waker, held keys (`keys/key_queue.rs`). Invariants: while nothing comes, nothing wakes. No key stays
+//! unread: crossterm is notified of keys once, and would see those that one read does not take, or that come together
+//! with a signal, only with the next key; so it is notified again. A signal (a resize, or one that brings held keys) is
+//! let through only while this thread waits: at another moment it takes the reply from a pending cursor query.
 
 use std::cell::Cell;
 use std::os::fd::AsFd;
@@ -22,26 +20,25 @@ use crate::screen::guard::TerminalGuard;
 use crate::terminal::background_color::BackgroundReply;
 use crate::terminal::background_output::BackgroundOutput;
 use crate::terminal::editor_waker::EditorWaker;
-use crate::terminal::keys::key_queue::{SharedKeyQueue, pass};
+use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::typeahead::ctrl_c;
 
-/// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
+/// How long crossterm is polled once more after a wake-up: it notices signals by itself.
 pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
 
-/// What a terminal tells that is there no more.
+/// Poll flags of a terminal that is gone.
 const GONE: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
 /// How many answers of the terminal may have been read before a key. Each look takes one out of its way.
 const ANSWERS: usize = 4;
 
-/// What the editor waits for.
 pub(super) struct EditorWait {
-    pub(super) bell: EditorWaker,
-    pub(super) gate: SharedKeyQueue,
+    pub(super) editor_waker: EditorWaker,
+    pub(super) key_queue: SharedKeyQueue,
     pub(super) guard: Option<Arc<TerminalGuard>>,
     pub(super) background: BackgroundOutput,
-    pub(super) paints: PaintCapture,
+    pub(super) paint_capture: PaintCapture,
     /// Called when the first prompt stands.
     pub(super) ready: Cell<Option<Box<dyn FnOnce() + Send>>>,
 }
@@ -49,22 +46,22 @@ pub(super) struct EditorWait {
 impl EditorWait {
     /// Returns when there is something for the editor to do.
     fn wait(&self) -> std::io::Result<()> {
-        self.paints.show();
+        self.paint_capture.show();
         if let Some(ready) = self.ready.take() {
             ready();
         }
-        self.background.hand_over(&self.paints);
+        self.background.hand_over(&self.paint_capture);
         let keyboard = std::io::stdin();
-        while !heard()? {
+        while !has_event()? {
             if self.guard.as_ref().is_some_and(|it| it.take_interrupt()) {
-                pass(&self.gate).hold(ctrl_c());
+                lock_queue(&self.key_queue).push(ctrl_c());
             }
-            if pass(&self.gate).waits() || resize_is_kept() {
+            if lock_queue(&self.key_queue).has_keys_for_editor() || resize_is_kept() {
                 let_resize_come();
                 break;
             }
             let mut sources = [
-                PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.editor_waker.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(keyboard.as_fd(), PollFlags::IN),
             ];
             match poll(&mut sources, None) {
@@ -72,17 +69,17 @@ impl EditorWait {
                 polled => polled?,
             };
             if sources[1].revents().intersects(GONE) {
-                // The thread that hears of it ends the program.
+                // The hang-up thread ends the program.
                 loop {
                     std::thread::park();
                 }
             }
             if !sources[0].revents().is_empty() {
-                self.bell.hush();
+                self.editor_waker.clear();
                 break;
             }
-            let told = || self.guard.as_ref().is_some_and(|it| it.tell_of_keys());
-            if heard()? || !told() {
+            let told = || self.guard.as_ref().is_some_and(|it| it.renotify_keys());
+            if has_event()? || !told() {
                 break;
             }
         }
@@ -91,7 +88,7 @@ impl EditorWait {
 }
 
 /// True when the library has an event.
-pub(super) fn heard() -> std::io::Result<bool> {
+pub(super) fn has_event() -> std::io::Result<bool> {
     for _ in 0..ANSWERS {
         if crossterm::event::poll(Duration::ZERO)? {
             return Ok(true);
@@ -102,30 +99,37 @@ pub(super) fn heard() -> std::io::Result<bool> {
 
 /// Takes what was read of the keys together with the one that submitted: it belongs to the next input, before whatever
 /// is typed from now on.
-pub(super) fn take_ahead(ground: &BackgroundReply, gate: &SharedKeyQueue) -> std::io::Result<()> {
-    while heard()? {
-        for event in ground.pass(crossterm::event::read()?) {
+pub(super) fn queue_typeahead(
+    background_reply: &BackgroundReply,
+    key_queue: &SharedKeyQueue,
+) -> std::io::Result<()> {
+    while has_event()? {
+        for event in background_reply.pass(crossterm::event::read()?) {
             if !matches!(event, Event::Resize(..)) {
-                pass(gate).hold(event);
+                lock_queue(key_queue).push(event);
             }
         }
     }
     Ok(())
 }
 
-/// What is called before every paint. Takes the terminal's answer about its background, when it has been read; keys
-/// typed before it come first.
+/// Returns the hook called before every paint. Takes the terminal's background reply, when it has been read; keys typed
+/// before it come first.
 pub(super) fn before_paint(
-    ground: &BackgroundReply,
-    gate: &SharedKeyQueue,
-    paints: &PaintCapture,
+    background_reply: &BackgroundReply,
+    key_queue: &SharedKeyQueue,
+    paint_capture: &PaintCapture,
 ) -> impl Fn() + Send + use<> {
-    let (ground, gate, paints) = (ground.clone(), Arc::clone(gate), paints.clone());
+    let (background_reply, key_queue, paint_capture) = (
+        background_reply.clone(),
+        Arc::clone(key_queue),
+        paint_capture.clone(),
+    );
     move || {
-        paints.begin();
-        ground.look(|event| {
+        paint_capture.begin();
+        background_reply.look(|event| {
             if !matches!(event, Event::Resize(..)) {
-                pass(&gate).hold(event);
+                lock_queue(&key_queue).push(event);
             }
         });
     }
@@ -145,7 +149,7 @@ impl<C: Completer> Completer for WaitingCompleter<C> {
     fn poll_completion(&mut self) -> CompletionStatus {
         let status = self.completer.poll_completion();
         if status != CompletionStatus::Ready {
-            // What is wrong with the terminal the editor finds by itself.
+            // reedline finds errors of the terminal by itself.
             let _ = self.waiting.wait();
         }
         status

@@ -1,4 +1,4 @@
-//! The bell of the editor: any thread rings it that has something for the editor to paint.
+//! An eventfd that wakes the editor: any thread writes it when there is something to paint.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -8,15 +8,13 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::report::Report;
 
-/// Wakes the editor, from any thread; clones are the same bell.
+/// Wakes the editor, from any thread; clones share the descriptor.
 #[derive(Clone)]
 pub(super) struct EditorWaker(Arc<EventFd>);
 
 struct EventFd(OwnedFd);
 
 impl EditorWaker {
-    /// A bell nobody has rung.
-    ///
     /// # Errors
     /// When the system has no descriptor for it.
     pub(super) fn new() -> Result<Self, Report> {
@@ -28,17 +26,17 @@ impl EditorWaker {
     }
 
     /// The editor wakes, at once or when it waits the next time.
-    pub(super) fn ring(&self) {
+    pub(super) fn wake(&self) {
         self.0.wake_by_ref();
     }
 
-    /// What rings it.
-    pub(super) fn waker(&self) -> Waker {
+    /// The same, for futures.
+    pub(super) fn task_waker(&self) -> Waker {
         Waker::from(Arc::clone(&self.0))
     }
 
-    /// Nobody has rung it.
-    pub(super) fn hush(&self) {
+    /// Resets it.
+    pub(super) fn clear(&self) {
         let _ = rustix::io::read(&self.0.0, &mut [0; 8]);
     }
 }
@@ -55,7 +53,7 @@ impl Wake for EventFd {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // One that takes no more has been rung.
+        // A full counter means that it is set already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }

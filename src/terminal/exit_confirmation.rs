@@ -1,4 +1,4 @@
-//! Leaving while jobs run in the shell: they end with it, which is said once.
+//! Confirms leaving while shell jobs run: they end with the shell, so the first attempt only warns.
 
 use crate::display::say;
 use crate::screen::{Screen, ScreenError};
@@ -7,18 +7,18 @@ use crate::session::{Notice, SessionHandle};
 /// How many jobs are named.
 const NAMED: usize = 3;
 
-/// Whether it has been said what leaving would end; something else that is done makes it forgotten.
+/// Whether the warning has been shown; any other input resets it.
 #[derive(Default)]
 pub(super) struct ExitConfirmation {
     warned: bool,
 }
 
 impl ExitConfirmation {
-    /// True unless jobs would end and the user has not been told yet.
+    /// True unless jobs would end and the user has not been warned yet.
     ///
     /// # Errors
     /// When the terminal cannot be written.
-    pub(super) fn may(
+    pub(super) fn confirm(
         &mut self,
         session: &SessionHandle,
         screen: &Screen,

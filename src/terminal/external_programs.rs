@@ -1,9 +1,8 @@
 //! Programs that get the terminal for a while: the user's own editor on the text being typed, an agent's login.
 //!
-//! In: a command line, a text. Out: the text as the editor left it, without its last line end; `None` when the editor
-//! says that it was not to be (it ended with something else than 0). The text lies in a directory of its own that
-//! nobody else can read, and is gone afterwards. While the editor has the terminal it gets the mode of the time before
-//! us; whatever it leaves behind, the terminal is ours again then.
+//! In: a command line, a text. Out: the text as the editor left it, without its last line end; `None` when nothing
+//! changed. The text is in a temporary directory of mode 700, removed afterwards. The program gets the terminal mode
+//! from before our start; whatever it leaves behind, our mode is set again.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -17,10 +16,10 @@ use crate::input::Mode;
 use crate::process;
 use crate::screen::guard::TerminalGuard;
 
-/// What is started where nothing is said.
+/// The editor without `$VISUAL` and `$EDITOR`.
 const DEFAULT: &str = "vi";
 
-/// What an editor that was killed may have left on: other screen, keypad, cursor keys, mouse, hidden cursor, colours.
+/// Resets modes a killed editor may have left on: alternate screen, keypad, cursor keys, mouse, hidden cursor, colours.
 const SANE: &[u8] =
     b"\x1b[?1049l\x1b>\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\
     \x1b[?2004l\x1b[?25h\x1b[0m";
@@ -36,7 +35,7 @@ impl ExternalPrograms {
     /// Lets the user edit `text`.
     ///
     /// # Errors
-    /// One line that says why the text is as it was.
+    /// One line: the reason why the text is unchanged.
     pub(super) fn edit(&self, text: &str, mode: Mode) -> Result<Option<String>, String> {
         let command = self.command.as_deref().unwrap_or(DEFAULT);
         let words = shlex::split(command).filter(|words| !words.is_empty());
@@ -91,7 +90,7 @@ impl ExternalPrograms {
         }
     }
 
-    /// Lets a program log the user in; how that went.
+    /// Runs the agent's login program; returns the outcome as a line.
     pub(super) fn log_in(&self, program: &LoginProgram) -> String {
         let line = program.line();
         let Some((first, rest)) = program.words.split_first() else {
@@ -137,7 +136,7 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        // What stays behind is the user's own and readable by nobody else.
+        // A leftover is the user's own and readable by nobody else.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_said() {
+    fn failures_are_reported() {
         check("sh -c 'exit 3'", "a", Mode::Cells, Err("exit status: 3"));
         check("sh -c 'kill -9 $$'", "a", Mode::Cells, Err("signal: 9"));
         check(

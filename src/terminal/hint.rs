@@ -1,18 +1,15 @@
-//! What may follow at the cursor, in grey. The model's: asked for by a key, shown when it comes, taken, typed along or
-//! dropped. Else the history's.
+//! The grey hint behind the cursor: the model's suggestion, asked for by a key, else the rest of an earlier input.
 //!
-//! In: keys as they are parsed, what the painter sees at each paint, the session's answer on another thread. Out: the
-//! hint behind the text and, when it is taken, its text. Invariants: the editor never waits and is never left (what is
-//! typed right behind the key stays typed); a suggestion stands only where it was asked for, or where typing its own
-//! first characters has led; anything else drops it, and with it the work for it; what is taken is what was shown.
+//! In: keys as they are parsed, the text at each paint, the session's answer on another thread. Out: the hint behind
+//! the text and, when accepted, its text. Invariants: the editor never waits and is never left (what is typed right
+//! behind the key stays typed); a suggestion stands only where it was asked for, or where typing its own first
+//! characters has led; anything else drops it and cancels the request; the accepted text is the text that was shown.
 //!
-//! The editor draws hints behind the end of the text, and takes them there only. In the middle of a text a suggestion
-//! is shown below it and goes in by the same key pressed again (which takes one at the end, too).
+//! reedline draws and accepts hints at the end of the text only. In the middle of a text a suggestion is shown below it
+//! and inserted by the same key pressed again (which accepts one at the end, too). Without a suggestion, the line of an
+//! earlier input that continues the text is the hint; it is looked up in memory at each paint, never by a key.
 //!
-//! Where nothing is asked for, the line of an earlier input that goes on from here stands in grey behind the text; the
-//! same keys take it. It is looked up in memory at each paint, and never by a key.
-//!
-//! Absent on purpose: which key it is.
+//! Absent on purpose: the key bindings.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -48,8 +45,8 @@ struct HintsShared {
     ask: OnceLock<Ask>,
     wake: OnceLock<Arc<dyn Fn() + Send + Sync>>,
     say: OnceLock<Say>,
-    /// A missing agent was told of.
-    told: AtomicBool,
+    /// A missing agent was reported.
+    missing_reported: AtomicBool,
     /// Earlier inputs.
     recall: Recall,
     /// They are suggested.
@@ -62,7 +59,7 @@ struct HintState {
     text: String,
     cursor: usize,
     stage: Stage,
-    /// What stands there of an earlier input, while nothing was asked for.
+    /// The rest of an earlier input, while no suggestion was requested.
     recalled: String,
     /// The key was pressed: the next paint asks.
     wanted: bool,
@@ -79,7 +76,7 @@ enum Stage {
     Nothing,
     /// Asked for; the handle ends the work when it is dropped.
     Awaited(Option<Suggesting>),
-    /// What is left of it.
+    /// The rest of the suggestion.
     Offered(String),
 }
 
@@ -127,7 +124,7 @@ impl HintState {
         self.cursor == self.text.len()
     }
 
-    /// What a key may take now: the hint, less what keys before it took.
+    /// The hint that a key may accept now, less the part earlier keys took.
     fn takable(&self) -> &str {
         let rest = match &self.stage {
             Stage::Offered(rest) if self.at_end() => rest,
@@ -171,7 +168,7 @@ impl HintState {
 }
 
 impl Hints {
-    /// None yet, and nobody to ask; `snapshot` tells how the text will be read.
+    /// No hints, and no source yet; `snapshot` holds the input mode.
     pub(super) fn new(snapshot: SharedSnapshot, recall: Recall) -> Self {
         Hints(Arc::new(HintsShared {
             state: Mutex::default(),
@@ -179,13 +176,12 @@ impl Hints {
             ask: OnceLock::new(),
             wake: OnceLock::new(),
             say: OnceLock::new(),
-            told: AtomicBool::new(false),
+            missing_reported: AtomicBool::new(false),
             recall,
             recalls: AtomicBool::new(false),
         }))
     }
 
-    /// Whether earlier inputs are suggested.
     pub(super) fn suggest_history(&self, on: bool) {
         self.0.recalls.store(on, Ordering::Relaxed);
     }
@@ -195,7 +191,7 @@ impl Hints {
         if text.trim().is_empty() || !self.0.recalls.load(Ordering::Relaxed) {
             return None;
         }
-        let prompts = snapshot::look(&self.0.snapshot).mode == Mode::Prompts;
+        let prompts = snapshot::lock_snapshot(&self.0.snapshot).mode == Mode::Prompts;
         // As it is recorded.
         let source = match text.strip_prefix(';') {
             Some(code) if prompts => code.to_owned(),
@@ -212,14 +208,14 @@ impl Hints {
         let _ = self.0.wake.set(wake);
     }
 
-    /// Who is asked, and how a missing agent is told of; once.
+    /// Sets the source of suggestions and the printer for a missing agent; once.
     pub(super) fn connect(&self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
         let _ = self.0.ask.set(ask);
         let _ = self.0.say.set(Box::new(say));
     }
 
     /// `keys`, watched: the key for suggestions is dealt with here.
-    pub(super) fn watching(&self, keys: impl EditMode + 'static) -> Box<dyn EditMode> {
+    pub(super) fn wrap(&self, keys: impl EditMode + 'static) -> Box<dyn EditMode> {
         Box::new(HintKeys {
             keys: Box::new(keys),
             hints: self.clone(),
@@ -277,7 +273,7 @@ impl Hints {
         let draft = Draft {
             before: before.to_owned(),
             after: after.to_owned(),
-            mode: snapshot::look(&self.0.snapshot).mode,
+            mode: snapshot::lock_snapshot(&self.0.snapshot).mode,
         };
         drop(state);
         let hints = self.clone();
@@ -285,7 +281,7 @@ impl Hints {
             draft,
             Box::new(move |suggested| hints.answered(asked, suggested)),
         );
-        // It may have been answered meanwhile.
+        // The answer may have come meanwhile.
         if let Stage::Awaited(handle) = &mut self.state().stage {
             *handle = Some(suggesting);
         }
@@ -305,7 +301,7 @@ impl Hints {
         }
         if let (Err(failure), Some(say)) = (&suggested, self.0.say.get())
             && is_missing(failure)
-            && !self.0.told.swap(true, Ordering::Relaxed)
+            && !self.0.missing_reported.swap(true, Ordering::Relaxed)
         {
             say(&missing(failure));
         }
@@ -358,7 +354,7 @@ impl Hinter for Hints {
         match (&state.stage, colour) {
             (Stage::Nothing, _) if shown.is_empty() => shown,
             (_, true) => Style::new().fg(Color::DarkGray).paint(shown).to_string(),
-            // Told from the text without a colour, too.
+            // Distinguishable from the text without a colour, too.
             (Stage::Offered(_), false) if state.at_end() => format!("‹{shown}›"),
             (_, false) => shown,
         }
@@ -394,14 +390,14 @@ struct HintKeys {
 }
 
 impl HintKeys {
-    /// What the editor is told of an event; several may come as one.
+    /// Maps an event for reedline; several may come as one.
     fn seen(&self, event: ReedlineEvent) -> ReedlineEvent {
         match event {
             ReedlineEvent::Multiple(events) => {
                 ReedlineEvent::Multiple(events.into_iter().map(|event| self.seen(event)).collect())
             }
             ReedlineEvent::ExecuteHostCommand(name)
-                if HostCommand::named(&name) == Some(HostCommand::Suggest) =>
+                if HostCommand::from_name(&name) == Some(HostCommand::Suggest) =>
             {
                 self.hints.pressed()
             }
@@ -430,7 +426,7 @@ impl EditMode for HintKeys {
     }
 }
 
-/// Whether an event takes the hint, where there is one.
+/// True for an event that accepts the hint, where there is one.
 fn takes(event: &ReedlineEvent) -> bool {
     match event {
         ReedlineEvent::HistoryHintComplete | ReedlineEvent::HistoryHintWordComplete => true,

@@ -1,5 +1,5 @@
-//! What a key can ask of us beside the editor, by name: keys are parsed in one place and worked off in another, and the
-//! editor carries the name from here to there.
+//! Host commands: what a key asks of us rather than of reedline. Keys are parsed in one place and executed in another;
+//! reedline carries the command between them by name (`ReedlineEvent::ExecuteHostCommand`).
 
 use reedline::ReedlineEvent;
 
@@ -10,7 +10,6 @@ use crate::terminal::complete;
 /// Begins the name of a [`HostCommand::Change`].
 const CHANGE: &str = "change ";
 
-/// What is done by us while the editor stands still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostCommand {
     /// Indent the line just begun.
@@ -35,9 +34,9 @@ pub(super) enum HostCommand {
     ShellMode,
     /// The text in the user's own editor.
     OpenEditor,
-    /// See what a guest asks.
+    /// Show the question of an incoming call.
     Answer,
-    /// A guest needs the screen.
+    /// An incoming call needs the screen.
     CallPending,
     /// A change of the text that the keys could not make without knowing it.
     Change(KeyAction),
@@ -50,7 +49,7 @@ impl HostCommand {
             HostCommand::Indent => "indent".into(),
             HostCommand::Suspend => "suspend".into(),
             HostCommand::Resumed => "resumed".into(),
-            HostCommand::Block(wish) => wish.name(),
+            HostCommand::Block(command) => command.name(),
             HostCommand::Complete => "complete".into(),
             HostCommand::Inspect => "inspect".into(),
             HostCommand::Suggest => "suggest".into(),
@@ -64,8 +63,8 @@ impl HostCommand {
         }
     }
 
-    /// And back.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// Parses [`HostCommand::name`].
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "indent" => Some(HostCommand::Indent),
             "suspend" => Some(HostCommand::Suspend),
@@ -81,12 +80,12 @@ impl HostCommand {
             "called" => Some(HostCommand::CallPending),
             name => match name.strip_prefix(CHANGE) {
                 Some(action) => KeyAction::named(action).map(HostCommand::Change),
-                None => BlockCommand::named(name).map(HostCommand::Block),
+                None => BlockCommand::from_name(name).map(HostCommand::Block),
             },
         }
     }
 
-    /// What the editor is told.
+    /// The event for reedline.
     pub(super) fn event(self) -> ReedlineEvent {
         match self {
             // Menus of the editor, not commands.

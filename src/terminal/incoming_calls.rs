@@ -1,11 +1,10 @@
-//! Calls that come from outside while somebody sits at the prompt: shown above the line, or let in.
+//! Tool calls from outside (MCP clients) that arrive while the user sits at the prompt.
 //!
-//! A thread takes the session's visits. A call that only looks becomes a line above what is being typed. One that asks
-//! is announced there and waits: it is let in by a key, by Enter on an empty line, or before the next input runs, and
-//! only then are keys for its question. One that runs a cell needs the screen at once: the editor stands aside and
-//! comes back with what was typed.
+//! A thread takes the session's incoming calls. A call that only reads becomes a line above the prompt. A call that
+//! asks is announced there; its question is shown after a key, after Enter on an empty line, or before the next input
+//! runs. A call that runs a cell interrupts the editor, which later resumes with its text.
 //!
-//! Invariant: no key is taken for an answer that was typed before the question was let in.
+//! Invariant: no key typed before the question was shown is taken as its answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,16 +21,16 @@ use crate::terminal::keys::key_queue::InputWaker;
 use crate::text::cut;
 use crate::text::escape::visible_lines;
 
-/// How soon a question that waits is let in.
+/// How soon a waiting question is shown.
 const SOON: Duration = Duration::from_millis(30);
 
-/// Who is at the door; clones look at the same one.
+/// The incoming call at hand; clones share it.
 #[derive(Clone, Default)]
 pub(super) struct PendingCalls(Arc<CallsShared>);
 
 #[derive(Default)]
 struct CallsShared {
-    /// What comes before the first input asks something.
+    /// A start-up run asks something.
     startup: AtomicBool,
     state: Mutex<CallState>,
     changed: Condvar,
@@ -41,11 +40,11 @@ struct CallsShared {
 enum CallState {
     #[default]
     Idle,
-    /// A call is at work.
+    /// A call runs.
     Running {
         /// A question was announced.
         asks: bool,
-        /// It is to be let in.
+        /// The user wants to see it.
         wanted: bool,
     },
     /// Needs the screen.
@@ -53,19 +52,19 @@ enum CallState {
 }
 
 impl PendingCalls {
-    /// Begins to receive; lines go to `background`, and `waker` calls the editor away.
+    /// Starts receiving; lines go to `background`, and `waker` interrupts the editor.
     ///
     /// # Errors
     /// When no thread can be had.
     pub(super) fn receive(
-        visits: Visits,
+        incoming: Visits,
         background: BackgroundOutput,
         screen: Screen,
         waker: InputWaker,
     ) -> Result<Self, Report> {
-        let guests = PendingCalls::default();
-        let porter = CallReceiver {
-            guests: guests.clone(),
+        let calls = PendingCalls::default();
+        let receiver = CallReceiver {
+            calls: calls.clone(),
             background,
             screen,
             waker,
@@ -73,18 +72,18 @@ impl PendingCalls {
         std::thread::Builder::new()
             .name("guests".into())
             .spawn(move || {
-                while let Some(visit) = visits.next() {
-                    porter.meet(visit);
+                while let Some(call) = incoming.next() {
+                    receiver.on_call(call);
                 }
             })
             .map_err(|error| {
                 Report::failure("could not start the thread for MCP clients").because(error)
             })?;
-        Ok(guests)
+        Ok(calls)
     }
 
-    /// Somebody asks, or needs the screen.
-    pub(super) fn wait(&self) -> bool {
+    /// A call asks, or needs the screen.
+    pub(super) fn is_waiting(&self) -> bool {
         let waits = |state: &CallState| {
             matches!(
                 state,
@@ -94,30 +93,29 @@ impl PendingCalls {
         self.startup_asks() || waits(&self.state())
     }
 
-    /// Somebody needs the screen now.
-    pub(super) fn need_the_screen(&self) -> bool {
+    /// A call needs the screen now.
+    pub(super) fn needs_screen(&self) -> bool {
         self.startup_asks() || matches!(*self.state(), CallState::NeedsScreen(_))
     }
 
-    /// What comes before the first input asks something, or no longer: as a guest does that needs the screen.
-    pub(super) fn let_startup_ask(&self, asks: bool) {
+    /// Sets whether a start-up run asks; it then needs the screen like a call.
+    pub(super) fn set_startup_asks(&self, asks: bool) {
         self.0.startup.store(asks, Ordering::SeqCst);
     }
 
-    /// It does.
     pub(super) fn startup_asks(&self) -> bool {
         self.0.startup.load(Ordering::SeqCst)
     }
 
-    /// Lets in whoever is there.
-    pub(super) fn let_in(&self) -> Option<Visit> {
+    /// Takes the call at hand once it can have the screen; waits for that.
+    pub(super) fn admit(&self) -> Option<Visit> {
         let mut state = self.state();
         loop {
             match std::mem::take(&mut *state) {
                 CallState::Idle => return None,
-                CallState::NeedsScreen(visit) => {
+                CallState::NeedsScreen(call) => {
                     self.0.changed.notify_all();
-                    return Some(*visit);
+                    return Some(*call);
                 }
                 CallState::Running { asks, .. } => {
                     *state = CallState::Running { asks, wanted: true }
@@ -132,7 +130,7 @@ impl PendingCalls {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call is at work, and asks or not.
+    /// A call runs; `asks`: its question is open.
     fn busy(&self, asks: bool) {
         let mut state = self.state();
         let wanted = matches!(*state, CallState::Running { wanted: true, .. });
@@ -149,32 +147,32 @@ impl PendingCalls {
     }
 }
 
-/// Meets them.
+/// Receives calls on the thread.
 struct CallReceiver {
-    guests: PendingCalls,
+    calls: PendingCalls,
     background: BackgroundOutput,
     screen: Screen,
     waker: InputWaker,
 }
 
 impl CallReceiver {
-    fn meet(&self, visit: Visit) {
-        let who = visible_lines(&visit.caller).replace('\n', " ");
-        let mut teller = EventRenderer::new(self.screen.clone());
+    fn on_call(&self, call: Visit) {
+        let who = visible_lines(&call.caller).replace('\n', " ");
+        let mut renderer = EventRenderer::new(self.screen.clone());
         let mut held = Vec::new();
-        self.guests.busy(false);
+        self.calls.busy(false);
         loop {
-            let event = match visit.run.next_blocking(Some(SOON)) {
+            let event = match call.run.next_blocking(Some(SOON)) {
                 Next::Ended => {
-                    teller
-                        .rest()
+                    renderer
+                        .finish_line()
                         .into_iter()
-                        .for_each(|rest| self.background.say(&rest));
-                    return self.guests.set(CallState::Idle);
+                        .for_each(|rest| self.background.print(&rest));
+                    return self.calls.set(CallState::Idle);
                 }
                 Next::Nothing => {
-                    if self.guests.is_wanted() {
-                        return self.lead_in(visit, held);
+                    if self.calls.is_wanted() {
+                        return self.hand_over_screen(call, held);
                     }
                     continue;
                 }
@@ -184,47 +182,47 @@ impl CallReceiver {
                 SessionEvent::Answer(AnswerEvent::ToolStarted { .. }) => held.push(event),
                 SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => {
                     self.background
-                        .say(&format!("{who}: {}", visible_lines(&line)));
+                        .print(&format!("{who}: {}", visible_lines(&line)));
                 }
                 SessionEvent::Question(QuestionEvent::Asked(ref question)) => {
-                    self.background.say(&announced(&who, question));
+                    self.background.print(&announced(&who, question));
                     held.push(event);
-                    self.guests.busy(true);
+                    self.calls.busy(true);
                 }
                 SessionEvent::Question(QuestionEvent::Over(_)) => {
                     held.truncate(1);
-                    self.background.say(&format!("{who} no longer asks"));
-                    self.guests.busy(false);
+                    self.background.print(&format!("{who} no longer asks"));
+                    self.calls.busy(false);
                 }
                 SessionEvent::Begin(BeginEvent::AgentCell { .. })
                 | SessionEvent::Cell(CellEvent::InputRequested { .. }) => {
                     held.push(event);
-                    return self.lead_in(visit, held);
+                    return self.hand_over_screen(call, held);
                 }
-                event => teller
-                    .tell(event)
+                event => renderer
+                    .render(event)
                     .iter()
-                    .for_each(|text| self.background.say(text)),
+                    .for_each(|text| self.background.print(text)),
             }
         }
     }
 
-    /// The visit needs the screen; `held` comes first. Returns when it has it.
-    fn lead_in(&self, visit: Visit, held: Vec<SessionEvent>) {
+    /// Hands the call over to the screen, `held` events first. Returns when it was taken.
+    fn hand_over_screen(&self, call: Visit, held: Vec<SessionEvent>) {
         held.into_iter()
             .rev()
-            .for_each(|event| visit.run.unread(event));
-        self.guests.set(CallState::NeedsScreen(Box::new(visit)));
-        self.waker.called();
-        let mut state = self.guests.state();
+            .for_each(|event| call.run.unread(event));
+        self.calls.set(CallState::NeedsScreen(Box::new(call)));
+        self.waker.notify_call();
+        let mut state = self.calls.state();
         while matches!(*state, CallState::NeedsScreen(_)) {
-            let waited = self.guests.0.changed.wait(state);
+            let waited = self.calls.0.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-/// The line that says who asks for what, and how it is answered.
+/// The announcement: the caller, the request, and the keys that show the question.
 fn announced(who: &str, question: &Question) -> String {
     let what = match &question.about {
         About::Cells(cells) => match &cells[..] {

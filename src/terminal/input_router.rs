@@ -1,9 +1,9 @@
-//! Who has the keyboard while something runs, and what was typed for whom.
+//! Routes what is typed while something runs: to the cell's terminal, to a question, or to the editor's key queue.
 //!
-//! In: bytes without a meaning for the shell itself (`typing.rs` reads them), the beginnings and ends of cells,
-//! questions. Out: bytes to the cell's own terminal, keys to the editor's gate, where lines wait and can be taken back.
-//! Invariant: every byte that nobody read is kept, once and in the order it was typed: what a cell left unread, what
-//! its terminal did not take because the cell was over by then, what was typed besides.
+//! In: bytes that mean nothing to the shell itself (`keyboard_reader` reads them), the starts and ends of cells,
+//! questions. Out: bytes for the cell's terminal, keys for the queue, where lines wait and can be taken back.
+//! Invariant: every byte that nobody read is kept, once and in the order typed: what a cell left unread, what its
+//! terminal refused because the cell was over, and the rest.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,33 +13,33 @@ use crossterm::event::KeyCode;
 use crate::display::{Ahead, Ended, Keyboard};
 use crate::runtime::{CellTerminal, InputReply};
 use crate::session::{Reply, SessionHandle};
-use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, pass};
+use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, lock_queue};
 use crate::terminal::typeahead::{self, CellTypeahead};
 use crate::text::keys::{Decoder, plain};
 
 /// How long a program has to end at Ctrl-C before it is given more.
 const DYING: Duration = Duration::from_millis(50);
 
-/// Who has the keyboard; shared by the thread that reads and those who are typed for.
+/// The routing state; shared by the reading thread and the display.
 pub(super) struct InputRouter {
     pub(super) session: SessionHandle,
     state: Mutex<RouterState>,
 }
 
 pub(super) struct RouterState {
-    /// What was typed for the editor waits here.
-    pub(super) gate: SharedKeyQueue,
+    /// The editor's typeahead.
+    pub(super) key_queue: SharedKeyQueue,
     /// Collects the keys of a turn.
     pub(super) decoder: Decoder,
     /// On its way to the cell that runs.
-    pub(super) for_cell: CellTypeahead,
+    pub(super) cell_typeahead: CellTypeahead,
     /// Ctrl-C was typed; true: behind lines that were to run.
     pub(super) stopped_by: Option<bool>,
     /// Ctrl-C was read together with what runs: it comes before every other key.
     pub(super) interrupted: bool,
-    /// Typed before the keyboard was anyone's.
+    /// Typed before the reader started.
     pub(super) ahead: Vec<u8>,
-    /// What was typed and nobody read.
+    /// Typed, and read by nobody.
     pub(super) kept: Vec<u8>,
     /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
     pub(super) refused: Vec<u8>,
@@ -55,7 +55,7 @@ pub(super) struct RouterState {
     pub(super) tries: u32,
     /// A turn or a replay runs.
     pub(super) turn: bool,
-    /// It is a replay.
+    /// The turn is a replay.
     pub(super) replay: bool,
     /// A question listens: what was typed for it.
     pub(super) asked: Option<Vec<u8>>,
@@ -65,15 +65,15 @@ pub(super) struct RouterState {
 }
 
 impl RouterState {
-    fn gate(&self) -> MutexGuard<'_, KeyQueue> {
-        pass(&self.gate)
+    fn key_queue(&self) -> MutexGuard<'_, KeyQueue> {
+        lock_queue(&self.key_queue)
     }
 
     pub(super) fn keep(&mut self, bytes: &[u8]) {
         match &self.cell {
             Some(terminal) if self.open => {
                 let line_mode = terminal.mode().canonical;
-                let bytes = self.for_cell.hand_on(bytes, line_mode);
+                let bytes = self.cell_typeahead.forward(bytes, line_mode);
                 self.refused.extend(bytes);
                 if self.interrupting.is_some_and(|at| at.elapsed() < DYING) {
                     return;
@@ -92,11 +92,11 @@ impl RouterState {
             let Some(event) = self.decoder.push(*byte) else {
                 continue;
             };
-            let mut gate = pass(&self.gate);
-            if plain(&event) == KeyCode::Up && !gate.lines().ended.is_empty() {
-                gate.reopen();
+            let mut key_queue = lock_queue(&self.key_queue);
+            if plain(&event) == KeyCode::Up && !key_queue.lines().ended.is_empty() {
+                key_queue.reopen_line();
             } else {
-                gate.hold(event);
+                key_queue.push(event);
             }
         }
     }
@@ -108,25 +108,25 @@ impl RouterState {
         };
         let mut lines = terminal.take_lines();
         lines.append(&mut self.refused);
-        let lines = self.for_cell.returned(&lines);
-        let mut gate = self.gate();
+        let lines = self.cell_typeahead.restore_paste_marks(&lines);
+        let mut key_queue = self.key_queue();
         Decoder::all(&lines)
             .into_iter()
-            .for_each(|event| gate.hold(event));
+            .for_each(|event| key_queue.push(event));
     }
 
     /// Up, at a cell in line mode: the last line that it has not read is typed again. False when there is none.
-    pub(super) fn take_back(&mut self) -> bool {
+    pub(super) fn recall_line(&mut self) -> bool {
         let Some(terminal) = self.cell.clone().filter(|_| self.open) else {
             return false;
         };
-        let queued = terminal.has_lines() || !self.gate().lines().ended.is_empty();
+        let queued = terminal.has_lines() || !self.key_queue().lines().ended.is_empty();
         if !queued || !terminal.mode().canonical {
             return false;
         }
-        if self.for_cell.at_line_start() {
+        if self.cell_typeahead.at_line_start() {
             self.claim();
-            let line = self.gate().take_line();
+            let line = self.key_queue().take_line();
             self.keep(line.unwrap_or_default().as_bytes());
         }
         true
@@ -148,10 +148,10 @@ impl RouterState {
             Decoder::all(lines)
                 .into_iter()
                 .filter(|event| !typeahead::is_ctrl_c(event))
-                .for_each(|event| self.gate().hold(event));
+                .for_each(|event| self.key_queue().push(event));
         }
         self.claim();
-        let queued = !self.gate().lines().ended.is_empty() || lines_end(&self.kept).is_some();
+        let queued = !self.key_queue().lines().ended.is_empty() || lines_end(&self.kept).is_some();
         self.stopped_by = Some(queued || self.stopped_by.unwrap_or_default());
     }
 }
@@ -165,14 +165,13 @@ fn lines_end(bytes: &[u8]) -> Option<usize> {
 }
 
 impl InputRouter {
-    /// Nothing typed, nobody typed for.
-    pub(super) fn new(session: SessionHandle, gate: SharedKeyQueue) -> Arc<Self> {
+    pub(super) fn new(session: SessionHandle, key_queue: SharedKeyQueue) -> Arc<Self> {
         Arc::new(InputRouter {
             session,
             state: Mutex::new(RouterState {
-                gate,
+                key_queue,
                 decoder: Decoder::default(),
-                for_cell: CellTypeahead::default(),
+                cell_typeahead: CellTypeahead::default(),
                 stopped_by: None,
                 interrupted: false,
                 ahead: Vec::new(),
@@ -215,7 +214,7 @@ impl InputRouter {
         state.bare = state.cell.is_none();
         if !state.bare {
             state.open = true;
-            // What was typed during a turn was not typed for a cell nobody knew of.
+            // Keys typed during a turn were not meant for this cell, which the user did not know of.
             if !state.turn {
                 let kept = std::mem::take(&mut state.kept);
                 state.keep(&kept);
@@ -229,9 +228,9 @@ impl InputRouter {
         (state.open, state.bare) = (false, false);
         let mut unread = unread.to_vec();
         unread.append(&mut state.refused);
-        let mut for_cell = std::mem::take(&mut state.for_cell);
-        let mut unread = for_cell.returned(&unread);
-        unread.extend(for_cell.held());
+        let mut cell_typeahead = std::mem::take(&mut state.cell_typeahead);
+        let mut unread = cell_typeahead.restore_paste_marks(&unread);
+        unread.extend(cell_typeahead.into_pending());
         if state.turn && !state.replay {
             state.queue(&unread);
         } else {
@@ -249,14 +248,14 @@ impl InputRouter {
         }
     }
 
-    /// What was typed and nobody read, once.
+    /// Takes the bytes that nobody read.
     pub(super) fn take_rest(&self) -> Vec<u8> {
         self.close(&[]);
         let mut state = self.state();
         if let Some(event) = state.decoder.rest() {
-            state.gate().hold(event);
+            state.key_queue().push(event);
         }
-        // Nobody had the keyboard.
+        // Typed while no reader ran.
         let mut rest = std::mem::take(&mut state.ahead);
         rest.append(&mut state.kept);
         rest
@@ -281,7 +280,7 @@ impl InputRouter {
 impl Keyboard for InputRouter {
     fn ahead(&self) -> Ahead {
         let state = self.state();
-        let lines = state.gate().lines();
+        let lines = state.key_queue().lines();
         let mut ahead = Ahead {
             queued: lines.ended,
             typed: lines.typed,
@@ -292,7 +291,9 @@ impl Keyboard for InputRouter {
             ahead.typed.clear();
             ahead.awaited = terminal.is_read();
             if terminal.has_lines() {
-                ahead.queued.push(state.for_cell.last_line().to_owned());
+                ahead
+                    .queued
+                    .push(state.cell_typeahead.last_line().to_owned());
             }
         }
         ahead

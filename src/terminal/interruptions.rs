@@ -1,6 +1,6 @@
-//! What the prompt stands aside for: what comes before the first input, and guests.
+//! Shows what interrupts the prompt: start-up runs that are not over, and incoming calls that need the screen.
 //!
-//! Invariant: what is typed meanwhile waits for the editor.
+//! Invariant: keys typed meanwhile are queued for the editor.
 
 use std::time::Duration;
 
@@ -15,66 +15,65 @@ use crate::terminal::keyboard_reader::KeyTarget;
 use crate::terminal::run_view::RunView;
 use crate::terminal::startup::Startup;
 
-/// How long an input waits for a guest before that is shown.
+/// How long an input waits for an incoming call before that call is shown.
 const PATIENCE: Duration = Duration::from_millis(150);
 
-/// See the module.
 pub(super) struct Interruptions {
-    /// What comes before the first input, until it has been shown.
+    /// Runs before the first input, until they have been shown.
     pub(super) startup: Option<Startup>,
-    pub(super) guests: PendingCalls,
+    pub(super) pending_calls: PendingCalls,
     pub(super) background: BackgroundOutput,
     pub(super) screen: Screen,
 }
 
 impl Interruptions {
-    /// What is left of files at home and the startup notebook comes before anything else.
-    pub(super) fn finish_startup(&mut self, showing: &mut RunView) -> Result<(), Report> {
+    /// Shows the rest of the start-up runs to its end.
+    pub(super) fn finish_startup(&mut self, run_view: &mut RunView) -> Result<(), Report> {
         let left = self.startup.take().map(Startup::take).unwrap_or_default();
-        let asks = self.guests.startup_asks();
-        self.guests.let_startup_ask(false);
+        let asks = self.pending_calls.startup_asks();
+        self.pending_calls.set_startup_asks(false);
         for (at, rest) in left.into_iter().enumerate() {
             self.show_background()?;
             if at == 0 && !asks {
                 let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
                 say(&self.screen, &Notice::note(note))?;
             }
-            let target = KeyTarget::Replay(showing.cells());
-            let (_, typed) = showing.show_from(&rest.run, Some(target))?;
-            showing.early.extend(typed);
+            let target = KeyTarget::Replay(run_view.cells());
+            let (_, typed) = run_view.show_from(&rest.run, Some(target))?;
+            run_view.early.extend(typed);
         }
         self.show_background()
     }
 
-    /// Shows what asks before the first input, then what guests want.
-    pub(super) fn let_all_in(
+    /// Shows a start-up run that asks, then incoming calls.
+    pub(super) fn show_all(
         &mut self,
-        showing: &mut RunView,
+        run_view: &mut RunView,
         editor: &Editor,
     ) -> Result<(), Report> {
-        if self.guests.startup_asks() {
-            self.finish_startup(showing)?;
-            editor.type_ahead(&std::mem::take(&mut showing.early));
+        if self.pending_calls.startup_asks() {
+            self.finish_startup(run_view)?;
+            editor.type_ahead(&std::mem::take(&mut run_view.early));
         }
-        self.let_in(showing, editor)
+        self.show_calls(run_view, editor)
     }
 
-    /// Shows what guests want, to its end.
-    pub(super) fn let_in(&self, showing: &mut RunView, editor: &Editor) -> Result<(), Report> {
-        while let Some(visit) = self.guests.let_in() {
+    /// Shows incoming calls that need the screen, to their end.
+    pub(super) fn show_calls(&self, run_view: &mut RunView, editor: &Editor) -> Result<(), Report> {
+        while let Some(call) = self.pending_calls.admit() {
             self.show_background()?;
-            let (_, typed) = showing.show_from(&visit.run, Some(KeyTarget::Turn))?;
+            let (_, typed) = run_view.show_from(&call.run, Some(KeyTarget::Turn))?;
             editor.type_ahead(&typed);
             self.screen.trusted(b"\n")?;
         }
         Ok(self.screen.flush()?)
     }
 
-    /// Returns when the run begins: a guest may have the floor, and whoever waits for that sees it at work.
-    pub(super) fn wait_for_floor(
+    /// Returns when the run begins. An incoming call may hold the scheduler; it is shown while the run waits for it.
+    pub(super) fn wait_for_start(
         &self,
         run: &Run,
-        showing: &mut RunView,
+        run_view: &mut RunView,
         editor: &Editor,
     ) -> Result<(), Report> {
         loop {
@@ -84,12 +83,12 @@ impl Interruptions {
                     return Ok(());
                 }
                 Next::Ended => return Ok(()),
-                Next::Nothing => self.let_in(showing, editor)?,
+                Next::Nothing => self.show_calls(run_view, editor)?,
             }
         }
     }
 
-    /// Prints what waits above the prompt.
+    /// Prints the pending background output.
     pub(super) fn show_background(&self) -> Result<(), Report> {
         let text = self.background.drain();
         if !text.is_empty() {

@@ -1,12 +1,13 @@
-//! The keyboard while a cell or a turn runs.
+//! Reads the keyboard while a cell or a turn runs, and decides for each byte whom it is for.
 //!
-//! Owns standard input between two readings of the editor, and decides for each byte: while a cell runs it goes to the
-//! cell's own terminal, from the moment the interpreter began with it; while a turn runs Ctrl-C stops it and everything
-//! else is kept for the editor, except while the agent runs a cell (then keys are the cell's) and while a question
-//! listens (then they are the question's). Up takes back what waits. One thread per run reads, and is stopped through a
-//! pipe, so no byte is read once the run is over; through the same pipe it is told what the signal thread has heard
-//! (`told`). In the background it does not read. Keys that were pressed before the terminal heard that they are no
-//! longer the editor's are spelled as terminals do by habit. Absent on purpose: where bytes are kept (`hands.rs`).
+//! Owns standard input between two reads of the editor. While a cell runs, bytes go to the cell's terminal, from the
+//! moment the interpreter began with it. During a turn Ctrl-C stops it and the rest is kept for the editor, except
+//! while the agent runs a cell (keys are the cell's) or a question is open (keys are the question's). Up takes back a
+//! waiting line.
+//!
+//! One thread per run reads; a pipe stops it (`reader_waker`), so no byte is read once the run is over. In the
+//! background it does not read. Keys pressed before the terminal left kitty's keyboard mode are rewritten to their
+//! legacy bytes. Absent on purpose: where bytes are kept (`input_router`).
 
 use std::borrow::Cow;
 use std::os::fd::AsFd;
@@ -21,7 +22,7 @@ use crate::screen::guard::TerminalGuard;
 use crate::terminal::background_color::BackgroundReply;
 use crate::terminal::focus::Focus;
 use crate::terminal::input_router::InputRouter;
-use crate::terminal::keys::key_queue::pass;
+use crate::terminal::keys::key_queue::lock_queue;
 use crate::terminal::reader_waker::{self, ReaderWaker, WakeReason};
 use crate::text::keys::{Decoder, spelled_by_habit};
 
@@ -67,7 +68,7 @@ pub(super) enum KeyTarget {
     Replay(Option<Arc<dyn CellTerminal>>),
 }
 
-/// What a key means to the shell itself.
+/// Events of the keyboard that the shell itself handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyboardEvent {
     /// A second Ctrl-C in a cell or a command; what a third would end.
@@ -76,11 +77,10 @@ pub(super) enum KeyboardEvent {
     Kill(KillTarget),
     /// Ctrl-Z.
     Suspend,
-    /// The terminal is ours again, which nobody has said.
+    /// The terminal is ours again, without a SIGCONT.
     Returned,
 }
 
-/// What a third Ctrl-C ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KillTarget {
     Interpreter,
@@ -91,7 +91,7 @@ pub(super) enum KillTarget {
 
 /// Reads the keyboard until it is stopped.
 pub(super) struct KeyboardReader {
-    told: ReaderWaker,
+    reader_waker: ReaderWaker,
     reader: JoinHandle<()>,
 }
 
@@ -103,25 +103,25 @@ impl KeyboardReader {
     /// When no pipe or thread can be had.
     pub(super) fn start(
         target: KeyTarget,
-        hands: &Arc<InputRouter>,
-        told: &ReaderWaker,
+        router: &Arc<InputRouter>,
+        reader_waker: &ReaderWaker,
         guard: Option<Arc<TerminalGuard>>,
-        (focus, ground): (Focus, BackgroundReply),
+        (focus, background_reply): (Focus, BackgroundReply),
         on_signal: impl Fn(KeyboardEvent) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let mut listener = told.listen()?;
-        let (hands, told) = (Arc::clone(hands), told.clone());
+        let mut listener = reader_waker.listen()?;
+        let (router, reader_waker) = (Arc::clone(router), reader_waker.clone());
         {
-            let mut state = hands.state();
+            let mut state = router.state();
             // A Ctrl-C that came before there was a listener was meant for what runs.
             let signalled = guard.as_ref().is_some_and(|guard| guard.take_interrupt());
-            let typed = pass(&state.gate).take_interrupt();
+            let typed = lock_queue(&state.key_queue).take_interrupt();
             state.interrupted |= signalled | typed;
             match target {
                 KeyTarget::Cell(terminal) => {
                     state.cell = Some(terminal);
-                    // What came in the same read as its Enter is the cell's, as what is typed from here on.
-                    let text = pass(&state.gate).take_text();
+                    // Keys read together with the cell's Enter are the cell's, like those typed from here on.
+                    let text = lock_queue(&state.key_queue).take_text();
                     state.ahead.splice(..0, text.into_iter().flatten());
                 }
                 KeyTarget::Turn => state.turn = true,
@@ -135,20 +135,20 @@ impl KeyboardReader {
         let read = move || {
             let may_read = || guard.as_ref().is_none_or(|guard| guard.in_foreground());
             let mut keys = KeyDispatcher {
-                hands,
+                router,
                 on_signal,
                 stopped: false,
                 within: Decoder::default(),
             };
-            if std::mem::take(&mut keys.hands.state().interrupted) {
+            if std::mem::take(&mut keys.router.state().interrupted) {
                 keys.take(&[CTRL_C]);
             }
-            let ahead = std::mem::take(&mut keys.hands.state().ahead);
+            let ahead = std::mem::take(&mut keys.router.state().ahead);
             keys.take(&spelled_by_habit(ahead.into()));
             let stdin = std::io::stdin();
             let mut away = false;
             loop {
-                // After a stop we may be in the background, and whose keys those are nobody tells us.
+                // After a stop we may be in the background, without a notification.
                 let was_away = away | std::mem::take(&mut keys.stopped);
                 away = !may_read();
                 if was_away && !away {
@@ -163,7 +163,7 @@ impl KeyboardReader {
                 } else {
                     &mut sources[..]
                 };
-                let pause = match keys.hands.offer_refused() {
+                let pause = match keys.router.offer_refused() {
                     true => Some(&REFUSED_PAUSE),
                     false => away.then_some(&BACKGROUND_PAUSE),
                 };
@@ -183,7 +183,7 @@ impl KeyboardReader {
                         WakeReason::Interrupt => keys.take(&[CTRL_C]),
                         WakeReason::Resumed => {
                             keys.stopped = true;
-                            keys.hands.state().resumed = true;
+                            keys.router.state().resumed = true;
                         }
                     }
                     continue;
@@ -199,12 +199,14 @@ impl KeyboardReader {
                         let lent = guard.as_ref().is_some_and(|guard| guard.is_lent());
                         let typed = match lent {
                             true => Cow::Borrowed(&chunk[..count]),
-                            false => spelled_by_habit(ground.typed(focus.typed(&chunk[..count]))),
+                            false => spelled_by_habit(
+                                background_reply.filter_bytes(focus.filter_bytes(&chunk[..count])),
+                            ),
                         };
                         keys.take(&typed);
                     }
                     Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-                    // The terminal is gone; the thread that hears of it ends the program.
+                    // The terminal is gone; the hang-up thread ends the program.
                     Ok(_) | Err(_) => break,
                 }
             }
@@ -212,12 +214,15 @@ impl KeyboardReader {
         let reader = std::thread::Builder::new()
             .name("typing".into())
             .spawn(read)?;
-        Ok(KeyboardReader { told, reader })
+        Ok(KeyboardReader {
+            reader_waker,
+            reader,
+        })
     }
 
     /// Stops reading.
     pub(super) fn stop(self) {
-        self.told.over();
+        self.reader_waker.close();
         // A reader that panicked has ended the program.
         let _ = self.reader.join();
     }
@@ -225,7 +230,7 @@ impl KeyboardReader {
 
 /// Decides for each byte.
 struct KeyDispatcher<F> {
-    hands: Arc<InputRouter>,
+    router: Arc<InputRouter>,
     on_signal: F,
     /// We have been stopped, and the terminal has not been seen as ours since.
     stopped: bool,
@@ -233,7 +238,6 @@ struct KeyDispatcher<F> {
     within: Decoder,
 }
 
-/// Who a byte is for.
 enum KeyOwner {
     Question,
     Turn,
@@ -246,7 +250,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         if bytes.is_empty() {
             return;
         }
-        self.hands.state().last_key = Instant::now();
+        self.router.state().last_key = Instant::now();
         for byte in bytes {
             self.within.push(*byte);
         }
@@ -255,11 +259,11 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             .iter()
             .position(|byte| matches!(*byte, CTRL_C | CTRL_Z | CTRL_BACKSLASH))
         {
-            self.hand_on(&rest[..at]);
+            self.forward(&rest[..at]);
             self.control(rest[at]);
             rest = &rest[at + 1..];
         }
-        self.hand_on(rest);
+        self.forward(rest);
     }
 
     /// Reads to the end of the paste or the key that has begun, as far as it comes at once: who reads next would take
@@ -279,8 +283,8 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
     }
 
     /// Bytes without a meaning for us: to whoever has the keyboard.
-    fn hand_on(&self, bytes: &[u8]) {
-        let mut state = self.hands.state();
+    fn forward(&self, bytes: &[u8]) {
+        let mut state = self.router.state();
         if !bytes.is_empty() {
             state.tries = 0;
         }
@@ -295,7 +299,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
                 let (before, up) = rest.split_at(at);
                 let (up, behind) = up.split_at(UP.len());
                 state.keep(before);
-                if !state.take_back() {
+                if !state.recall_line() {
                     state.keep(up);
                 }
                 rest = behind;
@@ -303,7 +307,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             state.keep(rest);
         } else if state.kept.is_empty() && bytes == [SKIP] {
             drop(state);
-            self.hands.session.skip_step();
+            self.router.session.skip_step();
         } else {
             state.kept.extend_from_slice(bytes);
         }
@@ -312,21 +316,21 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
     fn control(&mut self, byte: u8) {
         match (self.rule(), byte) {
             (KeyOwner::Question, CTRL_C) => {
-                let mut state = self.hands.state();
+                let mut state = self.router.state();
                 state.stopped = true;
                 state.stop();
                 drop(state);
-                self.hands.session.interrupt();
+                self.router.session.interrupt();
             }
-            (KeyOwner::Turn, CTRL_C) if self.hands.state().bare => {
+            (KeyOwner::Turn, CTRL_C) if self.router.state().bare => {
                 let tries = self.count();
                 if tries <= 2 {
-                    self.hands.session.interrupt();
+                    self.router.session.interrupt();
                 }
             }
             (KeyOwner::Turn, CTRL_C) => {
-                self.hands.state().stop();
-                self.hands.session.interrupt();
+                self.router.state().stop();
+                self.router.session.interrupt();
             }
             (KeyOwner::Question | KeyOwner::Turn, CTRL_Z) => self.suspend(),
             (KeyOwner::Turn, _) => {}
@@ -336,7 +340,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
                 self.interrupt_job(terminal.as_ref());
             }
             (KeyOwner::Cell(terminal, _), byte) if terminal.mode().jobs => {
-                self.hands.state().keep(&[byte]);
+                self.router.state().keep(&[byte]);
             }
             (KeyOwner::Cell(terminal, turn), CTRL_C)
                 if terminal.mode().signals || self.replays() =>
@@ -346,12 +350,12 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             (KeyOwner::Cell(terminal, _), CTRL_Z) if terminal.mode().signals || self.replays() => {
                 self.suspend();
             }
-            (_, byte) => self.hand_on(&[byte]),
+            (_, byte) => self.forward(&[byte]),
         }
     }
 
     fn rule(&self) -> KeyOwner {
-        let state = self.hands.state();
+        let state = self.router.state();
         match (&state.asked, &state.cell) {
             (Some(_), _) => KeyOwner::Question,
             (None, Some(terminal)) if state.open || !state.turn => {
@@ -363,20 +367,20 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
 
     /// A replay runs: its cells never have the keyboard.
     fn replays(&self) -> bool {
-        self.hands.state().replay
+        self.router.state().replay
     }
 
     fn suspend(&mut self) {
         (self.on_signal)(KeyboardEvent::Suspend);
         self.stopped = true;
-        self.hands.state().resumed = true;
+        self.router.state().resumed = true;
     }
 
     /// Ctrl-C at a cell: the first and second time an interrupt, the third time the end, however slowly they come: what
     /// is said at the second holds until another key. Which time it is.
     fn count(&self) -> u32 {
         let tries = {
-            let mut state = self.hands.state();
+            let mut state = self.router.state();
             state.stop();
             state.tries += 1;
             state.tries
@@ -386,7 +390,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             2 => (self.on_signal)(KeyboardEvent::InterruptedTwice(KillTarget::Interpreter)),
             _ => {
                 (self.on_signal)(KeyboardEvent::Kill(KillTarget::Interpreter));
-                self.hands.session.kill();
+                self.router.session.kill();
             }
         }
         tries
@@ -398,12 +402,12 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             return;
         }
         if turn {
-            self.hands.session.interrupt();
+            self.router.session.interrupt();
         }
         // A turn's interrupt reaches the interpreter; a program it has started is reached through its terminal. A cell
         // that has not begun gets it when it does.
         if !turn || terminal.mode().foreground_program {
-            self.hands.state().keep(&[CTRL_C]);
+            self.router.state().keep(&[CTRL_C]);
         }
     }
 
@@ -412,7 +416,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
     fn interrupt_job(&mut self, terminal: &dyn CellTerminal) {
         let mode = terminal.mode();
         let tries = {
-            let mut state = self.hands.state();
+            let mut state = self.router.state();
             state.stop();
             state.tries = match mode.signals && mode.canonical {
                 true => state.tries + 1,
@@ -431,7 +435,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             (self.on_signal)(KeyboardEvent::InterruptedTwice(ends));
         } else if tries > 2 {
             (self.on_signal)(KeyboardEvent::Kill(ends));
-            self.hands.session.kill_shell();
+            self.router.session.kill_shell();
         }
     }
 }

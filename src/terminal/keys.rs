@@ -1,11 +1,10 @@
-//! The keys: what each does, decided by the keymap and, where it matters, by the text typed.
+//! The keys: the meaning of each, from the keymap and, where it matters, from the text typed.
 //!
-//! In go the terminal's events, out come the line editor's. Under it stands the editor's own emacs or vi mode
-//! (`machine`), which gets the keys nobody bound. A chord of several keys, Esc before a key (emacs),
-//! Enter, Tab, Backspace, colons and cuts are decided here. Invariant: a key that came in one read with one that ends
-//! the editor's reading is not lost (`gate`).
+//! In: the terminal's events. Out: reedline's events. Unbound keys go to reedline's own emacs or vi mode (`edit_mode`).
+//! Chords, Esc before a key (emacs), Enter, Tab, Backspace, colons and cuts are decided here. Invariant: a key that
+//! came in one read with a key that ends the read is not lost (`key_queue`).
 //!
-//! Absent on purpose: the table of actions (`config`), carrying out what the editor hands over (`editor`).
+//! Absent on purpose: the table of actions (`config`), and executing host commands (`editor`).
 
 pub(super) mod action_events;
 mod edit_mode;
@@ -31,13 +30,13 @@ use crate::screen::guard::TerminalGuard;
 use crate::terminal::cell_language::CellLanguage;
 use crate::terminal::complete;
 use crate::terminal::host_command::HostCommand;
-use crate::terminal::snapshot::{SharedSnapshot, look};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 use crate::text::keys::{by_habit, in_place, is_beyond_latin};
 use edit_mode::InnerEditMode;
 use edits::Change;
 use enter::{enter, indent_at, newline};
-use key_queue::{SharedKeyQueue, pass};
+use key_queue::{SharedKeyQueue, lock_queue};
 use kill_ring::KillRing;
 use typed_text::TypedText;
 
@@ -49,11 +48,11 @@ pub(super) struct InputValidator(pub(super) SharedSnapshot);
 
 impl Validator for InputValidator {
     fn validate(&self, text: &str) -> ValidationResult {
-        let (mode, spoken) = reading(&self.0);
-        match spoken.completeness(text, mode) {
+        let (mode, cell_language) = reading(&self.0);
+        match cell_language.completeness(text, mode) {
             Completeness::Incomplete { .. } => ValidationResult::Incomplete,
             Completeness::Complete | Completeness::Invalid => {
-                look(&self.0).submitted = true;
+                lock_snapshot(&self.0).submitted = true;
                 ValidationResult::Complete
             }
         }
@@ -62,20 +61,18 @@ impl Validator for InputValidator {
 
 /// How a text will be read; taken, so that nobody waits for the snapshot while a kernel is asked.
 fn reading(snapshot: &SharedSnapshot) -> (Mode, CellLanguage) {
-    let snapshot = look(snapshot);
-    (snapshot.mode, snapshot.spoken.clone())
+    let snapshot = lock_snapshot(snapshot);
+    (snapshot.mode, snapshot.cell_language.clone())
 }
 
-/// What was cut, for the keys' side and the editor's.
 pub(super) type SharedKillRing = Arc<Mutex<KillRing>>;
 
-/// What the keys are made of.
 pub(super) struct KeyOptions {
     pub(super) keymap: Arc<Keymap>,
     pub(super) edit_mode: config::EditMode,
     /// The text of the editor.
     pub(super) snapshot: SharedSnapshot,
-    pub(super) gate: SharedKeyQueue,
+    pub(super) key_queue: SharedKeyQueue,
     pub(super) ring: SharedKillRing,
     pub(super) guard: Option<Arc<TerminalGuard>>,
 }
@@ -106,13 +103,13 @@ impl KeyHandler {
             typed: None,
             selecting: false,
         };
-        keys.tell_mode();
+        keys.publish_mode();
         keys
     }
 
-    /// Lets the label know vi's mode.
-    fn tell_mode(&self) {
-        look(&self.setup.snapshot).vi = self.machine.vi();
+    /// Publishes vi's mode for the label.
+    fn publish_mode(&self) {
+        lock_snapshot(&self.setup.snapshot).vi = self.machine.vi();
     }
 
     /// True for what ends vi's insert mode. The editor carries all keys of one read out in the mode they end in: what
@@ -131,7 +128,7 @@ impl KeyHandler {
     /// The character, where this is Esc and a character in vi's modes.
     fn behind_escape(&self, event: &Event) -> Option<KeyEvent> {
         let guard = self.setup.guard.as_ref();
-        let told = self.machine.vi().is_none() || guard.is_some_and(|guard| guard.tells_apart());
+        let told = self.machine.vi().is_none() || guard.is_some_and(|guard| guard.disambiguates());
         escape::behind(event).filter(|_| !told)
     }
 
@@ -147,7 +144,7 @@ impl KeyHandler {
     }
 
     fn mode(&self) -> Mode {
-        look(&self.setup.snapshot).mode
+        lock_snapshot(&self.setup.snapshot).mode
     }
 
     /// The held keys as one event, up to the one that ends the reading or has to wait for a paint.
@@ -155,21 +152,21 @@ impl KeyHandler {
         let mut events = Vec::new();
         match event {
             Event::Resize(columns, rows) => events.push(ReedlineEvent::Resize(columns, rows)),
-            event => pass(&self.setup.gate).hold(event),
+            event => lock_queue(&self.setup.key_queue).push(event),
         }
         let mut alone = true;
         loop {
-            let next = pass(&self.setup.gate).take();
+            let next = lock_queue(&self.setup.key_queue).take();
             let Some(mut event) = next else { break };
-            // Who means the chord types nothing with it.
+            // Keys typed together with it mean that no chord was intended.
             if let Some(behind) = self.behind_escape(&event)
-                && (pass(&self.setup.gate).holds() || !self.is_chord_of_ours(&event))
+                && (lock_queue(&self.setup.key_queue).has_keys() || !self.is_chord_of_ours(&event))
             {
-                pass(&self.setup.gate).hold_first(Event::Key(behind));
+                lock_queue(&self.setup.key_queue).push_front(Event::Key(behind));
                 event = Event::Key(KeyCode::Esc.into());
             }
             if !alone && self.leaves_inserting(&event) {
-                pass(&self.setup.gate).put_back(event);
+                lock_queue(&self.setup.key_queue).put_back(event);
                 break;
             }
             alone = false;
@@ -183,7 +180,7 @@ impl KeyHandler {
         let event = match event {
             event if event == key_queue::RESUMED => HostCommand::Resumed.event(),
             event if event == key_queue::CALL_PENDING => HostCommand::CallPending.event(),
-            // Late words of a run: the editor does not ask who looks.
+            // Ignore focus events left over from the last run.
             Event::FocusGained | Event::FocusLost => ReedlineEvent::None,
             Event::Key(key) => self.key(key),
             Event::Paste(text) => {
@@ -195,8 +192,8 @@ impl KeyHandler {
             event => self.machine.event(event),
         };
         if action_events::ends_reading(&event, self.is_empty()) {
-            pass(&self.setup.gate).close();
-            look(&self.setup.snapshot).submitted |= action_events::submits(&event);
+            lock_queue(&self.setup.key_queue).close();
+            lock_snapshot(&self.setup.snapshot).submitted |= action_events::submits(&event);
             if action_events::submits(&event) || event == ReedlineEvent::CtrlC {
                 self.machine.insert_mode();
             }
@@ -250,7 +247,7 @@ impl KeyHandler {
         }
     }
 
-    /// What the chord begun means with this key.
+    /// The meaning of the started chord with this key.
     fn meaning(&self, stroke: Stroke) -> Meaning {
         let strokes = [self.begun.as_slice(), &[stroke]].concat();
         let meaning = self.setup.keymap.meaning(&strokes);
@@ -346,7 +343,7 @@ impl KeyHandler {
             let text = self.ring().yank(typed.cursor)?;
             return Some(edit(vec![EditCommand::InsertString(text)]));
         }
-        match self.ring().turn() {
+        match self.ring().rotate() {
             Some((range, with)) => Some(edit(Change { range, with }.commands())),
             None => Some(ReedlineEvent::None),
         }
@@ -413,51 +410,52 @@ impl EditMode for KeyHandler {
         let mut event = by_habit(raw.into());
         if is_unknown_control(&event) {
             if let Some(guard) = &self.setup.guard {
-                guard.let_tell_apart(false);
+                guard.allow_disambiguation(false);
             }
             event = by_habit(in_place(event));
         }
-        let mut gate = pass(&self.setup.gate);
+        let mut key_queue = lock_queue(&self.setup.key_queue);
         let fresh = {
-            let mut snapshot = look(&self.setup.snapshot);
-            snapshot.submitted &= !gate.is_open();
+            let mut snapshot = lock_snapshot(&self.setup.snapshot);
+            snapshot.submitted &= !key_queue.is_open();
             let fresh = std::mem::take(&mut snapshot.fresh);
             if fresh {
                 // Painted since the last key: the reading goes on.
-                gate.open();
+                key_queue.open();
                 self.typed = Some(TypedText::new(snapshot.text.clone(), snapshot.cursor));
             }
             fresh
         };
         let resized = matches!(event, Event::Resize(..));
-        if gate.is_open() && !fresh && !gate.holds() && self.leaves_inserting(&event) {
-            gate.put_back(event);
+        if key_queue.is_open() && !fresh && !key_queue.has_keys() && self.leaves_inserting(&event) {
+            key_queue.put_back(event);
             return ReedlineEvent::None;
         }
-        if !gate.is_open() && !resized {
-            gate.hold(event);
+        if !key_queue.is_open() && !resized {
+            key_queue.push(event);
             return ReedlineEvent::None;
         }
         let with_escape = self.behind_escape(&event).is_some();
-        if with_escape && gate.is_open() && !gate.holds() {
+        if with_escape && key_queue.is_open() && !key_queue.has_keys() {
             if !fresh {
-                gate.put_back(event);
+                key_queue.put_back(event);
                 return ReedlineEvent::None;
             }
             if self.is_chord_of_ours(&event) {
-                // It is not known yet whether something came with it.
-                gate.hold(event);
+                // The read may hold more keys; wait for the next event.
+                key_queue.push(event);
                 return ReedlineEvent::None;
             }
         }
-        let behind = gate.is_open() && (gate.holds() || gate.may_begin_line() || with_escape);
-        drop(gate);
+        let behind = key_queue.is_open()
+            && (key_queue.has_keys() || key_queue.may_begin_line() || with_escape);
+        drop(key_queue);
         let event = if behind {
             self.catch_up(event)
         } else {
             self.one(event)
         };
-        self.tell_mode();
+        self.publish_mode();
         event
     }
 

@@ -1,6 +1,6 @@
-//! Lines for the whole terminal: how their pieces look, and the part of a long text that is to be in sight.
+//! Styles of pieces of a panel's lines, the excerpt of a long text around a match, and wrapping.
 //!
-//! In: foreign text where it says so, made safe here; columns. Out: lines without control characters.
+//! In: foreign text where a function says so, made safe here; columns. Out: lines without control characters.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) enum PanelStyle {
     Plain,
     Dim,
     Strong,
-    /// What was looked for.
+    /// A match of the search.
     Match,
 }
 
@@ -33,7 +33,7 @@ impl From<PanelStyle> for Style {
 }
 
 /// The line and a text of which `at` is marked and in sight, in at most `room` columns.
-pub(super) fn sighted(line: Line, text: &str, at: &Range<usize>, room: usize) -> Line {
+pub(super) fn with_excerpt(line: Line, text: &str, at: &Range<usize>, room: usize) -> Line {
     let [before, matched, after] = excerpt(text, at, room);
     line.and(PanelStyle::Plain, before)
         .and(PanelStyle::Match, matched)

@@ -1,10 +1,10 @@
-//! The whole terminal, lent for a while: lines on the alternate screen, keys one by one.
+//! The full-screen panel: lines on the alternate screen, keys one by one.
 //!
-//! In: a [`PanelFrame`] for the size of the moment. Out: events. Invariant: when it is dropped, screen, cursor and mode
-//! are as they were, so the editor finds its line where it left it; a signal or a panic meanwhile goes through the
-//! guard. Ctrl-Z stops the program here too; whoever shows frames hears of a new size when it goes on.
+//! In: a [`PanelFrame`] for the current size. Out: events. Invariant: after the drop, screen, cursor and mode are as
+//! before, so the editor finds its line where it was; a signal or a panic meanwhile goes through the guard. Ctrl-Z
+//! suspends here too, and the caller gets a resize when the program continues.
 //!
-//! Absent on purpose: what is on the lines, and what keys mean.
+//! Absent on purpose: the content of the lines, and the meaning of keys.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::terminal::typeahead::ctrl_c;
 use crate::text::keys::by_habit;
 use crate::text::{Line, split_at_columns};
 
-/// What the terminal is to show.
+/// The content of the terminal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PanelFrame {
     /// From the top; what the terminal has no room for is left out.
@@ -31,7 +31,6 @@ pub(super) struct PanelFrame {
     pub(super) cursor: Option<(usize, usize)>,
 }
 
-/// The lent terminal.
 pub(super) struct Panel<'a> {
     screen: &'a Screen,
     /// Left before the mode is given back.
@@ -109,7 +108,7 @@ impl<'a> Panel<'a> {
                 event => {
                     // The library forgets keys that come together with a change of size.
                     if let (Event::Resize(..), Some(guard)) = (&event, self.mode.0) {
-                        guard.tell_of_keys();
+                        guard.renotify_keys();
                     }
                     return Ok(Some(by_habit(event)));
                 }
@@ -120,7 +119,7 @@ impl<'a> Panel<'a> {
 
 impl Drop for Panel<'_> {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back; the next write says so.
+        // A terminal that is gone needs no reset; the next write fails.
         let _ = self.screen.pastes(false);
     }
 }
@@ -130,7 +129,7 @@ impl Drop for Raw<'_> {
         let _ = disable_raw_mode();
         if let Some(guard) = self.0 {
             // The library gives back the mode it found, which after a stop may have been the shell's.
-            guard.take_again();
+            guard.reclaim();
         }
     }
 }

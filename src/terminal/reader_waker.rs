@@ -1,8 +1,8 @@
-//! What the reader of the keyboard is told while it waits for keys: to stop, or what the signal thread has heard.
+//! Wakes the keyboard reader (`keyboard_reader`) out of its poll: to stop, or because the signal thread saw something.
 //!
-//! In: [`ReaderWaker::interrupt`], [`ReaderWaker::resumed`], from any thread. Out: [`WakeReason`], behind a descriptor that can be polled
-//! together with the keyboard. Invariant: what is told while nobody reads the keyboard is gone; whoever tells of a
-//! Ctrl-C keeps it then.
+//! In: [`ReaderWaker::interrupt`], [`ReaderWaker::resumed`], from any thread. Out: [`WakeReason`], one byte each
+//! through a pipe that is polled together with the keyboard. Invariant: what is sent while no reader runs is lost; the
+//! sender of a Ctrl-C then keeps it itself.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,60 +10,60 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const INTERRUPT: u8 = b'i';
 const RESUMED: u8 = b'r';
 
-/// The side that tells.
+/// The sending side.
 #[derive(Clone, Default)]
 pub(super) struct ReaderWaker(Arc<Mutex<Option<PipeWriter>>>);
 
-/// What was told.
+/// The reason of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WakeReason {
     /// Ctrl-C came as a signal: it was typed before the terminal was ours again.
     Interrupt,
     /// Somebody had stopped us, and we go on.
     Resumed,
-    /// Nobody is typed for any more.
+    /// The run is over: the reader stops.
     Over,
 }
 
 impl ReaderWaker {
-    /// Begins to listen.
+    /// Opens the pipe.
     ///
     /// # Errors
     /// When no pipe can be had.
     pub(super) fn listen(&self) -> std::io::Result<PipeReader> {
-        let (listener, teller) = std::io::pipe()?;
-        *self.teller() = Some(teller);
+        let (listener, writer) = std::io::pipe()?;
+        *self.writer() = Some(writer);
         Ok(listener)
     }
 
-    /// The listener hears [`WakeReason::Over`].
-    pub(super) fn over(&self) {
-        *self.teller() = None;
+    /// The reader gets [`WakeReason::Over`].
+    pub(super) fn close(&self) {
+        *self.writer() = None;
     }
 
-    /// True while somebody listens.
-    pub(super) fn is_heard(&self) -> bool {
-        self.teller().is_some()
+    /// True while a reader runs.
+    pub(super) fn has_reader(&self) -> bool {
+        self.writer().is_some()
     }
 
-    /// Tells of a Ctrl-C; false when nobody listens.
+    /// Sends a Ctrl-C; false when no reader runs.
     pub(super) fn interrupt(&self) -> bool {
-        self.tell(INTERRUPT)
+        self.send(INTERRUPT)
     }
 
-    /// Tells of a stop that is over.
+    /// Sends that a stop is over.
     pub(super) fn resumed(&self) {
-        let _ = self.tell(RESUMED);
+        let _ = self.send(RESUMED);
     }
 
-    fn tell(&self, news: u8) -> bool {
-        let mut teller = self.teller();
-        teller
+    fn send(&self, news: u8) -> bool {
+        let mut writer = self.writer();
+        writer
             .as_mut()
-            .is_some_and(|teller| teller.write_all(&[news]).is_ok())
+            .is_some_and(|writer| writer.write_all(&[news]).is_ok())
     }
 
-    fn teller(&self) -> MutexGuard<'_, Option<PipeWriter>> {
+    fn writer(&self) -> MutexGuard<'_, Option<PipeWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -83,13 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_come_in_order_and_only_to_who_listens() {
+    fn wake_reasons_come_in_order_and_only_to_a_reader() {
         let told = ReaderWaker::default();
         assert!(!told.interrupt());
         let mut listener = told.listen().unwrap();
         told.resumed();
         assert!(told.clone().interrupt());
-        told.over();
+        told.close();
         assert!(!told.interrupt());
         let heard = [(); 3].map(|()| next_reason(&mut listener));
         assert_eq!(

@@ -1,6 +1,6 @@
-//! A run on the screen: its events go to the display, the keyboard to what runs, and the rest comes back.
+//! Shows a run: its events go to the display, the keyboard to whatever runs.
 //!
-//! In: a [`Run`]. Out: what is left to do, and what was typed meanwhile and read by nobody.
+//! In: a [`Run`]. Out: its summary, and the bytes that were typed and that nobody read.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -18,7 +18,7 @@ use crate::terminal::background_color::{BackgroundReply, ReplyStatus};
 use crate::terminal::focus::{Focus, RunNotifier};
 use crate::terminal::input_router::InputRouter;
 use crate::terminal::keyboard_reader::{KeyTarget, KeyboardEvent, KeyboardReader, KillTarget};
-use crate::terminal::keys::key_queue::{SharedKeyQueue, pass};
+use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::query;
 use crate::terminal::reader_waker::ReaderWaker;
 use crate::terminal::signals::CellTerminalSlot;
@@ -32,17 +32,16 @@ pub(super) struct RunView {
     pub(super) pictures: Pictures,
     /// The cells' terminal, once it is known.
     pub(super) cells: CellTerminalSlot,
-    /// The terminal of what runs, or ran last: it hears of the window's size.
+    /// The terminal of the current or last run; it gets resizes.
     pub(super) in_front: CellTerminalSlot,
-    pub(super) told: ReaderWaker,
+    pub(super) reader_waker: ReaderWaker,
     /// Keys that wait for the editor.
-    pub(super) gate: SharedKeyQueue,
-    pub(super) ground: BackgroundReply,
-    /// Whether the user looks.
+    pub(super) key_queue: SharedKeyQueue,
+    pub(super) background_reply: BackgroundReply,
     pub(super) focus: Focus,
     /// The terminal may still be asked for its background.
     pub(super) asks_background: bool,
-    /// Typed during what came before, and read by nobody.
+    /// Typed during earlier runs, and read by nobody.
     pub(super) early: Vec<u8>,
     pub(super) environment: Environment,
 }
@@ -59,14 +58,14 @@ impl RunView {
         run: &Run,
         target: Option<KeyTarget>,
     ) -> Result<(Aftermath, Vec<u8>), Report> {
-        let hands = InputRouter::new(self.session.clone(), Arc::clone(&self.gate));
-        if pass(&self.gate).take_interrupt() {
-            hands.interrupt_first();
+        let router = InputRouter::new(self.session.clone(), Arc::clone(&self.key_queue));
+        if lock_queue(&self.key_queue).take_interrupt() {
+            router.interrupt_first();
         }
-        hands.add_ahead(&std::mem::take(&mut self.early));
-        hands.add_ahead(&self.await_background()?);
+        router.add_ahead(&std::mem::take(&mut self.early));
+        router.add_ahead(&self.await_background()?);
         let appearance = self.appearance();
-        let keyboard = Arc::clone(&hands);
+        let keyboard = Arc::clone(&router);
         let mut display = Display::new(
             self.screen.clone(),
             appearance,
@@ -74,33 +73,33 @@ impl RunView {
             self.guard.clone(),
             Some(keyboard),
         );
-        let mut typing = target.and_then(|target| self.type_at(target, &hands));
+        let mut typing = target.and_then(|target| self.type_at(target, &router));
         let mut shell = false;
-        let mut unseen = self.unseen();
+        let mut notifier = self.run_notifier();
         let shown = follow(run, &self.screen, &mut display, |event| {
-            unseen.meet(event)?;
+            notifier.on_event(event)?;
             match event {
                 SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
                     shell = *kind == RunKind::Shell;
                     if typing.is_none() {
-                        typing = self.begin_typing(*kind, &hands);
+                        typing = self.begin_typing(*kind, &router);
                     }
                 }
                 SessionEvent::Begin(BeginEvent::Step { .. }) if typing.is_none() => {
-                    typing = self.type_at(KeyTarget::Replay(self.cells()), &hands);
+                    typing = self.type_at(KeyTarget::Replay(self.cells()), &router);
                 }
-                // A command that asks.
+                // A command may ask, too.
                 SessionEvent::Question(QuestionEvent::Asked(_)) if typing.is_none() => {
-                    typing = self.type_at(KeyTarget::Turn, &hands);
+                    typing = self.type_at(KeyTarget::Turn, &router);
                 }
                 SessionEvent::Cell(CellEvent::Started) => {
                     // In a turn nobody knew that a cell comes.
                     if !shell {
-                        hands.set_cell(self.cells());
+                        router.set_cell(self.cells());
                     }
-                    hands.open();
+                    router.open();
                 }
-                SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => hands.close(typeahead),
+                SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => router.close(typeahead),
                 SessionEvent::Begin(
                     BeginEvent::AgentCell { .. }
                     | BeginEvent::Step { .. }
@@ -133,22 +132,22 @@ impl RunView {
         shown?;
         self.screen.flush()?;
         let mut aftermath = display.into_aftermath();
-        aftermath.ended = hands.ended(aftermath.ended);
-        unseen.end(aftermath.ended)?;
+        aftermath.ended = router.ended(aftermath.ended);
+        notifier.end(aftermath.ended)?;
         std::mem::take(&mut aftermath.pages)
             .iter()
             .try_for_each(|text| {
                 page(text, &self.screen, self.guard.as_deref(), &self.environment)
             })?;
-        Ok((aftermath, hands.take_rest()))
+        Ok((aftermath, router.take_rest()))
     }
 
     /// Asks for the background and does not wait: the editor takes the answer out of its keys.
     pub(super) fn ask_background_by_the_way(&mut self) -> Result<(), Report> {
         if self.asks_background && self.screen.colour() && self.screen.rich() {
-            self.screen.trusted(query::BACKGROUND)?;
+            self.screen.trusted(query::BACKGROUND_QUERY)?;
             self.screen.flush()?;
-            self.ground.wait();
+            self.background_reply.wait();
         }
         Ok(())
     }
@@ -160,38 +159,38 @@ impl RunView {
         if !asks || !self.screen.colour() || !self.screen.rich() {
             return Ok(Vec::new());
         }
-        match self.ground.stop() {
+        match self.background_reply.stop() {
             ReplyStatus::Heard => return Ok(Vec::new()),
-            ReplyStatus::No => self.screen.trusted(query::BACKGROUND)?,
+            ReplyStatus::No => self.screen.trusted(query::BACKGROUND_QUERY)?,
             // An answer that is late comes before the next one, or never.
             ReplyStatus::Waiting => {}
         }
-        self.screen.trusted(query::TERMINAL)?;
+        self.screen.trusted(query::DEVICE_QUERY)?;
         self.screen.flush()?;
-        let heard = query::listen();
+        let heard = query::read_replies();
         if let Some(background) = heard.background {
             self.session.on_background(background);
         } else if !heard.complete {
-            // It may come yet, among the keys.
-            self.ground.wait();
+            // The reply may still come, among the keys.
+            self.background_reply.wait();
         }
         Ok(heard.typed)
     }
 
     /// Gives the keyboard to what runs.
-    fn begin_typing(&self, kind: RunKind, hands: &Arc<InputRouter>) -> Option<KeyboardReader> {
+    fn begin_typing(&self, kind: RunKind, router: &Arc<InputRouter>) -> Option<KeyboardReader> {
         let target = match kind {
             RunKind::Command => return None,
             RunKind::Prompt => KeyTarget::Turn,
             RunKind::Cell => self.cells().map_or(KeyTarget::Kernel, KeyTarget::Cell),
             RunKind::Shell => self.shell().map_or(KeyTarget::Turn, KeyTarget::Cell),
         };
-        self.type_at(target, hands)
+        self.type_at(target, router)
     }
 
-    fn type_at(&self, target: KeyTarget, hands: &Arc<InputRouter>) -> Option<KeyboardReader> {
+    fn type_at(&self, target: KeyTarget, router: &Arc<InputRouter>) -> Option<KeyboardReader> {
         let (screen, guard) = (self.screen.clone(), self.guard.clone());
-        let heard = (self.focus.clone(), self.ground.clone());
+        let heard = (self.focus.clone(), self.background_reply.clone());
         let on_signal = move |signal| {
             let said = match signal {
                 KeyboardEvent::InterruptedTwice(ends) => {
@@ -221,7 +220,7 @@ impl RunView {
                 }
                 KeyboardEvent::Returned => match &guard {
                     Some(guard) => {
-                        guard.take_again();
+                        guard.reclaim();
                         screen.pastes(!guard.is_lent())
                     }
                     None => Ok(()),
@@ -232,8 +231,8 @@ impl RunView {
         };
         let typing = KeyboardReader::start(
             target,
-            hands,
-            &self.told,
+            router,
+            &self.reader_waker,
             self.guard.clone(),
             heard,
             on_signal,
@@ -281,7 +280,7 @@ impl RunView {
     }
 
     /// A run that begins.
-    fn unseen(&self) -> RunNotifier {
+    fn run_notifier(&self) -> RunNotifier {
         let choices = self.session.choices();
         let after = choices.map_or(0, |choices| choices.notify_after);
         RunNotifier::new(self.focus.clone(), self.screen.clone(), after)

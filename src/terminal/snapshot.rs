@@ -1,7 +1,7 @@
-//! What is being typed, shared by painter, keys and whoever prints beside the input.
+//! A snapshot of the text being typed, shared by painter, keys and whoever prints above the input.
 //!
-//! The painter writes it at every paint; keys that came in one read are parsed before any is painted, so who decides by
-//! it takes it only while it is fresh.
+//! The painter updates it at every paint. Keys that came in one read are parsed before any of them is painted, so
+//! decisions use the snapshot only while it is `fresh`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use reedline::PromptViMode;
 use crate::input::Mode;
 use crate::terminal::cell_language::CellLanguage;
 
-/// What is on the screen, as of the last paint: shared by painter and keys.
+/// The input as of the last paint.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     /// All of the text.
@@ -21,8 +21,7 @@ pub(super) struct Snapshot {
     pub(super) fresh: bool,
     /// How the text will be read.
     pub(super) mode: Mode,
-    /// What cells are written in.
-    pub(super) spoken: CellLanguage,
+    pub(super) cell_language: CellLanguage,
     /// vi's mode; `None` in emacs mode.
     pub(super) vi: Option<PromptViMode>,
     /// The next paint is that of a submitted text.
@@ -35,7 +34,7 @@ pub(super) struct Snapshot {
 pub(super) type SharedSnapshot = Arc<Mutex<Snapshot>>;
 
 /// Locks it.
-pub(super) fn look(shared: &SharedSnapshot) -> MutexGuard<'_, Snapshot> {
+pub(super) fn lock_snapshot(shared: &SharedSnapshot) -> MutexGuard<'_, Snapshot> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -47,7 +46,7 @@ impl Snapshot {
             cursor: 0,
             fresh: false,
             mode,
-            spoken: CellLanguage::default(),
+            cell_language: CellLanguage::default(),
             vi: None,
             submitted: false,
             windowed: false,

@@ -1,9 +1,9 @@
-//! What was typed ahead, as keys: for the editor, which works them off as if they were typed there, and as lines, for
-//! whoever shows them, takes them back or puts them into the editor unrun.
+//! Typeahead, as key events for the editor to replay, and as lines to show, take back or edit.
 //!
-//! In: bytes of the keyboard, and keys that wait. Invariants: nothing is lost and all stays in order; a line end that
-//! was pasted is never an Enter, also when it has been to a cell's terminal and back. Absent on purpose: where the keys
-//! wait (`keys/gate.rs`), and who has the keyboard (`typing.rs`).
+//! In: bytes of the keyboard and queued events. Out: [`TypedLines`]; for a running cell the bytes for its terminal
+//! ([`CellTypeahead`]). Invariants: nothing is lost or reordered; a pasted line end never becomes an Enter, also after
+//! a round trip through a cell's terminal. Absent on purpose: the queue (`keys/key_queue.rs`), the routing
+//! (`input_router`).
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ pub(super) struct TypedLines {
 }
 
 impl TypedLines {
-    pub(super) fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub(super) fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut lines = TypedLines::default();
         events.into_iter().for_each(|event| lines.push(event));
         lines
@@ -73,9 +73,9 @@ impl TypedLines {
     }
 }
 
-/// What stands in the editor when a run is over. What was typed ahead does not run after an error or an interrupt, or
-/// behind a text that is there to be edited: it stands there, too.
-pub(super) fn begin_with(
+/// The editor's text after a run. Typeahead does not run after an error or an interrupt, or behind a text that is there
+/// to be edited: it becomes part of the text.
+pub(super) fn initial_text(
     refill: String,
     ended: Ended,
     queued: impl FnOnce() -> Option<String>,
@@ -90,7 +90,7 @@ pub(super) fn begin_with(
     }
 }
 
-/// What is typed for the cell that runs, on its way to the cell's terminal.
+/// Typeahead for the running cell, on its way to the cell's terminal.
 #[derive(Debug, Default)]
 pub(super) struct CellTypeahead {
     pasting: bool,
@@ -106,7 +106,7 @@ pub(super) struct CellTypeahead {
 impl CellTypeahead {
     /// The bytes for the terminal. A program in line mode knows nothing of the marks around a paste; who has asked for
     /// them is in no line mode.
-    pub(super) fn hand_on(&mut self, bytes: &[u8], line_mode: bool) -> Vec<u8> {
+    pub(super) fn forward(&mut self, bytes: &[u8], line_mode: bool) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         for byte in bytes {
             self.mark.push(*byte);
@@ -138,9 +138,9 @@ impl CellTypeahead {
         out
     }
 
-    /// What has to come before what is typed next: that it is pasted, and the beginning of a mark that nothing of has
-    /// been handed on.
-    pub(super) fn held(self) -> Vec<u8> {
+    /// The bytes that precede the next ones: the mark of an open paste, and the start of a mark of which
+    /// nothing has been forwarded.
+    pub(super) fn into_pending(self) -> Vec<u8> {
         match self.pasting {
             true => [PASTE_BEGINS, &self.mark].concat(),
             false => self.mark,
@@ -175,8 +175,8 @@ impl CellTypeahead {
         self.lines.ended.first().map_or("", String::as_str)
     }
 
-    /// What came back, the end of what was handed on, as it was typed: pasted line ends are marked.
-    pub(super) fn returned(&mut self, bytes: &[u8]) -> Vec<u8> {
+    /// Marks the pasted line ends in bytes that came back (the end of those forwarded), as they were typed.
+    pub(super) fn restore_paste_marks(&mut self, bytes: &[u8]) -> Vec<u8> {
         let is_end = |byte: &&u8| matches!(byte, b'\n' | b'\r');
         let count = bytes.iter().filter(is_end).count();
         let first = self.ends.len().saturating_sub(count);
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &str) -> (Vec<String>, String) {
-        let lines = TypedLines::of(&Decoder::all(bytes.as_bytes()));
+        let lines = TypedLines::from_events(&Decoder::all(bytes.as_bytes()));
         (lines.ended, lines.typed)
     }
 
@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn as_one_text_they_begin_and_end_with_something() {
-        let text = |bytes: &str| TypedLines::of(&Decoder::all(bytes.as_bytes())).into_text();
+        let text =
+            |bytes: &str| TypedLines::from_events(&Decoder::all(bytes.as_bytes())).into_text();
         assert_eq!(text("\r\ra = 1\r  b\r\r"), "a = 1\n  b");
         assert_eq!(text("\r\r"), "");
         assert_eq!(text("a\rb"), "a\nb");
@@ -229,7 +230,7 @@ mod tests {
         let mut cell = CellTypeahead::default();
         let handed: Vec<u8> = pieces
             .iter()
-            .flat_map(|piece| cell.hand_on(piece.as_bytes(), true))
+            .flat_map(|piece| cell.forward(piece.as_bytes(), true))
             .collect();
         (String::from_utf8(handed).unwrap(), cell)
     }
@@ -246,20 +247,20 @@ mod tests {
             }
             assert_eq!(handed, "a\rb\nc\rd", "{at}");
             assert_eq!(
-                read(&String::from_utf8(cell.returned(b"b\nc\nd")).unwrap()),
+                read(&String::from_utf8(cell.restore_paste_marks(b"b\nc\nd")).unwrap()),
                 (vec!["b\nc".to_owned()], "d".to_owned())
             );
         }
     }
 
     #[test]
-    fn what_is_held_at_the_end_of_the_cell_is_not_lost() {
+    fn a_partial_mark_at_the_end_of_the_cell_is_not_lost() {
         let (handed, cell) = to_cell(&["a\x1b[2"]);
         assert_eq!(handed, "a");
-        assert_eq!(cell.held(), b"\x1b[2");
+        assert_eq!(cell.into_pending(), b"\x1b[2");
         let (handed, cell) = to_cell(&["a\x1b[200~b\x1b[20"]);
         assert_eq!(handed, "ab");
-        assert_eq!(cell.held(), b"\x1b[200~\x1b[20");
+        assert_eq!(cell.into_pending(), b"\x1b[200~\x1b[20");
     }
 
     #[test]
@@ -268,12 +269,12 @@ mod tests {
             let (handed, mut cell) = to_cell(&[key]);
             let held = key == "\x1b[2";
             assert_eq!(handed, if held { "" } else { key });
-            let later = cell.hand_on(b"x", true);
+            let later = cell.forward(b"x", true);
             assert_eq!(later, if held { "\x1b[2x".as_bytes() } else { b"x" });
         }
         let mut raw = CellTypeahead::default();
         assert_eq!(
-            raw.hand_on(b"\x1b[200~a\x1b[201~", false),
+            raw.forward(b"\x1b[200~a\x1b[201~", false),
             b"\x1b[200~a\x1b[201~"
         );
     }

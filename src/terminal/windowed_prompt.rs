@@ -1,4 +1,4 @@
-//! What stands in front of the text being typed: its label, or less when its first rows are not on the screen.
+//! The prompt in front of the visible rows: the label, the continuation label, or nothing when the first row is hidden.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -8,10 +8,10 @@ use reedline::{Prompt, PromptEditMode, PromptHistorySearch};
 
 use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::prompt::Label;
-use crate::terminal::snapshot::{SharedSnapshot, look};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::terminal::window::RowPrefix;
 
-/// The front of the next paint. Written by the highlighter, which the editor asks first, and read once.
+/// The prefix of the next paint. Set by the highlighter, which reedline calls first, and read once.
 #[derive(Debug, Default)]
 pub(super) struct NextPrefix(AtomicU8);
 
@@ -35,11 +35,10 @@ impl NextPrefix {
 pub(super) struct WindowedPrompt<'a> {
     /// The label of the whole text.
     pub(super) label: &'a Label,
-    /// What is shown of it.
+    /// The prefix of the first visible row.
     pub(super) front: &'a NextPrefix,
-    /// Told what the editor is about to write.
-    pub(super) paints: &'a PaintCapture,
-    /// What is being typed.
+    /// Notified of what reedline is about to write.
+    pub(super) paint_capture: &'a PaintCapture,
     pub(super) snapshot: &'a SharedSnapshot,
 }
 
@@ -51,7 +50,7 @@ fn rows_above(text: &str, right: usize, columns: u16) -> u16 {
             0 => line.len() + right + 3,
             _ => line.len(),
         };
-        // It cuts the length to this size, too.
+        // reedline truncates the length to `u16`, too.
         (length as u16) / columns.max(1) + 1
     });
     rows.fold(0, u16::saturating_add).saturating_sub(1)
@@ -69,15 +68,15 @@ impl Prompt for WindowedPrompt<'_> {
     fn render_prompt_right(&self) -> Cow<'_, str> {
         let right = self.label.render_prompt_right();
         // The first thing that is asked for by who prints lines above.
-        let snapshot = look(self.snapshot);
-        self.paints
+        let snapshot = lock_snapshot(self.snapshot);
+        self.paint_capture
             .other(|columns| rows_above(&snapshot.text, right.len(), columns));
         right
     }
 
     fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
         // The last thing that a paint asks for before it is written.
-        self.paints.catch();
+        self.paint_capture.catch();
         self.label.render_prompt_indicator(mode)
     }
 

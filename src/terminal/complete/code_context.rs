@@ -1,4 +1,4 @@
-//! Where in Python code a text ends: in code, in a string, in a comment, on a line that is not Python.
+//! The lexical context at the end of Python code: code, string, comment, or a line that is not Python.
 //!
 //! In: code up to the cursor. Out: a [`CodeContext`]. Total; one pass. Absent on purpose: syntax.
 
@@ -61,7 +61,7 @@ pub(super) fn place(code: &str) -> CodeContext {
                 last = byte;
                 strings.pop();
             } else if byte == b'\n' && !open.triple {
-                // It never ends: the next line begins anew.
+                // An unterminated string: the next line begins anew.
                 strings.clear();
             } else if byte == b'{' && open.formatted {
                 if bytes.get(at + 1) == Some(&b'{') {

@@ -1,8 +1,8 @@
-//! Asks whoever knows, and hands the editor what has come.
+//! Requests completions, and hands the editor what has arrived.
 //!
-//! One question is under way at a time: of the text and cursor the menu shows. Typing on in the same word narrows what
-//! is known without asking; leaving the word ends it. A second Tab at the same place asks the interpreter for a deeper
-//! look. Invariant: nothing found for another text is ever offered.
+//! One request is pending at a time, for the text and cursor the menu shows. Typing on in the same word narrows the
+//! known completions without a request; leaving the word drops them. A second Tab at the same place asks the
+//! interpreter for a deeper look. Invariant: completions found for another text are never offered.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::terminal::complete::found::FoundCompletion;
 use crate::terminal::complete::menu_state::{MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, Keep, source};
 use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{AnswerPoll, briefly, look};
+use crate::terminal::complete::wait::{AnswerPoll, poll_answer, wait_briefly};
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::editable;
 use crate::text::escape::visible;
@@ -32,7 +32,7 @@ struct TextPosition {
     cursor: usize,
 }
 
-/// What was found for a place.
+/// The completions found for a position.
 struct KnownCompletions {
     place: TextPosition,
     /// Where what is replaced begins.
@@ -40,7 +40,7 @@ struct KnownCompletions {
     found: Arc<[Suggestion]>,
     /// There is no more.
     all: bool,
-    /// The interpreter said it.
+    /// The interpreter's answer.
     live: bool,
 }
 
@@ -65,7 +65,7 @@ enum PendingAnswer {
 pub(super) struct TabCompleter {
     sources: Sources,
     snapshot: SharedSnapshot,
-    desk: Arc<Mutex<MenuState>>,
+    menu_state: Arc<Mutex<MenuState>>,
     /// Wakes the editor when an answer comes.
     waker: Waker,
     job: Option<PendingRequest>,
@@ -76,13 +76,13 @@ impl TabCompleter {
     pub(super) fn new(
         sources: Sources,
         snapshot: SharedSnapshot,
-        desk: Arc<Mutex<MenuState>>,
+        menu_state: Arc<Mutex<MenuState>>,
         waker: Waker,
     ) -> Self {
         TabCompleter {
             sources,
             snapshot,
-            desk,
+            menu_state,
             waker,
             job: None,
             known: None,
@@ -91,7 +91,7 @@ impl TabCompleter {
 
     /// Asks whoever knows about a place.
     fn ask(&mut self, place: TextPosition, deep: bool) {
-        let mode = snapshot::look(&self.snapshot).mode;
+        let mode = snapshot::lock_snapshot(&self.snapshot).mode;
         let asked = match source(&place.text, place.cursor, mode) {
             CompletionSource::Nothing => {
                 self.job = None;
@@ -136,14 +136,14 @@ impl TabCompleter {
         let (found, live) = match &mut job.asked {
             PendingAnswer::Interpreter { answer, part, keep } => {
                 let told = if patient {
-                    briefly(answer)
+                    wait_briefly(answer)
                 } else {
-                    look(answer, &self.waker)
+                    poll_answer(answer, &self.waker)
                 };
                 let items = match told {
                     AnswerPoll::Waiting => return false,
                     AnswerPoll::Answer(RuntimeAnswer::Completions(items)) => items,
-                    AnswerPoll::Never | AnswerPoll::Answer(_) => Vec::new(),
+                    AnswerPoll::Closed | AnswerPoll::Answer(_) => Vec::new(),
                 };
                 let code = &job.place.text[part.clone()];
                 let mut found = kept(items, code, part.start, *keep);
@@ -154,13 +154,13 @@ impl TabCompleter {
             }
             PendingAnswer::Other(answer) => {
                 let told = if patient {
-                    briefly(answer)
+                    wait_briefly(answer)
                 } else {
-                    look(answer, &self.waker)
+                    poll_answer(answer, &self.waker)
                 };
                 match told {
                     AnswerPoll::Waiting => return false,
-                    AnswerPoll::Never => (Vec::new(), false),
+                    AnswerPoll::Closed => (Vec::new(), false),
                     AnswerPoll::Answer(found) => (found, false),
                 }
             }
@@ -171,7 +171,7 @@ impl TabCompleter {
         true
     }
 
-    /// What is known of a word that has been typed on.
+    /// The known completions, narrowed to a word that has been typed on.
     fn narrowed(&self, place: &TextPosition) -> Option<KnownCompletions> {
         let known = self.known.as_ref().filter(|known| known.all)?;
         let old = &known.place;
@@ -218,7 +218,7 @@ impl Completer for TabCompleter {
             text: text.to_owned(),
             cursor,
         };
-        let opened = std::mem::take(&mut locked(&self.desk).opened);
+        let opened = std::mem::take(&mut locked(&self.menu_state).opened);
         let known_here = self
             .known
             .as_ref()
@@ -267,24 +267,24 @@ impl Completer for TabCompleter {
     }
 
     fn poll_completion(&mut self) -> CompletionStatus {
-        let mut desk = locked(&self.desk);
-        if let Some(looking) = &mut desk.looking {
-            match look(looking, &self.waker) {
+        let mut menu_state = locked(&self.menu_state);
+        if let Some(looking) = &mut menu_state.looking {
+            match poll_answer(looking, &self.waker) {
                 AnswerPoll::Waiting => return CompletionStatus::Pending,
-                AnswerPoll::Never => desk.looked = Some(RuntimeAnswer::Inspection(None)),
-                AnswerPoll::Answer(answer) => desk.looked = Some(answer),
+                AnswerPoll::Closed => menu_state.looked = Some(RuntimeAnswer::Inspection(None)),
+                AnswerPoll::Answer(answer) => menu_state.looked = Some(answer),
             }
-            desk.looking = None;
+            menu_state.looking = None;
             return CompletionStatus::Ready;
         }
-        drop(desk);
+        drop(menu_state);
         let asked = self.job.is_some();
         if !self.settle(false) {
             return CompletionStatus::Pending;
         }
         let live = self.known.as_ref().filter(|known| known.live);
         let place = live.map(|known| known.place.clone());
-        if std::mem::take(&mut locked(&self.desk).deeper)
+        if std::mem::take(&mut locked(&self.menu_state).deeper)
             && let Some(place) = place
         {
             self.ask(place, true);
@@ -300,7 +300,7 @@ impl Completer for TabCompleter {
     }
 }
 
-/// What was found as the editor takes it: one start for all, no control characters.
+/// Completions as reedline takes them: one start for all, no control characters.
 fn known(place: TextPosition, found: Vec<FoundCompletion>, live: bool) -> KnownCompletions {
     let start = found.first().map_or(place.cursor, |first| first.start);
     let all = found.len() < MOST;

@@ -1,8 +1,8 @@
-//! Signature and doc of what stands at the cursor, shown below the line while it is being typed.
+//! Signature and documentation of the name at the cursor, shown below the line while it is typed.
 //!
-//! It is a menu without choices: the editor draws it below the cursor and takes it away, the line, the cursor and undo
-//! are never touched. In: an inspection by the interpreter. Out: rows that fit. Shift-Tab again shows all of it, Up and
-//! Down then scroll; Esc, typing and moving close it. Absent on purpose: looking anything up.
+//! A reedline menu without choices: drawn below the cursor and removed again; line, cursor and undo stay untouched. In:
+//! an inspection by the interpreter. Out: rows that fit. Shift-Tab again shows all of it, Up and Down then scroll; Esc,
+//! typing and moving close it. Absent on purpose: looking anything up.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::runtime::{LOOK, RuntimeAnswer, RuntimeRequest};
 use crate::terminal::complete::menu_state::{DOC, MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, source};
 use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{AnswerPoll, briefly};
+use crate::terminal::complete::wait::{AnswerPoll, wait_briefly};
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
@@ -33,7 +33,7 @@ pub(super) struct DocMenu {
     settings: MenuSettings,
     sources: Sources,
     snapshot: SharedSnapshot,
-    desk: Arc<Mutex<MenuState>>,
+    menu_state: Arc<Mutex<MenuState>>,
     colour: bool,
     active: bool,
     waiting: bool,
@@ -46,7 +46,7 @@ pub(super) struct DocMenu {
     text_rows: usize,
 }
 
-/// What is shown: a head whose marked part (bytes) stands out, and lines.
+/// The text shown: a head whose marked part (bytes) stands out, and lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DocText {
     head: String,
@@ -106,14 +106,14 @@ impl DocMenu {
     pub(super) fn new(
         sources: Sources,
         snapshot: SharedSnapshot,
-        desk: Arc<Mutex<MenuState>>,
+        menu_state: Arc<Mutex<MenuState>>,
         colour: bool,
     ) -> Self {
         DocMenu {
             settings: MenuSettings::default(),
             sources,
             snapshot,
-            desk,
+            menu_state,
             colour,
             active: false,
             waiting: false,
@@ -132,13 +132,13 @@ impl DocMenu {
         self.active = false;
         self.waiting = false;
         self.shown = None;
-        locked(&self.desk).looking = None;
+        locked(&self.menu_state).looking = None;
     }
 
     /// Asks what stands at the cursor.
     fn ask(&mut self, text: &str, cursor: usize) {
         self.name = name_at(text, cursor).to_owned();
-        let mode = snapshot::look(&self.snapshot).mode;
+        let mode = snapshot::lock_snapshot(&self.snapshot).mode;
         let Some((code, position)) = asked(text, cursor, mode) else {
             self.shown = Some(nothing(&self.name));
             return;
@@ -148,12 +148,12 @@ impl DocMenu {
             position,
             detailed: false,
         });
-        match briefly(&mut answer) {
+        match wait_briefly(&mut answer) {
             AnswerPoll::Waiting => {
                 self.waiting = true;
-                locked(&self.desk).looking = Some(answer);
+                locked(&self.menu_state).looking = Some(answer);
             }
-            AnswerPoll::Never => self.shown = Some(nothing(&self.name)),
+            AnswerPoll::Closed => self.shown = Some(nothing(&self.name)),
             AnswerPoll::Answer(answer) => self.shown = Some(shown(&answer, &self.name)),
         }
     }
@@ -179,7 +179,7 @@ impl DocMenu {
         }
     }
 
-    /// What is on the screen, and whether there is more.
+    /// The visible rows, and the line that says how many more there are.
     fn visible_rows(&self) -> (Vec<String>, Option<String>) {
         let rows = self.rows();
         let room = self.room();
@@ -212,7 +212,7 @@ impl DocMenu {
     }
 }
 
-/// What the interpreter is asked about a place; nothing in prose.
+/// The code and position to inspect; `None` in prose.
 fn asked(text: &str, cursor: usize, mode: Mode) -> Option<(String, CodePoints)> {
     let part = match source(text, cursor, mode) {
         CompletionSource::Interpreter { part, .. } => part,
@@ -241,7 +241,7 @@ fn name_at(text: &str, cursor: usize) -> &str {
     text[start..end].trim_matches('.')
 }
 
-/// What is said where the interpreter knows nothing.
+/// The text where the interpreter knows nothing.
 fn nothing(name: &str) -> DocText {
     let head = match name.split_once('.') {
         Some((module, _)) => format!("No documentation for `{name}`: is `{module}` imported?"),
@@ -363,7 +363,7 @@ impl Menu for DocMenu {
         if !self.active {
             return;
         }
-        let told = locked(&self.desk).looked.take();
+        let told = locked(&self.menu_state).looked.take();
         if let (true, Some(answer)) = (self.waiting, told) {
             self.waiting = false;
             self.shown = Some(shown(&answer, &self.name));

@@ -1,7 +1,7 @@
-//! Files and programs that begin as typed. Reads folders, so it runs beside the editor, never in it.
+//! Completes names of files and programs. Reads directories, so it runs beside the editor, never in it.
 //!
-//! In: a path as typed and how it is written. Out: what can stand in its place, written the same way. Invariant: what
-//! is inserted reads back as the name of the file. Absent on purpose: matching inside of names.
+//! In: a path as typed, and how it is quoted. Out: replacements, quoted the same way. Invariant: an inserted path reads
+//! back as the name of the file. Absent on purpose: matching inside of names.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! What the completer and the menus tell each other.
+//! State that the completer and the menus share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,19 +12,18 @@ pub(super) const MENU: &str = "completion";
 /// Name of the one that shows signature and doc.
 pub(super) const DOC: &str = "inspection";
 
-/// What the completer and the menus tell each other.
 #[derive(Default)]
 pub(super) struct MenuState {
     /// Tab has opened the menu: the next question is meant.
     pub(super) opened: bool,
     /// Tab was pressed again in it: a deeper look is wanted.
     pub(super) deeper: bool,
-    /// What the doc waits for.
+    /// The pending inspection.
     pub(super) looking: Option<oneshot::Receiver<RuntimeAnswer>>,
-    /// What came of it.
+    /// The answer to it.
     pub(super) looked: Option<RuntimeAnswer>,
 }
 
-pub(super) fn locked(desk: &Mutex<MenuState>) -> MutexGuard<'_, MenuState> {
-    desk.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn locked(menu_state: &Mutex<MenuState>) -> MutexGuard<'_, MenuState> {
+    menu_state.lock().unwrap_or_else(PoisonError::into_inner)
 }

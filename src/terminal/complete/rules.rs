@@ -1,8 +1,8 @@
-//! What Tab asks for at a place in a text. Pure rules.
+//! Decides what Tab completes at a place in a text. Pure rules.
 //!
-//! In: the text being typed, the cursor (bytes), how the text will be read. Out: a [`CompletionSource`]: who knows, and
-//! which part of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this
-//! file only finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
+//! In: the text being typed, the cursor (bytes), the input mode. Out: a [`CompletionSource`]: the source, and the part
+//! of the text it is asked about. Total: any text and any cursor give one. `input` classifies the text; this file only
+//! finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
 
 use crate::input::{Input, Mode, classify, open_file};
 use crate::terminal::complete::code_context::{CodeContext, place};
@@ -41,7 +41,7 @@ const PYTHON_CELLS: &[&str] = &[
     "time", "timeit", "capture", "prun", "debug", "python", "pypy",
 ];
 
-/// Says who knows what could stand at `cursor`. One inside a character or past the end counts as the character's start.
+/// Returns the source of completions at `cursor`. A cursor inside a character counts as that character's start.
 pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> CompletionSource {
     let cursor = floor(text, cursor);
     let body = body_start(text);

@@ -56,7 +56,7 @@ fn check(mode: Mode, cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn python_is_the_interpreters() {
+fn python_is_completed_by_the_interpreter() {
     check(
         Mode::Cells,
         &[

@@ -1,7 +1,7 @@
-//! The bracket at the cursor, or right before it, and its partner.
+//! Marks the bracket at the cursor, or right before it, and its partner.
 //!
-//! Brackets in strings and comments are not among those `lines` sees. Invariant: at most two marks. An open bracket
-//! that waits for its partner is no fault, a closing one without a partner is.
+//! Brackets in strings and comments are not in the `line_scan`. Invariant: at most two marks. An open bracket without a
+//! partner is not an error, a closing one without a partner is.
 
 use nu_ansi_term::{Color, Style};
 
@@ -32,7 +32,7 @@ pub(super) fn marks(lines: &[CachedLine], cursor: usize) -> Vec<Mark> {
     let Some((number, column)) = found else {
         return Vec::new();
     };
-    let here = &lines[number].seen.brackets;
+    let here = &lines[number].scan.brackets;
     let at = |column: usize| here.iter().position(|(offset, _)| *offset == column);
     let Some(place) = at(column).or_else(|| column.checked_sub(1).and_then(at)) else {
         return Vec::new();
@@ -62,7 +62,7 @@ fn from_here(lines: &[CachedLine], mut start: usize) -> impl Iterator<Item = Bra
     lines.iter().flat_map(move |line| {
         let begins = start;
         start += line.text.len() + 1;
-        line.seen.brackets.iter().map(move |b| (begins, *b))
+        line.scan.brackets.iter().map(move |b| (begins, *b))
     })
 }
 
@@ -70,7 +70,7 @@ fn back_from(lines: &[CachedLine], mut start: usize) -> impl Iterator<Item = Bra
     lines.iter().rev().flat_map(move |line| {
         start -= line.text.len() + 1;
         let begins = start;
-        line.seen.brackets.iter().rev().map(move |b| (begins, *b))
+        line.scan.brackets.iter().rev().map(move |b| (begins, *b))
     })
 }
 
@@ -122,9 +122,9 @@ mod tests {
     /// The text with its cursor as `|`; what is marked, in order, `!` behind what has no partner.
     fn check(text: &str, expected: &[(usize, bool)]) {
         let cursor = text.find('|').expect("a cursor");
-        let mut sheet = HighlightCache::new(Theme::default());
-        sheet.set_text(&text.replacen('|', "", 1));
-        let mut marked: Vec<(usize, bool)> = marks(sheet.lines(), cursor)
+        let mut cache = HighlightCache::new(Theme::default());
+        cache.set_text(&text.replacen('|', "", 1));
+        let mut marked: Vec<(usize, bool)> = marks(cache.lines(), cursor)
             .into_iter()
             .map(|(at, style)| (at, style(Style::new()).foreground.is_some()))
             .collect();

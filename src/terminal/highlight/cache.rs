@@ -1,14 +1,14 @@
-//! The text being typed, line by line, with what is known of each: what it is, where its brackets stand, its colours.
+//! The highlight cache: the text being typed, line by line, with each line's kind, brackets and colours.
 //!
-//! In: the whole text at every paint, spans from the [`line_painter`](super::line_painter). Out: lines. After an edit the lines
-//! before and behind it are kept. Invariants: spans cover their line, whatever is known of it; a line that has changed
-//! keeps the colours it had, stretched, until it is painted again, so that nothing flickers. What happened to the lines
-//! since the brush looked is a list of [`Edit`]s. Absent on purpose: painting.
+//! In: the whole text at every paint, spans from the [`line_painter`](super::line_painter). Out: lines. An edit keeps
+//! the lines before and behind it. Invariants: spans always cover their line; a changed line keeps its old colours,
+//! stretched, until it is painted again, so nothing flickers. Changes since the painter's last look are a list of
+//! [`Edit`]s.
 
 use nu_ansi_term::Style;
 
-use super::line_scan::{LineKind, LineScan, ScanState, look_at};
-use super::magics::{Language, of_body};
+use super::line_scan::{LineKind, LineScan, ScanState, scan_line};
+use super::magics::{Language, body_language};
 use crate::markdown::Theme;
 
 /// Bytes, and how they look.
@@ -22,28 +22,28 @@ pub(super) struct HighlightCache {
     /// Of cells that begin with no magic.
     cells: Language,
     lines: Vec<CachedLine>,
-    /// Since the brush looked.
+    /// Changes the painter has not taken yet.
     edits: Vec<Edit>,
-    /// So many lines, from the first, have their colours.
+    /// How many lines, from the first, have their colours.
     pub(super) done: usize,
-    /// So many lines, from the first, have to have them before the screen is right.
+    /// How many lines, from the first, need them before the screen is right.
     pub(super) wanted: usize,
     /// A paint did not wait for them.
     pub(super) owed: bool,
-    /// The brush is loaded.
+    /// The painter is loaded.
     pub(super) ready: bool,
 }
 
 /// A line.
 pub(super) struct CachedLine {
     pub(super) text: String,
-    pub(super) seen: LineScan,
-    /// What `seen` was seen after.
+    pub(super) scan: LineScan,
+    /// The state `scan` started from.
     before: ScanState,
     pub(super) spans: Vec<Span>,
 }
 
-/// What has happened to the lines.
+/// A change of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edit {
     /// Lines were replaced.
@@ -74,7 +74,6 @@ impl HighlightCache {
         }
     }
 
-    /// The lines.
     pub(super) fn lines(&self) -> &[CachedLine] {
         &self.lines
     }
@@ -84,12 +83,12 @@ impl HighlightCache {
         std::mem::take(&mut self.edits)
     }
 
-    /// True when something has happened that the brush does not know of.
+    /// True when there are changes the painter has not taken.
     pub(super) fn has_edits(&self) -> bool {
         !self.edits.is_empty()
     }
 
-    /// The brush has painted this line.
+    /// Sets the painted spans of this line.
     pub(super) fn painted(&mut self, at: usize, spans: Vec<Span>) {
         self.lines[at].spans = spans;
     }
@@ -102,7 +101,7 @@ impl HighlightCache {
         }
     }
 
-    /// What cells are written in.
+    /// Sets the language of cells.
     pub(super) fn set_language(&mut self, cells: Language) {
         if self.cells != cells {
             self.cells = cells;
@@ -125,7 +124,7 @@ impl HighlightCache {
         self.replace(head, tail, &new[head..new.len() - tail]);
         let mut changed = head..new.len() - tail;
         let language = match new[0].starts_with('%') {
-            true => of_body(new[0]),
+            true => body_language(new[0]),
             false => self.cells.clone(),
         };
         if self.language != language {
@@ -144,10 +143,10 @@ impl HighlightCache {
             .enumerate()
             .map(|(place, text)| CachedLine {
                 text: (*text).to_owned(),
-                seen: LineScan {
+                scan: LineScan {
                     kind: LineKind::Python,
                     brackets: Vec::new(),
-                    stand: ScanState::default(),
+                    state: ScanState::default(),
                 },
                 before: ScanState::default(),
                 spans: match self.lines[old.clone()].get(place) {
@@ -167,30 +166,30 @@ impl HighlightCache {
 
     /// Looks at the lines of `changed`, and at those behind while it matters.
     fn see(&mut self, changed: std::ops::Range<usize>) {
-        let mut stand = match changed.start {
+        let mut state = match changed.start {
             0 => ScanState::default(),
-            first => self.lines[first - 1].seen.stand,
+            first => self.lines[first - 1].scan.state,
         };
         for (at, line) in self.lines.iter_mut().enumerate().skip(changed.start) {
-            if at >= changed.end && line.before == stand {
+            if at >= changed.end && line.before == state {
                 break;
             }
-            line.before = stand;
-            let seen = if at == 0 || self.language == Language::Python {
-                look_at(&line.text, stand)
+            line.before = state;
+            let scan = if at == 0 || self.language == Language::Python {
+                scan_line(&line.text, state)
             } else {
                 LineScan {
                     kind: LineKind::Python,
                     brackets: Vec::new(),
-                    stand: ScanState::default(),
+                    state: ScanState::default(),
                 }
             };
-            if seen.kind != line.seen.kind {
+            if scan.kind != line.scan.kind {
                 self.edits.push(Edit::Changed(at));
                 self.done = self.done.min(at);
             }
-            line.seen = seen;
-            stand = line.seen.stand;
+            line.scan = scan;
+            state = line.scan.state;
         }
     }
 
@@ -211,7 +210,7 @@ fn stretched(known: &CachedLine, text: &str) -> Vec<Span> {
     let mut at = 0;
     for (length, style) in &known.spans {
         let end = at + length;
-        // What is left of the span in front of the change, and behind it.
+        // The parts of the span before and behind the change.
         let front = end.min(head).saturating_sub(at);
         let back = end.saturating_sub(at.max(old.len() - tail));
         if front + back > 0 {
@@ -262,7 +261,7 @@ mod tests {
     fn line(text: &str, spans: Vec<Span>) -> CachedLine {
         CachedLine {
             text: text.to_owned(),
-            seen: look_at(text, ScanState::default()),
+            scan: scan_line(text, ScanState::default()),
             before: ScanState::default(),
             spans,
         }

@@ -1,9 +1,9 @@
-//! Paints the lines of a [`HighlightCache`], one after the other, and knows how far it is.
+//! Paints the lines of a [`HighlightCache`] in order, and remembers how far it is.
 //!
-//! For each line it keeps the state of the language before and after it: (line, state before) → (spans, state after).
-//! It goes on at the first line whose text or state before has changed and stops at one whose state before is what it
-//! was. Invariant: what it ends with is what painting from scratch gives. A line is some 70 µs, the first of a language
-//! some 5 ms. Its states belong to one thread (the regular expressions' captures in them do).
+//! For each line it keeps the language state before and after: (line, state before) → (spans, state after). Painting
+//! goes on at the first line whose text or state before has changed, and stops at one whose state before is unchanged.
+//! Invariant: the result equals painting from scratch. A line takes some 70 µs, the first of a language some 5 ms. The
+//! states belong to one thread (they hold regular expressions' captures).
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use nu_ansi_term::{Color, Style};
 
 use super::cache::{Edit, HighlightCache, Span};
 use super::line_scan::LineKind;
-use super::magics::{Language, of_rest};
+use super::magics::{Language, rest_language};
 use crate::markdown::{CodePainter, CodeState, Theme};
 
 /// The marks that are IPython's and not Python's.
@@ -55,7 +55,7 @@ impl Painters {
     }
 
     /// `None` for a language nobody knows.
-    fn of(&mut self, language: &Language) -> Option<&CodePainter> {
+    fn painter_for(&mut self, language: &Language) -> Option<&CodePainter> {
         let name = match language {
             Language::Python => return Some(&self.python),
             Language::Plain => return None,
@@ -72,7 +72,7 @@ impl Painters {
 
     /// Text that nothing came before.
     fn alone(&mut self, text: &str, language: &Language) -> Vec<Span> {
-        match self.of(language) {
+        match self.painter_for(language) {
             None => vec![(text.len(), Style::default())],
             Some(painter) => painter.line(&mut painter.start(), text),
         }
@@ -89,17 +89,17 @@ impl LinePainter {
         })
     }
 
-    /// The next line to paint; takes note of what has happened. The sheet learns how many are done.
-    pub(super) fn next(&mut self, sheet: &mut HighlightCache) -> Option<PaintTask> {
-        for edit in sheet.take_edits() {
+    /// The next line to paint; applies the cache's changes first, and tells the cache how many lines are done.
+    pub(super) fn next(&mut self, cache: &mut HighlightCache) -> Option<PaintTask> {
+        for edit in cache.take_edits() {
             self.follow(edit);
         }
-        if self.palette.theme != sheet.theme
-            && let Some(palette) = Painters::new(sheet.theme)
+        if self.palette.theme != cache.theme
+            && let Some(palette) = Painters::new(cache.theme)
         {
             self.palette = palette;
         }
-        self.states.resize(sheet.lines().len(), None);
+        self.states.resize(cache.lines().len(), None);
         while self.done < self.states.len() {
             let known = self.states[self.done].as_ref();
             if known.is_none_or(|(before, _)| *before != self.before(self.done)) {
@@ -107,13 +107,13 @@ impl LinePainter {
             }
             self.done += 1;
         }
-        sheet.done = self.done;
-        let line = sheet.lines().get(self.done)?;
+        cache.done = self.done;
+        let line = cache.lines().get(self.done)?;
         Some(PaintTask {
             at: self.done,
             text: line.text.clone(),
-            kind: line.seen.kind,
-            language: sheet.language.clone(),
+            kind: line.scan.kind,
+            language: cache.language.clone(),
         })
     }
 
@@ -121,7 +121,7 @@ impl LinePainter {
     pub(super) fn paint(&mut self, task: &PaintTask) -> Vec<Span> {
         let before = self.before(task.at);
         let (spans, mut after) = self.palette.paint(task, &before);
-        // Who comes next compares by pointer first.
+        // The next comparison is by pointer first.
         if let Some((_, known)) = self.states[task.at].take()
             && known == after
         {
@@ -131,7 +131,7 @@ impl LinePainter {
         spans
     }
 
-    /// The spans of [`LinePainter::paint`] were not put on the sheet: the line is still to paint.
+    /// The spans of [`LinePainter::paint`] were not used: the line is still to paint.
     pub(super) fn take_back(&mut self, task: &PaintTask) {
         self.states[task.at] = None;
     }
@@ -170,7 +170,7 @@ impl Painters {
             true if text.starts_with('%') => &Language::Python,
             _ => &task.language,
         };
-        let Some(painter) = self.of(language) else {
+        let Some(painter) = self.painter_for(language) else {
             return (vec![(text.len(), Style::default())], None);
         };
         let mut state = match before {
@@ -188,7 +188,7 @@ impl Painters {
             LineKind::Magic { at, end } => {
                 push(&mut spans, self.python.line(&mut state, &text[..at]));
                 push(&mut spans, [(end - at, magic())]);
-                let rest = of_rest(&text[at..end]);
+                let rest = rest_language(&text[at..end]);
                 push(&mut spans, self.alone(&text[end..], &rest));
             }
             LineKind::Shell { at, end } => {

@@ -1,8 +1,8 @@
-//! What each line of a cell is, seen from a distance: Python, a magic, a shell command, and where its brackets stand.
+//! A fast scan of each line of a cell: Python, a magic or a shell command, and its brackets.
 //!
-//! In: a line and how the line before it ended ([`ScanState`]). Out: a [`LineScan`]. Invariant: cheap and total; what is seen
-//! of a line depends on its text and its [`ScanState`] alone, so it can be kept until one of them changes. Absent on
-//! purpose: syntax and colours; the fields of f-strings (their brackets are part of the string).
+//! In: a line and the state at the end of the line before ([`ScanState`]). Out: a [`LineScan`]. Invariant: cheap and
+//! total; the scan depends on the line's text and [`ScanState`] alone, so it can be cached until one of them changes.
+//! Absent on purpose: syntax and colours; the fields of f-strings (their brackets are part of the string).
 
 /// Where Python stands at the end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +29,7 @@ impl ScanState {
     }
 }
 
-/// What a line is. Offsets are bytes from its start.
+/// The kind of a line. Offsets are bytes from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// Nothing else.
@@ -44,30 +44,28 @@ pub(super) enum LineKind {
     Help { start: usize, end: usize },
 }
 
-/// What is seen of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineScan {
-    /// What it is.
     pub(super) kind: LineKind,
     /// Brackets outside of strings and comments, by offset.
     pub(super) brackets: Vec<(usize, u8)>,
     /// How it ends.
-    pub(super) stand: ScanState,
+    pub(super) state: ScanState,
 }
 
 /// Looks at `line`, which has no newline, after a line that ended so.
-pub(super) fn look_at(line: &str, stand: ScanState) -> LineScan {
+pub(super) fn scan_line(line: &str, state: ScanState) -> LineScan {
     let bytes = line.as_bytes();
-    if stand.escape {
+    if state.escape {
         return escape(LineKind::ShellRest, Vec::new(), bytes);
     }
     let indent = line.len() - line.trim_start().len();
-    if stand.is_fresh()
+    if state.is_fresh()
         && let Some(kind) = escape_at(bytes, indent).or_else(|| call_at(bytes, indent))
     {
         return escape(kind, Vec::new(), bytes);
     }
-    if stand.is_fresh() && !matches!(bytes.get(indent), None | Some(b'#')) {
+    if state.is_fresh() && !matches!(bytes.get(indent), None | Some(b'#')) {
         let start = indent + count(bytes, indent, b'?');
         let end = line.trim_end().trim_end_matches('?').len();
         let word = line.get(start..end).unwrap_or_default();
@@ -76,11 +74,11 @@ pub(super) fn look_at(line: &str, stand: ScanState) -> LineScan {
             let brackets = Vec::new();
             let end = end.max(start);
             let kind = LineKind::Help { start, end };
-            let stand = ScanState::default();
+            let state = ScanState::default();
             return LineScan {
                 kind,
                 brackets,
-                stand,
+                state,
             };
         }
     }
@@ -88,9 +86,9 @@ pub(super) fn look_at(line: &str, stand: ScanState) -> LineScan {
         bytes,
         at: 0,
         brackets: Vec::new(),
-        stand: ScanState {
+        state: ScanState {
             continued: false,
-            ..stand
+            ..state
         },
         last: 0,
     }
@@ -137,14 +135,14 @@ fn count(bytes: &[u8], at: usize, byte: u8) -> usize {
 }
 
 fn escape(kind: LineKind, brackets: Vec<(usize, u8)>, bytes: &[u8]) -> LineScan {
-    let stand = ScanState {
+    let state = ScanState {
         escape: bytes.ends_with(b"\\") && !matches!(kind, LineKind::Magic { .. }),
         ..ScanState::default()
     };
     LineScan {
         kind,
         brackets,
-        stand,
+        state,
     }
 }
 
@@ -152,19 +150,19 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     brackets: Vec<(usize, u8)>,
-    stand: ScanState,
+    state: ScanState,
     /// The last byte that was no blank.
     last: u8,
 }
 
 impl Scanner<'_> {
     fn run(mut self) -> LineScan {
-        if let Some(quote) = self.stand.string.take() {
+        if let Some(quote) = self.state.string.take() {
             self.string(quote);
         }
         let mut assigns = false;
         while let Some(&byte) = self.bytes.get(self.at) {
-            if assigns && self.stand.depth == 0 && !byte.is_ascii_whitespace() {
+            if assigns && self.state.depth == 0 && !byte.is_ascii_whitespace() {
                 if let Some(kind) = escape_at(self.bytes, self.at) {
                     return escape(kind, self.brackets, self.bytes);
                 }
@@ -173,7 +171,7 @@ impl Scanner<'_> {
             match byte {
                 b'#' => break,
                 b'\\' if self.at + 1 == self.bytes.len() => {
-                    self.stand.continued = true;
+                    self.state.continued = true;
                     break;
                 }
                 b'"' | b'\'' => {
@@ -185,11 +183,11 @@ impl Scanner<'_> {
                 }
                 b'(' | b'[' | b'{' => {
                     self.brackets.push((self.at, byte));
-                    self.stand.depth += 1;
+                    self.state.depth += 1;
                 }
                 b')' | b']' | b'}' => {
                     self.brackets.push((self.at, byte));
-                    self.stand.depth = self.stand.depth.saturating_sub(1);
+                    self.state.depth = self.state.depth.saturating_sub(1);
                 }
                 b'=' => assigns = !matches!(self.last, b'=' | b'!' | b'<' | b'>'),
                 _ => {}
@@ -202,7 +200,7 @@ impl Scanner<'_> {
         LineScan {
             kind: LineKind::Python,
             brackets: self.brackets,
-            stand: self.stand,
+            state: self.state,
         }
     }
 
@@ -213,7 +211,7 @@ impl Scanner<'_> {
                 self.at += 2;
                 if self.at > self.bytes.len() {
                     self.at = self.bytes.len();
-                    self.stand.string = Some(quote);
+                    self.state.string = Some(quote);
                     return;
                 }
             } else if byte == quote.byte && !quote.triple {
@@ -227,7 +225,7 @@ impl Scanner<'_> {
             }
         }
         if quote.triple {
-            self.stand.string = Some(quote);
+            self.state.string = Some(quote);
         }
     }
 }
@@ -237,12 +235,12 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<LineKind> {
-        let mut stand = ScanState::default();
+        let mut state = ScanState::default();
         let mut out = Vec::new();
         for line in text.split('\n') {
-            let seen = look_at(line, stand);
-            stand = seen.stand;
-            out.push(seen.kind);
+            let scan = scan_line(line, state);
+            state = scan.state;
+            out.push(scan.kind);
         }
         out
     }
@@ -293,12 +291,12 @@ mod tests {
 
     #[test]
     fn brackets_in_strings_and_comments_do_not_count() {
-        let seen = look_at("f('(', \"\\\")\", [1]) # )", ScanState::default());
+        let scan = scan_line("f('(', \"\\\")\", [1]) # )", ScanState::default());
         assert_eq!(
-            seen.brackets,
+            scan.brackets,
             [(1, b'('), (14, b'['), (16, b']'), (17, b')')]
         );
-        let seen = look_at(
+        let scan = scan_line(
             "a''' + (",
             ScanState {
                 string: Some(Quote {
@@ -308,6 +306,6 @@ mod tests {
                 ..ScanState::default()
             },
         );
-        assert_eq!(seen.brackets, [(7, b'(')]);
+        assert_eq!(scan.brackets, [(7, b'(')]);
     }
 }

@@ -14,15 +14,15 @@ use crate::properties;
 use crate::terminal::snapshot::Snapshot;
 
 /// Paints until nothing is left.
-fn paint(sheet: &mut HighlightCache, brush: &mut LinePainter) {
-    while let Some(task) = brush.next(sheet) {
+fn paint(cache: &mut HighlightCache, brush: &mut LinePainter) {
+    while let Some(task) = brush.next(cache) {
         let spans = brush.paint(&task);
-        sheet.painted(task.at, spans);
+        cache.painted(task.at, spans);
     }
 }
 
-fn spans(sheet: &HighlightCache) -> Vec<Vec<Span>> {
-    sheet
+fn spans(cache: &HighlightCache) -> Vec<Vec<Span>> {
+    cache
         .lines()
         .iter()
         .map(|line| line.spans.clone())
@@ -32,13 +32,13 @@ fn spans(sheet: &HighlightCache) -> Vec<Vec<Span>> {
 /// The words of a text that have a colour, with whether it is the one of magics.
 fn coloured(text: &str) -> Vec<(String, bool)> {
     let theme = Theme::default();
-    let mut sheet = HighlightCache::new(theme);
-    sheet.set_text(text);
+    let mut cache = HighlightCache::new(theme);
+    cache.set_text(text);
     paint(
-        &mut sheet,
+        &mut cache,
         &mut LinePainter::new(theme).expect("Python is known"),
     );
-    let pieces = compose(&sheet, text, 0, &[], 0..text.len());
+    let pieces = compose(&cache, text, 0, &[], 0..text.len());
     let together: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
     assert_eq!(together, text);
     pieces
@@ -117,33 +117,33 @@ proptest! {
         steps in prop::collection::vec(0usize..4, 6),
     ) {
         let theme = Theme::default();
-        let mut sheet = HighlightCache::new(theme);
+        let mut cache = HighlightCache::new(theme);
         let mut brush = LinePainter::new(theme).expect("Python is known");
         for (text, steps) in texts.iter().zip(&steps) {
-            sheet.set_text(text);
+            cache.set_text(text);
             for _ in 0..*steps {
-                if let Some(task) = brush.next(&mut sheet) {
+                if let Some(task) = brush.next(&mut cache) {
                     let spans = brush.paint(&task);
-                    sheet.painted(task.at, spans);
+                    cache.painted(task.at, spans);
                 }
             }
-            for line in sheet.lines() {
+            for line in cache.lines() {
                 let covered: usize = line.spans.iter().map(|(length, _)| length).sum();
                 prop_assert_eq!(covered, line.text.len());
             }
         }
-        paint(&mut sheet, &mut brush);
+        paint(&mut cache, &mut brush);
         let mut fresh = HighlightCache::new(theme);
         fresh.set_text(texts.last().expect("one at least"));
         paint(&mut fresh, &mut LinePainter::new(theme).expect("Python is known"));
-        prop_assert_eq!(spans(&sheet), spans(&fresh));
+        prop_assert_eq!(spans(&cache), spans(&fresh));
     }
 }
 
 fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> InputHighlighter {
     let look = InputRenderer::new(Snapshot::new(mode), theme, Box::new(move || size));
     let label = Label::new(1, Snapshot::new(mode));
-    let _ = look.fronted(&label, &PaintCapture::default());
+    let _ = look.windowed_prompt(&label, &PaintCapture::default());
     InputHighlighter {
         look,
         on_prompt: Box::new(|| {}),
@@ -180,11 +180,11 @@ fn settled(highlight: &InputHighlighter, text: &str, cursor: usize) -> Vec<(Styl
     loop {
         let painted = highlight.highlight(text, cursor).buffer;
         let colours = highlight.look.colours.as_ref().expect("with colour");
-        let sheet = colours.sheet();
-        if sheet.ready && !sheet.owed && sheet.done == sheet.lines().len() {
+        let cache = colours.cache();
+        if cache.ready && !cache.owed && cache.done == cache.lines().len() {
             return painted;
         }
-        drop(sheet);
+        drop(cache);
         assert!(Instant::now() < deadline, "the thread has not painted");
         std::thread::yield_now();
     }
@@ -234,14 +234,14 @@ fn marks_are_gone_from_what_was_submitted() {
             .count()
     };
     assert_eq!(marked(&highlight), 2);
-    look(&highlight.look.snapshot).submitted = true;
+    lock_snapshot(&highlight.look.snapshot).submitted = true;
     assert_eq!(marked(&highlight), 0);
 }
 
 #[test]
 fn what_is_submitted_before_the_colours_are_loaded_has_them() {
     let highlight = highlight(Some(Theme::default()), Mode::Cells, (80, 24));
-    look(&highlight.look.snapshot).submitted = true;
+    lock_snapshot(&highlight.look.snapshot).submitted = true;
     let painted = highlight.highlight("return 1", 8).buffer;
     let coloured =
         |(style, word): &(Style, String)| word.trim() == "return" && style.foreground.is_some();

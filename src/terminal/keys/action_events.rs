@@ -1,4 +1,4 @@
-//! What an action is to the line editor: one of its own events, or a command it hands to us.
+//! Maps an action to reedline's event: one of its own, or a host command.
 //!
 //! Absent on purpose: actions that depend on the text typed (Enter, Tab, Backspace, cutting), which `keys` decides.
 
@@ -150,7 +150,7 @@ pub(super) fn is_of_vi(action: KeyAction) -> bool {
         )
 }
 
-/// True when the editor hands over to us and parses no further key of this read.
+/// True when reedline returns to us and parses no further key of this read.
 pub(super) fn ends_reading(event: &ReedlineEvent, empty: bool) -> bool {
     match event {
         // The hints take this one on its way.

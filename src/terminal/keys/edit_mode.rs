@@ -1,6 +1,6 @@
-//! The line editor's own emacs or vi mode: it gets the keys nobody bound, types characters and knows vi's commands.
+//! reedline's own emacs or vi mode: gets the unbound keys, types characters, and knows vi's commands.
 //!
-//! In: keys of the terminal. Out: events of the editor, and vi's mode as far as the keys have to know it.
+//! In: keys of the terminal. Out: events of the editor, and vi's mode as far as the keys need it.
 
 use crossterm::event::{Event, KeyCode};
 use reedline::{
@@ -10,7 +10,6 @@ use reedline::{
 
 use crate::config::{self, Stroke};
 
-/// See the module.
 pub(super) struct InnerEditMode {
     mode: Box<dyn EditMode>,
     /// vi's own keys while something is selected.
@@ -36,7 +35,7 @@ impl InnerEditMode {
         self.mode.edit_mode()
     }
 
-    /// What the mode makes of an event.
+    /// The mode's event for a terminal event.
     pub(super) fn event(&mut self, event: Event) -> ReedlineEvent {
         match ReedlineRawEvent::try_from(event) {
             Ok(raw) => self.mode.parse_event(raw),

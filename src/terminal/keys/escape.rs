@@ -1,5 +1,5 @@
-//! Esc in vi's modes: what is Esc and a character there rather than Alt and that character. Most terminals send the
-//! same for both.
+//! Esc in vi's modes: tells Esc and a character from Alt and that character. Most terminals send the same bytes for
+//! both.
 //!
 //! Absent on purpose: Esc before a key in emacs mode, which is Alt however slow.
 

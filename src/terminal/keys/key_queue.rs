@@ -1,12 +1,12 @@
-//! Keys that the editor has still to read: those that came together with one that ends its reading, and those typed
-//! while something ran.
+//! Keys that the editor has still to read: those that came together with one that ends its read, and those typed while
+//! something ran.
 //!
-//! The editor parses all keys of one read before it carries any out, and what comes after a key that ends its reading
-//! is lost. So such keys are held ([`KeyQueue::hold`]) and come first when it reads again: before it waits for others, it
-//! is made to take them (`waiting.rs`). Where a cell was submitted and they are plain text, they are the cell's first,
-//! as what is typed while it runs (`typing.rs`): what it has not read comes back.
+//! reedline parses all keys of one read before it executes any, and drops what comes after a key that ends the read. So
+//! such keys are queued ([`KeyQueue::push`]) and come first at the next read (`editor_wait.rs` makes reedline take
+//! them). Where a cell was submitted and they are plain text, they go to the cell first, like all that is typed while
+//! the cell runs (`keyboard_reader.rs`); what the cell has not read comes back.
 //!
-//! Invariant: a key is in the editor or here, once, in the order it was typed.
+//! Invariant: a key is in the editor or here, once, in the order typed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,36 +18,33 @@ use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::typeahead::{TypedLines, is_ctrl_c, is_enter};
 use crate::text::keys::by_habit;
 
-/// Stands among the keys for a stop of the program that is over; no terminal has this key.
-pub(in crate::terminal) const RESUMED: Event = no_key(u8::MAX);
+/// Marks the end of a stop of the program among the keys; no terminal has this key.
+pub(in crate::terminal) const RESUMED: Event = unused_key(u8::MAX);
 
 /// Held keys, for the keys' side and the editor's.
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct KeyQueue {
     state: QueueState,
     held: VecDeque<Event>,
-    /// What stands in the editor was ended by an Enter that did not run it: text that follows begins a line.
+    /// The text in the editor was ended by an Enter that did not run it: text that follows begins a line.
     line_ended: bool,
 }
 
-/// What happens to the next key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum QueueState {
-    /// It is parsed.
+    /// The next key is parsed.
     #[default]
     Open,
-    /// It is held until the keys before it have been painted.
+    /// The next key is held until the keys before it have been painted.
     Paused,
-    /// It is held until the editor reads again.
+    /// The next key is held until the editor reads again.
     Closed,
 }
 
-/// A gate both sides hold.
 pub(in crate::terminal) type SharedKeyQueue = Arc<Mutex<KeyQueue>>;
 
-/// Locks it.
-pub(in crate::terminal) fn pass(gate: &SharedKeyQueue) -> MutexGuard<'_, KeyQueue> {
-    gate.lock().unwrap_or_else(PoisonError::into_inner)
+pub(in crate::terminal) fn lock_queue(key_queue: &SharedKeyQueue) -> MutexGuard<'_, KeyQueue> {
+    key_queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl KeyQueue {
@@ -56,7 +53,7 @@ impl KeyQueue {
         self.state = QueueState::Closed;
     }
 
-    /// What comes from here on has to meet what was painted.
+    /// Keys from here on wait for the next paint.
     pub(in crate::terminal) fn pause(&mut self) {
         self.state = QueueState::Paused;
     }
@@ -72,21 +69,21 @@ impl KeyQueue {
     }
 
     /// True when keys are held.
-    pub(in crate::terminal) fn holds(&self) -> bool {
+    pub(in crate::terminal) fn has_keys(&self) -> bool {
         !self.held.is_empty()
     }
 
     /// True while the editor reads and has not taken what is held.
-    pub(in crate::terminal) fn waits(&self) -> bool {
-        self.holds() && self.state != QueueState::Closed
+    pub(in crate::terminal) fn has_keys_for_editor(&self) -> bool {
+        self.has_keys() && self.state != QueueState::Closed
     }
 
     /// Holds a key, behind those that are held already.
-    pub(in crate::terminal) fn hold(&mut self, event: Event) {
+    pub(in crate::terminal) fn push(&mut self, event: Event) {
         let event = by_habit(event);
-        if self.line_ended && !is_of_ours(&event) {
+        if self.line_ended && !is_synthetic(&event) {
             self.line_ended = false;
-            if types_text(&event) {
+            if inserts_text(&event) {
                 self.held.push_back(Event::Paste("\n".to_owned()));
             }
         }
@@ -104,18 +101,18 @@ impl KeyQueue {
     }
 
     /// The oldest held key, for who reads the keyboard while the editor does not.
-    pub(in crate::terminal) fn take_early(&mut self) -> Option<Event> {
+    pub(in crate::terminal) fn pop_early(&mut self) -> Option<Event> {
         self.held.pop_front()
     }
 
     /// Puts a key before all others.
-    pub(in crate::terminal) fn hold_first(&mut self, event: Event) {
+    pub(in crate::terminal) fn push_front(&mut self, event: Event) {
         self.held.push_front(event);
     }
 
     /// Puts back what was taken last, for after the next paint.
     pub(in crate::terminal) fn put_back(&mut self, event: Event) {
-        self.hold_first(event);
+        self.push_front(event);
         self.pause();
     }
 
@@ -132,7 +129,7 @@ impl KeyQueue {
 
     /// How the keys read.
     pub(in crate::terminal) fn lines(&self) -> TypedLines {
-        TypedLines::of(&self.held)
+        TypedLines::from_events(&self.held)
     }
 
     /// Takes all keys as a terminal gives them to a program, when each of them is a character, Enter or Backspace.
@@ -154,7 +151,7 @@ impl KeyQueue {
 
     /// Takes all keys, to stand in the editor as one text that does not run. The Enter it ends with is for the key that
     /// follows: text goes on in a new line, another Enter runs all.
-    pub(in crate::terminal) fn take_unrun(&mut self) -> String {
+    pub(in crate::terminal) fn take_as_text(&mut self) -> String {
         let lines = self.lines();
         self.held.clear();
         let ended = lines.typed.is_empty();
@@ -164,7 +161,7 @@ impl KeyQueue {
     }
 
     /// The last line that Enter ended is being typed again; false when more was typed since, or there is none.
-    pub(in crate::terminal) fn reopen(&mut self) -> bool {
+    pub(in crate::terminal) fn reopen_line(&mut self) -> bool {
         let last = self.held.iter().rposition(is_enter);
         let last = last.filter(|_| self.lines().typed.is_empty());
         self.held.truncate(last.unwrap_or(self.held.len()));
@@ -173,7 +170,7 @@ impl KeyQueue {
 
     /// Takes the last line out that Enter ended, when nothing was typed since.
     pub(in crate::terminal) fn take_line(&mut self) -> Option<String> {
-        self.reopen().then(|| {
+        self.reopen_line().then(|| {
             let typed = self.lines().typed;
             let before = self.held.iter().rposition(is_enter);
             self.held.truncate(before.map_or(0, |at| at + 1));
@@ -182,16 +179,16 @@ impl KeyQueue {
     }
 }
 
-/// Stands among the keys for a guest who needs the screen; no terminal has this key.
-pub(in crate::terminal) const CALL_PENDING: Event = no_key(u8::MAX - 1);
+/// Marks an incoming call that needs the screen among the keys; no terminal has this key.
+pub(in crate::terminal) const CALL_PENDING: Event = unused_key(u8::MAX - 1);
 
-/// It stands among the keys and was not typed.
-fn is_of_ours(event: &Event) -> bool {
+/// True for events that were not typed.
+fn is_synthetic(event: &Event) -> bool {
     *event == RESUMED || *event == CALL_PENDING || !matches!(event, Event::Key(_) | Event::Paste(_))
 }
 
 /// True for characters and pastes.
-fn types_text(event: &Event) -> bool {
+fn inserts_text(event: &Event) -> bool {
     match event {
         Event::Paste(_) => true,
         Event::Key(key) => {
@@ -202,51 +199,51 @@ fn types_text(event: &Event) -> bool {
     }
 }
 
-const fn no_key(number: u8) -> Event {
+const fn unused_key(number: u8) -> Event {
     Event::Key(KeyEvent::new(KeyCode::F(number), KeyModifiers::NONE))
 }
 
 /// Wakes whoever reads the keys.
 #[derive(Clone)]
 pub(in crate::terminal) struct InputWaker {
-    pub(in crate::terminal) gate: SharedKeyQueue,
-    pub(in crate::terminal) bell: EditorWaker,
+    pub(in crate::terminal) key_queue: SharedKeyQueue,
+    pub(in crate::terminal) editor_waker: EditorWaker,
 }
 
 impl InputWaker {
-    /// A stop is over: the editor hears of it, a panel draws everything again.
+    /// A stop is over: editor and panel draw everything again.
     pub(in crate::terminal) fn resumed(&self) {
-        let mut gate = pass(&self.gate);
-        if gate.state != QueueState::Closed {
-            gate.hold(RESUMED);
+        let mut key_queue = lock_queue(&self.key_queue);
+        if key_queue.state != QueueState::Closed {
+            key_queue.push(RESUMED);
         }
-        drop(gate);
+        drop(key_queue);
         self.wake();
     }
 
-    /// A guest needs the screen: the editor stands aside. One that does not read looks when it begins.
-    pub(in crate::terminal) fn called(&self) {
-        let mut gate = pass(&self.gate);
-        if gate.state == QueueState::Closed {
+    /// An incoming call needs the screen: interrupts the editor. An editor that does not read checks when it begins.
+    pub(in crate::terminal) fn notify_call(&self) {
+        let mut key_queue = lock_queue(&self.key_queue);
+        if key_queue.state == QueueState::Closed {
             return;
         }
-        gate.hold(CALL_PENDING);
-        drop(gate);
-        self.bell.ring();
+        key_queue.push(CALL_PENDING);
+        drop(key_queue);
+        self.editor_waker.wake();
     }
 
-    /// There is something to hear, or to look at.
+    /// Wakes the editor or the panel.
     pub(in crate::terminal) fn wake(&self) {
-        if pass(&self.gate).state == QueueState::Closed {
-            resize();
+        if lock_queue(&self.key_queue).state == QueueState::Closed {
+            raise_resize();
         } else {
-            self.bell.ring();
+            self.editor_waker.wake();
         }
     }
 }
 
-/// Says that the window has another size: the terminal library reports an event, and the editor takes what is held.
-pub(in crate::terminal) fn resize() {
+/// Raises SIGWINCH at ourselves: crossterm reports an event, and the editor takes the held keys.
+pub(in crate::terminal) fn raise_resize() {
     // Our own process is there.
     let _ = kill_process(getpid(), Signal::WINCH);
 }
@@ -257,16 +254,16 @@ mod tests {
     use crate::text::keys::Decoder;
     use crossterm::event::KeyEventState;
 
-    fn gate(typed: &str) -> KeyQueue {
-        let mut gate = KeyQueue::default();
+    fn key_queue(typed: &str) -> KeyQueue {
+        let mut key_queue = KeyQueue::default();
         Decoder::all(typed.as_bytes())
             .into_iter()
-            .for_each(|event| gate.hold(event));
-        gate
+            .for_each(|event| key_queue.push(event));
+        key_queue
     }
 
-    fn check(gate: &KeyQueue, ended: &[&str], typed: &str) {
-        let lines = gate.lines();
+    fn check(key_queue: &KeyQueue, ended: &[&str], typed: &str) {
+        let lines = key_queue.lines();
         assert_eq!(
             (lines.ended, lines.typed),
             (
@@ -278,12 +275,12 @@ mod tests {
 
     #[test]
     fn lines_are_taken_back_from_the_last_on() {
-        let mut one = gate("a\rb\r");
-        assert!(one.reopen());
+        let mut one = key_queue("a\rb\r");
+        assert!(one.reopen_line());
         check(&one, &["a"], "b");
-        assert!(!one.reopen());
+        assert!(!one.reopen_line());
         check(&one, &["a"], "b");
-        let mut two = gate("a\rb\rx\x7f");
+        let mut two = key_queue("a\rb\rx\x7f");
         assert_eq!(two.take_line().as_deref(), Some("b"));
         check(&two, &["a"], "");
         assert_eq!(two.take_line().as_deref(), Some("a"));
@@ -291,13 +288,13 @@ mod tests {
     }
 
     #[test]
-    fn keys_told_apart_are_held_by_habit() {
+    fn disambiguated_keys_are_held_as_legacy_keys() {
         let mut one = KeyQueue::default();
         let mut enter = KeyEvent::from(KeyCode::Enter);
         enter.state = KeyEventState::KEYPAD;
         let escape = KeyEvent::new(KeyCode::Char('['), KeyModifiers::CONTROL);
         for key in [KeyCode::Char('a').into(), enter, escape] {
-            one.hold(Event::Key(key));
+            one.push(Event::Key(key));
         }
         check(&one, &["a"], "");
         one.take();
@@ -307,14 +304,14 @@ mod tests {
 
     #[test]
     fn an_enter_that_ran_nothing_is_not_lost() {
-        let lines = |typed: &str| TypedLines::of(&Decoder::all(typed.as_bytes()));
+        let lines = |typed: &str| TypedLines::from_events(&Decoder::all(typed.as_bytes()));
         let whole = "\ra = 1\r  b = 2\rc";
         for at in 0..=whole.len() {
-            let mut one = gate(&whole[..at]);
-            let stands = one.take_unrun();
+            let mut one = key_queue(&whole[..at]);
+            let stands = one.take_as_text();
             Decoder::all(&whole.as_bytes()[at..])
                 .into_iter()
-                .for_each(|event| one.hold(event));
+                .for_each(|event| one.push(event));
             let rest = one.lines();
             // Of what was typed later an Enter ends a line; in what stands there it begins one.
             let read = [&rest.ended[..], &[rest.typed]].concat().join("\n");
@@ -323,19 +320,19 @@ mod tests {
             assert_eq!(read.trim_start_matches('\n'), expected, "{at}");
         }
         for (next, begins) in [("x", true), ("\x1b[200~x\x1b[201~", true), ("\x01x", false)] {
-            let mut one = gate("a\r");
-            one.take_unrun();
-            one.hold(RESUMED);
+            let mut one = key_queue("a\r");
+            one.take_as_text();
+            one.push(RESUMED);
             Decoder::all(next.as_bytes())
                 .into_iter()
-                .for_each(|event| one.hold(event));
+                .for_each(|event| one.push(event));
             assert_eq!(one.lines().typed.starts_with('\n'), begins, "{next:?}");
         }
     }
 
     #[test]
     fn ctrl_c_takes_the_line_it_was_typed_in() {
-        let mut one = gate("a\rb\rlost\x03kept");
+        let mut one = key_queue("a\rb\rlost\x03kept");
         assert!(one.take_interrupt());
         check(&one, &["a", "b"], "kept");
         assert!(!one.take_interrupt());

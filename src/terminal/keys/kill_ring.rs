@@ -1,4 +1,4 @@
-//! What was cut: the newest first out, cuts in a row together, older ones by turning.
+//! The kill ring: newest cut first, cuts in a row joined, older ones by rotating.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ pub(in crate::terminal) struct KillRing {
 }
 
 impl KillRing {
-    /// Another key was pressed: the next cut is one of its own, and nothing can be turned.
+    /// Another key was pressed: the next cut starts an entry, and nothing can be rotated.
     pub(in crate::terminal) fn end(&mut self) {
         self.cutting = false;
         self.put = None;
     }
 
-    /// Keeps what was cut; `before` says that it stood before what the last key cut.
+    /// Keeps a cut; `before`: its text stood before the last cut.
     pub(in crate::terminal) fn cut(&mut self, text: &str, before: bool) {
         self.put = None;
         if text.is_empty() {
@@ -41,7 +41,7 @@ impl KillRing {
         self.cutting = true;
     }
 
-    /// What was cut last, to be put at byte `at`.
+    /// The newest cut, to be inserted at byte `at`.
     pub(in crate::terminal) fn yank(&mut self, at: usize) -> Option<String> {
         self.cutting = false;
         let newest = self.cuts.len().checked_sub(1)?;
@@ -51,7 +51,7 @@ impl KillRing {
     }
 
     /// The cut before the one just put in, and the place of that one, which it takes.
-    pub(in crate::terminal) fn turn(&mut self) -> Option<(Range<usize>, String)> {
+    pub(in crate::terminal) fn rotate(&mut self) -> Option<(Range<usize>, String)> {
         self.cutting = false;
         let (place, at) = self.put.take()?;
         let older = at.checked_sub(1).unwrap_or(self.cuts.len() - 1);
@@ -69,7 +69,7 @@ mod tests {
     fn cuts_in_a_row_are_one_and_older_ones_come_by_turning() {
         let mut ring = KillRing::default();
         assert_eq!(ring.yank(0), None);
-        assert_eq!(ring.turn(), None);
+        assert_eq!(ring.rotate(), None);
         ring.cut("b", true);
         ring.cut("a", true);
         ring.cut("c", false);
@@ -77,10 +77,10 @@ mod tests {
         ring.cut("two", false);
         ring.cut("", false);
         assert_eq!(ring.yank(4).as_deref(), Some("two"));
-        assert_eq!(ring.turn(), Some((4..7, "abc".into())));
-        assert_eq!(ring.turn(), Some((4..7, "two".into())));
+        assert_eq!(ring.rotate(), Some((4..7, "abc".into())));
+        assert_eq!(ring.rotate(), Some((4..7, "two".into())));
         ring.end();
-        assert_eq!(ring.turn(), None);
+        assert_eq!(ring.rotate(), None);
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! What has been typed, followed key by key between two paints.
+//! The text being typed, followed key by key between two paints.
 //!
-//! Keys that came in one read are parsed before any of them is painted, so what was painted last is not what the second
-//! of them meets. [`TypedText`] starts from the paint and carries out the editor's simple commands itself; what it does
-//! not know ends it, and until the next paint nobody knows the text. Invariant: while it lives it equals the editor's
-//! buffer.
+//! Keys that came in one read are parsed before any of them is painted, so the second of them does not meet what was
+//! painted last. [`TypedText`] starts from the paint and executes reedline's simple commands itself; an unknown command
+//! ends it, and the text is unknown until the next paint. Invariant: while it lives it equals the editor's buffer.
 
 use std::ops::Range;
 
@@ -41,12 +40,12 @@ impl TypedText {
         start..end
     }
 
-    /// What the cursor's line holds before the cursor.
+    /// The cursor's line up to the cursor.
     pub(in crate::terminal) fn line_before(&self) -> &str {
         &self.text[self.line().start..self.cursor]
     }
 
-    /// Does what the editor is told to do; `false` when it is not known what comes of it.
+    /// Applies reedline's event; `false` when its effect is unknown.
     pub(super) fn follow(&mut self, event: &ReedlineEvent) -> bool {
         match event {
             ReedlineEvent::None => true,

@@ -1,4 +1,4 @@
-//! From one paint to the next: the bytes that change what differs.
+//! The bytes that turn one paint into the next.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::text::certain_columns;
 /// How every paint ends, one that changes nothing too: a cursor that somebody else has hidden is there again.
 const END: &str = "\x1b[?25h";
 
-/// What makes `new` of `old` on a terminal of so many columns and rows; `None` when all has to be painted.
+/// The bytes that turn `old` into `new` on a terminal of this size; `None` when all has to be painted.
 pub(super) fn diff(old: &Frame, new: &Frame, (columns, rows): (u16, u16)) -> Option<String> {
     if old.first.checked_sub(new.scrolled)? != new.first {
         return None;
@@ -125,8 +125,8 @@ impl Writer {
         let mut walk = Walk::begin(new.row, self.columns);
         let mut looks = Looks::default();
         let mut last = None;
-        let mut known = Tokens::of(&old.text);
-        for (from, token) in Tokens::of(&new.text) {
+        let mut known = Tokens::new(&old.text);
+        for (from, token) in Tokens::new(&new.text) {
             if !walk.is_full() {
                 last = Some((from, walk, looks.clone()));
             }
@@ -139,7 +139,7 @@ impl Writer {
                 _ => {}
             }
         }
-        // What follows in the old one goes.
+        // The rest of the old line is erased.
         if walk.is_full() {
             last
         } else {

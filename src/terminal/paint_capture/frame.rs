@@ -1,8 +1,8 @@
-//! A paint of the editor, read back from its bytes: which line stands in which rows, and where the cursor is.
+//! A paint of reedline, parsed back from its bytes: which line stands in which rows, and the cursor's place.
 //!
-//! In: the bytes of one paint, the size of the terminal. Out: a [`Frame`], or none where the bytes do something else or
-//! where terminals may not agree on the rows that a line takes (characters that some count as one column and some as
-//! two, in a line that may reach the last column).
+//! In: the bytes of one paint, the size of the terminal. Out: a [`Frame`]; `None` where the bytes do something else, or
+//! where terminals may disagree on the rows of a line (characters of ambiguous width in a line that may reach the last
+//! column).
 
 use super::token::{Looks, Token, Tokens};
 use crate::text::certain_columns;
@@ -17,7 +17,7 @@ pub(super) struct Frame {
     pub(super) scrolled: u16,
     /// The first row of it.
     pub(super) first: u16,
-    /// What stands there, from top to bottom.
+    /// Its lines, from top to bottom.
     pub(super) lines: Vec<PaintedLine>,
     /// Where the cursor is afterwards.
     pub(super) cursor: Cursor,
@@ -27,7 +27,7 @@ pub(super) struct Frame {
     pub(super) length: usize,
 }
 
-/// What stands between two line ends.
+/// The text between two line ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PaintedLine {
     /// The first row.
@@ -38,7 +38,7 @@ pub(super) struct PaintedLine {
     pub(super) text: String,
     /// All terminals count its columns alike.
     pub(super) certain: bool,
-    /// It ends in the last column.
+    /// The line ends in the last column.
     pub(super) full: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Cursor {
 impl Frame {
     /// The paint that `text` begins with, on a terminal of so many columns and rows.
     pub(super) fn read(text: &str, (columns, rows): (u16, u16)) -> Option<Frame> {
-        let mut tokens = Tokens::of(text.strip_prefix(BEGIN)?);
+        let mut tokens = Tokens::new(text.strip_prefix(BEGIN)?);
         let mut reader = Reader {
             columns,
             rows,

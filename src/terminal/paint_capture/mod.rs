@@ -1,14 +1,13 @@
-//! What the editor paints, on its way to the terminal: only what differs goes there.
+//! Captures what reedline paints and writes only the differences to the terminal.
 //!
-//! The painter of the line editor writes all that it shows at every key, to standard error, and has no other place to
-//! write to. So while it paints, standard error is a file in memory; what is found there afterwards is read back as a
-//! paint (`frame`, of the pieces that `token` cuts), and what differs from the paint before is written (`changes`).
-//! Bytes that hidden rows are made of ([`window`](super::window)) go in any case.
+//! reedline's painter writes the whole prompt at every key to standard error, and cannot write elsewhere. So during a
+//! paint standard error is a memfd; its content is parsed as a paint (`frame`, of `token`s), and the difference to the
+//! paint before is written (`diff`). NUL bytes of hidden rows ([`window`](super::window)) are dropped in any case.
 //!
-//! In: moments of the editor, told by those whom it asks on its way: its highlighter, its label, its keys, its waiting.
-//! Out: bytes for the [`Screen`]. Invariants: standard error is itself again before anybody waits, asks the terminal,
-//! or writes something that is no paint; what follows something else than a paint is painted whole, as are a paint that
-//! cannot be read back, one for another size of the terminal, and the first of each reading.
+//! In: calls from what reedline asks on its way: highlighter, prompt, keys, wait. Out: bytes for the [`Screen`].
+//! Invariants: standard error is restored before anybody waits, queries the terminal, or writes something that is no
+//! paint. A paint is written whole after anything that is no paint, when it cannot be parsed, for another terminal
+//! size, and as the first of each read.
 
 mod diff;
 mod frame;
@@ -28,7 +27,7 @@ use crate::screen::Screen;
 use diff::diff;
 use frame::Frame;
 
-/// What a [`window`](super::window) puts in the place of each byte that it hides.
+/// The byte a [`window`](super::window) puts in place of each hidden byte.
 const HIDDEN: u8 = 0;
 
 /// The paints of one editor; clones are the same. By default they go to the terminal as they are.
@@ -53,7 +52,7 @@ struct StderrCapture {
     screen: Screen,
     terminal: OwnedFd,
     file: OwnedFd,
-    /// It is standard error.
+    /// `file` is standard error at the moment.
     catching: bool,
 }
 
@@ -66,10 +65,10 @@ impl PaintCapture {
     }
 
     /// Keys that tell of what makes the editor do something else than paint.
-    pub(super) fn watching(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
+    pub(super) fn wrap(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
         Box::new(ObservedKeys {
             keys,
-            paints: self.clone(),
+            paint_capture: self.clone(),
         })
     }
 
@@ -101,7 +100,7 @@ impl PaintCapture {
         }
     }
 
-    /// It is known where on the screen the input stands.
+    /// True when the input's place on the screen is known.
     pub(super) fn is_placed(&self) -> bool {
         let state = self.state();
         state.catch.is_some() && state.filter.shown.is_some()
@@ -136,7 +135,7 @@ impl PaintCapture {
         }
     }
 
-    /// What stands on the screen nobody knows.
+    /// The content of the screen is unknown from here on.
     pub(super) fn forget(&self) {
         let mut state = self.state();
         state.show();
@@ -160,7 +159,7 @@ impl CaptureState {
         }
         painted.retain(|byte| *byte != HIDDEN);
         let bytes = self.filter.pass(&painted, catch.size());
-        // What is wrong with the terminal the editor finds by itself.
+        // reedline finds errors of the terminal by itself.
         let _ = catch.screen.trusted(&bytes);
         let _ = catch.screen.flush();
     }
@@ -221,7 +220,7 @@ impl StderrCapture {
         self.catching = self.catching || rustix::stdio::dup2_stderr(&self.file).is_ok();
     }
 
-    /// What has been painted.
+    /// Ends the capture; returns its bytes.
     fn end(&mut self) -> Vec<u8> {
         let mut painted = Vec::new();
         if !std::mem::take(&mut self.catching) {
@@ -245,14 +244,14 @@ impl StderrCapture {
     }
 }
 
-/// What stands on the screen, as far as it was painted.
+/// The last paint on the screen.
 #[derive(Default)]
 struct PaintFilter {
     shown: Option<(Frame, (u16, u16))>,
 }
 
 impl PaintFilter {
-    /// What to write for these bytes of the painter.
+    /// The bytes to write for these bytes of the painter.
     fn pass<'p>(&mut self, painted: &'p [u8], size: Option<(u16, u16)>) -> Cow<'p, [u8]> {
         let before = self.shown.take();
         let read = std::str::from_utf8(painted).ok().zip(size);
@@ -263,7 +262,7 @@ impl PaintFilter {
         let rest = &painted[frame.length..];
         let known = before.filter(|(_, known)| *known == size);
         let changed = known.and_then(|(old, _)| diff(&old, &frame, size));
-        // What comes behind a paint may change it.
+        // Bytes behind a paint may change the screen.
         self.shown = rest.is_empty().then_some((frame, size));
         match changed {
             None => Cow::Borrowed(painted),
@@ -278,20 +277,20 @@ impl PaintFilter {
 
 struct ObservedKeys {
     keys: Box<dyn EditMode>,
-    paints: PaintCapture,
+    paint_capture: PaintCapture,
 }
 
 impl EditMode for ObservedKeys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let event = self.keys.parse_event(raw);
         if matches!(event, ReedlineEvent::Resize(..)) {
-            self.paints.resized();
+            self.paint_capture.resized();
         }
         // The editor asks where the cursor is, or clears the screen.
         if paints_only(&event) {
-            self.paints.show();
+            self.paint_capture.show();
         } else {
-            self.paints.forget();
+            self.paint_capture.forget();
         }
         event
     }

@@ -319,7 +319,7 @@ fn what_stays_is_not_written() {
 
 /// Where nobody can tell what stands where, all is written.
 #[test]
-fn what_cannot_be_told_is_painted_whole() {
+fn an_unreadable_paint_is_painted_whole() {
     let mut stage = Stage::new(40, 12, 2);
     let wide = "★".repeat(20);
     for texts in [["one", &wide], ["one", &wide]] {

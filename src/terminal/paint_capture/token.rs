@@ -1,6 +1,5 @@
-//! The bytes of a paint, cut into what they do.
+//! The bytes of a paint as tokens.
 
-/// What a piece of a paint does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// Stands in the next cell.
@@ -11,7 +10,7 @@ pub(super) enum Token<'a> {
     Newline,
     /// The cursor goes to this row and column, counted from 0.
     Goto(u16, u16),
-    /// What is behind the cursor and below it goes.
+    /// Erases behind and below the cursor.
     ClearBelow,
     /// The terminal keeps where the cursor is.
     Save,
@@ -32,7 +31,7 @@ pub(super) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Tokens { text, at: 0 }
     }
 

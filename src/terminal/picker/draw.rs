@@ -1,12 +1,11 @@
-//! The picker on the terminal: filter, list, the end of the chosen session, keys.
+//! Draws the picker: filter, list, preview of the chosen session, keys.
 //!
-//! In: the machine and a size. Out: a frame that fits; what there is no room for goes from the end: first the look at
-//! the session, then the help.
+//! In: the picker and a size. Out: a frame that fits; without room the preview goes first, then the help.
 
 use crate::dialog::display_form;
 use crate::history::{Glance, Scope, SearchHit, SessionRow};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{PanelStyle, sighted, wrapped};
+use crate::terminal::layout::{PanelStyle, with_excerpt, wrapped};
 use crate::terminal::panel::PanelFrame;
 use crate::terminal::picker::state::{Picker, PickerMode};
 use crate::text::escape::{visible, visible_lines};
@@ -89,16 +88,16 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
     };
     let title = "Resume session";
     let room = width.saturating_sub(title.len() + columns(&count) + 4);
-    // Of a long path the end tells most.
+    // The end of a long path is its most telling part.
     let place = cut_front(&place, room);
     Line::of(PanelStyle::Strong, title)
         .and(PanelStyle::Dim, format!("  {place}  "))
         .and(PanelStyle::Dim, count)
 }
 
-/// What is being typed, and the column of the cursor.
+/// The edited line, and the column of the cursor.
 fn filter_line(picker: &Picker) -> (Line, usize) {
-    let (label, entry) = match picker.asking() {
+    let (label, entry) = match picker.mode() {
         PickerMode::Choice => ("> ", picker.entry()),
         PickerMode::Delete(id) => {
             let question = format!("Delete session {id} and everything in it? (y/N) ");
@@ -138,7 +137,7 @@ fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen:
         line = line.and(PanelStyle::Strong, name);
     }
     if let Some(first) = found.and_then(<[SearchHit]>::first) {
-        return reversed(sighted(line, &first.text, &first.at, room), chosen);
+        return reversed(with_excerpt(line, &first.text, &first.at, room), chosen);
     }
     let (look, text) = if row.last_prompt.is_empty() {
         (PanelStyle::Dim, &row.last_input)
@@ -174,7 +173,7 @@ fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
     if let Some(found) = picker.found(row.id) {
         lines.extend(found.iter().take(room).map(|entry| {
             let line = Line::of(PanelStyle::Dim, format!("[{}] ", entry.line));
-            sighted(line, &entry.text, &entry.at, width.saturating_sub(8))
+            with_excerpt(line, &entry.text, &entry.at, width.saturating_sub(8))
         }));
     } else if let Some(glance) = picker.glance() {
         lines.extend(glanced(glance, width, room.saturating_sub(lines.len())));
@@ -220,11 +219,11 @@ fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
 
 /// The keys, or what there is to say, on one or two lines.
 fn help(picker: &Picker, width: usize) -> Vec<Line> {
-    if let Some(said) = picker.said() {
-        return vec![Line::of(PanelStyle::Strong, visible(said))];
+    if let Some(message) = picker.message() {
+        return vec![Line::of(PanelStyle::Strong, visible(message))];
     }
-    if !matches!(picker.asking(), PickerMode::Choice) {
-        let keys = match picker.asking() {
+    if !matches!(picker.mode(), PickerMode::Choice) {
+        let keys = match picker.mode() {
             PickerMode::Name(..) => "Enter rename · Esc back",
             _ => "y delete · any other key keeps it",
         };

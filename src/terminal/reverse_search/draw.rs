@@ -1,20 +1,19 @@
-//! The search on the terminal: what is looked for, the inputs that fit (the newest at the bottom), all of the chosen
-//! one.
+//! Draws the reverse search: the needle, the matching inputs (newest at the bottom), all of the chosen one.
 //!
-//! In: the machine and a size. Out: a frame that fits; of an input too long for it, the part with what was found.
+//! In: the search and a size. Out: a frame that fits; of an input too long for it, the part with the match.
 
 use nu_ansi_term::Style;
 
 use crate::history::{CellEnd, Facts};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{PanelStyle, sighted};
+use crate::terminal::layout::{PanelStyle, with_excerpt};
 use crate::terminal::panel::PanelFrame;
 use crate::terminal::reverse_search::state::ReverseSearch;
 use crate::text::escape::visible;
 use crate::text::needle::Needle;
 use crate::text::{Break, Line, columns, cut, cut_front, expand_tabs, styled_rows};
 
-/// From so many columns on each row of the list says what is known of it, in so many of them.
+/// The width from which each row of the list shows its facts, and the columns of those facts.
 const WIDE: usize = 100;
 const FACTS: usize = 52;
 
@@ -65,7 +64,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     }
     lines.push(rule(search.facts(place), width));
     let left = height.saturating_sub(lines.len() + help);
-    // What was found stays in sight.
+    // The match stays visible.
     let skip = (whole.1 + 1).saturating_sub(left);
     whole.0.drain(..skip.min(whole.0.len()));
     whole.0.truncate(left);
@@ -113,7 +112,7 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
     let mark = Line::of(PanelStyle::Plain, mark);
     let room = width.saturating_sub(2 + facts.map_or(0, |_| FACTS));
     let line = match needle.find(text) {
-        Some(at) => sighted(mark, text, &at, room),
+        Some(at) => with_excerpt(mark, text, &at, room),
         None => {
             let start: String = text.chars().take(room + 1).collect();
             mark.and(PanelStyle::Plain, cut(&visible(&start), room))
@@ -123,7 +122,7 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
         return line;
     };
     let gap = " ".repeat((width - FACTS).saturating_sub(line.width()) + 1);
-    // Of a directory the end says most.
+    // The end of a directory is its most telling part.
     let directory = visible(&facts.directory);
     let directory = cut_front(&directory, 20);
     let known = format!("{:11}  {:16}  {directory}", ended(facts.state), facts.time);

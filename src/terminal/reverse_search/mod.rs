@@ -1,8 +1,8 @@
-//! Ctrl-R: an earlier input looked up by a part of it, the whole of it shown.
+//! Ctrl-R: reverse search over earlier inputs, the whole of the chosen one shown.
 //!
-//! In: the inputs in memory, in the order in which people look back, and those of the record that are further back:
-//! they are looked up between keys. Out: the text that takes the place of what is being typed, or nothing: then that
-//! stays as it was. The editor's own search shows no lines of a longer input.
+//! In: the inputs in memory, newest first, and older ones from the record, looked up between keys. Out: the text that
+//! replaces the buffer, or `None`: then the buffer is unchanged. reedline's own search shows no lines of a longer
+//! input.
 
 mod draw;
 mod state;
@@ -32,16 +32,16 @@ pub(super) type SearchHistory = Box<dyn Fn(Ahead<'_>) -> Result<Option<FoundInpu
 type Ahead<'a> = &'a mut dyn FnMut() -> Option<Event>;
 
 /// A search over `recall` on this terminal.
-pub(super) fn looking(
+pub(super) fn search_history(
     screen: &Screen,
     guard: Option<Arc<TerminalGuard>>,
     recall: &Recall,
 ) -> SearchHistory {
     let (screen, recall) = (screen.clone(), recall.clone());
-    Box::new(move |ahead| look_back(&screen, guard.as_deref(), &recall, ahead))
+    Box::new(move |ahead| run_search(&screen, guard.as_deref(), &recall, ahead))
 }
 
-fn look_back(
+fn run_search(
     screen: &Screen,
     guard: Option<&TerminalGuard>,
     recall: &Recall,
@@ -95,11 +95,10 @@ fn look_back(
     }
 }
 
-/// What is further back than memory.
+/// The inputs older than those in memory.
 struct OlderInputs<'a> {
     recall: &'a Recall,
     further: Option<Further>,
-    /// What it looks for.
     text: String,
 }
 

@@ -1,7 +1,7 @@
-//! The search as a pure machine: inputs and keys in, wishes out.
+//! The reverse search as a pure state machine: inputs and keys in, [`SearchEffect`]s out.
 //!
-//! Invariants: while what is chosen still fits a longer text, it stays chosen; else the newest older one that fits is.
-//! No text is there twice. What is further back than the inputs it begins with comes later, when it is wanted.
+//! Invariants: the chosen input stays chosen while it matches a longer needle, else the newest older match is chosen.
+//! No text occurs twice. Inputs older than those in memory are added on demand.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::text::entry::Entry;
 use crate::text::escape::editable;
 use crate::text::needle::Needle;
 
-/// What was looked up.
+/// The input found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::terminal) struct FoundInput {
     /// All of it.
@@ -24,7 +24,6 @@ pub(in crate::terminal) struct FoundInput {
     pub(in crate::terminal) cursor: usize,
 }
 
-/// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SearchEffect {
     Nothing,
@@ -33,7 +32,7 @@ pub(super) enum SearchEffect {
     Take(FoundInput),
 }
 
-/// So many that fit are known beyond the chosen one, if there are any.
+/// Matches to know beyond the chosen one.
 const AHEAD: usize = 200;
 
 struct Candidate {
@@ -45,7 +44,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn of(typed: RecordedInput) -> Self {
+    fn from_recorded(typed: RecordedInput) -> Self {
         let text = match editable(&typed.text) {
             Cow::Borrowed(_) => Arc::clone(&typed.text),
             Cow::Owned(text) => text.into(),
@@ -58,11 +57,10 @@ impl Candidate {
     }
 }
 
-/// The machine.
 pub(super) struct ReverseSearch {
     /// Newest first.
     inputs: Vec<Candidate>,
-    /// So many of them were there from the beginning.
+    /// How many of them were in memory at the start.
     first: usize,
     /// There may be others further back.
     more: bool,
@@ -84,7 +82,7 @@ impl ReverseSearch {
             first: inputs.len(),
             more,
             complete: !more,
-            inputs: inputs.into_iter().map(Candidate::of).collect(),
+            inputs: inputs.into_iter().map(Candidate::from_recorded).collect(),
             typed: Entry::default(),
             needle: Needle::new(""),
             chosen: 0,
@@ -125,7 +123,7 @@ impl ReverseSearch {
         let new = found
             .into_iter()
             .filter(|typed| known.insert(Arc::clone(&typed.text)));
-        self.inputs.extend(new.map(Candidate::of));
+        self.inputs.extend(new.map(Candidate::from_recorded));
         self.fitting.extend(before..self.inputs.len());
         self.inputs.len() > before
     }
@@ -140,18 +138,17 @@ impl ReverseSearch {
             .collect()
     }
 
-    /// What is known of an input.
+    /// Sets the facts of an input.
     pub(super) fn learn(&mut self, index: usize, facts: Option<Facts>) {
         self.inputs[index].facts = Some(facts);
     }
 
-    /// What is known of the one at this place.
+    /// The facts of the match at this index.
     pub(super) fn facts(&self, place: usize) -> Option<&Facts> {
         let index = self.fitting.get(place)?;
         self.inputs.get(*index)?.facts.as_ref()?.as_ref()
     }
 
-    /// What is looked for.
     pub(super) fn needle(&self) -> &Needle {
         &self.needle
     }
@@ -240,7 +237,7 @@ impl ReverseSearch {
         if !longer || self.needle.text().is_empty() {
             self.inputs.truncate(self.first);
         }
-        // What has been looked through for a shorter text has no others for a longer one.
+        // A record searched for a shorter text has no further matches for a longer one.
         self.complete = !self.more || self.complete && longer;
         self.fitting = (0..self.inputs.len())
             .filter(|index| self.fits(&self.inputs[*index].text))
@@ -325,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_further_back_comes_when_it_is_wanted() {
+    fn older_inputs_are_loaded_on_demand() {
         let typed = |text: &str| RecordedInput {
             text: text.into(),
             row: 7,
@@ -357,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_taken_or_all_is_as_before() {
+    fn a_match_is_taken_or_the_buffer_is_unchanged() {
         let taken = |text: &str, cursor| {
             SearchEffect::Take(FoundInput {
                 text: text.into(),

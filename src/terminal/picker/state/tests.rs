@@ -131,14 +131,14 @@ fn a_deletion_is_asked_for_and_only_y_does_it() {
     for kept in ["<C-x>n", "<C-x><Enter>", "<C-x><Esc>", "<C-x><C-y>"] {
         let mut picker = picker();
         assert_eq!(typed(&mut picker, kept), PickerEffect::Nothing, "{kept}");
-        assert_eq!(picker.said(), Some("session 9 is kept"));
-        assert_eq!(*picker.asking(), PickerMode::Choice);
+        assert_eq!(picker.message(), Some("session 9 is kept"));
+        assert_eq!(*picker.mode(), PickerMode::Choice);
     }
     let mut picker = picker();
     typed(&mut picker, "<Down><C-x>y");
     picker.on_deleted(8, Err(Report::failure("it is open")));
     assert_eq!(
-        (shown(&picker).len(), picker.said()),
+        (shown(&picker).len(), picker.message()),
         (5, Some("not deleted: it is open"))
     );
     picker.on_deleted(8, Ok(()));
@@ -162,13 +162,13 @@ fn a_name_is_edited_and_shown() {
     let mut picker = picker();
     typed(&mut picker, "<Down><C-r><C-u>sunshine<Enter>");
     picker.on_renamed(8, "sunshine", Ok(()));
-    assert_eq!(picker.said(), Some("session 8 is named `sunshine`"));
+    assert_eq!(picker.message(), Some("session 8 is named `sunshine`"));
     assert_eq!(
         typed(&mut picker, "sunshine<Enter>"),
         PickerEffect::Resume(8)
     );
     picker.on_renamed(8, "12", Err(Report::failure("no").because("why")));
-    assert_eq!(picker.said(), Some("not renamed: no: why"));
+    assert_eq!(picker.message(), Some("not renamed: no: why"));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_search_shows_the_sessions_that_hold_the_text() {
     };
     let mut picker = picker();
     typed(&mut picker, "<C-f>");
-    assert_eq!(picker.said(), Some("type what to look for, then Ctrl-F"));
+    assert_eq!(picker.message(), Some("type what to look for, then Ctrl-F"));
     typed(&mut picker, "needle<C-f>");
     let (needle, before) = picker.next_search().unwrap();
     assert_eq!((needle.text(), before), ("needle", i64::MAX));
