@@ -96,7 +96,7 @@ pub(super) struct KeyboardReader {
 }
 
 impl KeyboardReader {
-    /// Begins to read while the terminal is ours, and to listen to what is `told`; `on_signal` is called on the
+    /// Starts reading while the terminal is ours, and listening to `reader_waker`; `on_signal` is called on the
     /// reading thread.
     ///
     /// # Errors

@@ -27,8 +27,8 @@ pub(super) fn colour(answer: &str) -> Option<&str> {
     answer.strip_prefix(COLOUR_PREFIX)
 }
 
-/// How long a terminal is waited for, once. A reply that comes later is taken out of what is typed ([`extract_replies`], or by
-/// the editor's `ground`).
+/// How long the replies are waited for, once. A later reply is taken out of what is typed ([`extract_replies`], or by
+/// `background_color` in the editor).
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The replies, and the keys typed meanwhile.
