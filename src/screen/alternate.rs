@@ -1,6 +1,6 @@
-//! The other screen of the terminal, for who needs all of it for a while.
+//! The alternate screen, for a view that needs the whole terminal for a while.
 //!
-//! Invariant: when it is dropped the screen is as it was; a signal, a stop or a panic meanwhile goes through the guard.
+//! Invariant: on drop the screen is as before; a signal, a stop or a panic meanwhile goes through the guard.
 
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -29,7 +29,7 @@ impl<'a> Alternate<'a> {
 
 impl Drop for Alternate<'_> {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back; the next write says so.
+        // A terminal that is gone needs no reset; the next write fails.
         let _ = self.screen.trusted(b"\x1b[0m\x1b[?25h\x1b[?1049l");
         let _ = self.screen.flush();
         if let Some(guard) = self.guard {

@@ -1,8 +1,8 @@
 //! The user's clipboard, reached through the terminal: on this machine, and over ssh.
 //!
-//! Out: OSC 52 (xterm, "Manipulate Selection Data", selection `c`, text in base64), which a terminal obeys without an
-//! answer: whether it did cannot be known. tmux obeys it only if told to, so it is asked by its own command
-//! (`set-buffer -w`, 3.2 and later).
+//! Out: OSC 52 (xterm, "Manipulate Selection Data", selection `c`, text in base64). Terminals do not answer it: success
+//! cannot be known. tmux obeys it only if configured to, so its own command is used there (`set-buffer -w`, 3.2 and
+//! later).
 
 use std::process::Command;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes tmux can be handed at once: an argument of a program holds no more on Linux.
 const MOST_IN_TMUX: usize = 128 * 1024 - 1;
 
-/// What a terminal is written to make it take `text`.
+/// The sequence that puts `text` into the clipboard.
 pub(super) fn sequence(text: &str) -> String {
     format!("\x1b]52;c;{}\x07", STANDARD.encode(text))
 }

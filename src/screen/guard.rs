@@ -1,21 +1,19 @@
-//! Gives the terminal back as it was: on return, on panic, on a fault, on a signal, around a suspension; and takes it
-//! again.
+//! Restores the terminal: on return, panic, fault, signal and around a suspension; and reclaims it afterwards.
 //!
 //! Saves the mode of the controlling terminal at the start. Between reads of the line editor the terminal is in *host
-//! mode*: keys are neither echoed nor turned into lines or signals, so nothing typed while a cell runs shows up twice
-//! or is lost, while output is processed as usual (`\n` returns the cursor).
+//! mode*: no echo, no line mode, no signals, so that keys typed while a cell runs are neither shown twice nor lost;
+//! output is processed as usual (`\n` returns the cursor).
 //!
-//! A shell sets its own mode while we are stopped and leaves it so when we go on. A stop of our own
-//! ([`TerminalGuard::suspend`]) ends before the thread that asked for it goes on, and sets our mode again; after one
-//! from outside the signal thread does ([`Restorer::take_again`]). So the guard knows the mode to be in force; raw mode
-//! is set by the line editor's library, which is asked.
+//! A shell sets its own mode while we are stopped and leaves it when we continue. After a stop of our own
+//! ([`TerminalGuard::suspend`]) the calling thread sets our mode again; after one from outside the signal thread does
+//! ([`Restorer::reclaim`]). So the guard keeps the mode in force; raw mode is set by crossterm, which is asked.
 //!
 //! Where the terminal speaks kitty's keyboard protocol (<https://sw.kovidgoyal.net/kitty/keyboard-protocol/>), it has a
-//! stack of settings of the keyboard. We have a level of our own on it while the terminal is ours, and set what is on
-//! top before each line and each program: what others left there, because they were killed, is not in force.
+//! stack of keyboard flags. We push one entry while the terminal is ours, and set the top before each line and each
+//! program, so that what a killed program left there is not in force.
 //!
-//! All reading and writing goes to the terminal itself, opened apart from standard output, which may be a full disk. It
-//! is never waited for: a terminal that takes no bytes is left.
+//! All reads and writes go to the terminal itself, opened apart from standard output, which may be a full disk. Writes
+//! never block: bytes that the terminal does not take are dropped.
 //!
 //! Absent on purpose: the signal thread, which calls [`Restorer::restore`] and then dies by its signal.
 
@@ -33,20 +31,20 @@ use super::keyboard;
 use crate::process;
 
 /// Kitty's "disambiguate escape codes" and "report alternate keys".
-const TOLD_APART: u8 = 5;
-/// Takes our level off the stack of the keyboard.
+const DISAMBIGUATE: u8 = 5;
+/// Pops our entry off the keyboard stack.
 const POP: &[u8] = b"\x1b[<u";
 /// No colours, no reports of the focus, no bracketed paste, a cursor.
 const SANE: &[u8] = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h";
 const LEAVE_ALTERNATE: &[u8] = b"\x1b[?1049l";
 
-/// Owns the terminal's mode; gives it back when dropped.
+/// Owns the terminal's mode; restores it when dropped.
 #[derive(Debug)]
 pub struct TerminalGuard {
     terminal: Arc<Terminal>,
 }
 
-/// Gives the terminal back from any thread.
+/// Restores the terminal from any thread.
 #[derive(Debug, Clone)]
 pub struct Restorer {
     terminal: Arc<Terminal>,
@@ -62,12 +60,12 @@ struct Terminal {
     taken: AtomicBool,
     alternate_screen: AtomicBool,
     /// The terminal speaks kitty's keyboard protocol.
-    may_tell_apart: AtomicBool,
-    /// Whether keys are told apart on our level of the keyboard; `None` without one. Held while that changes.
-    tells_apart: Mutex<Option<bool>>,
-    /// We have stopped ourselves, and the signal that let us go on has not been heard.
+    may_disambiguate: AtomicBool,
+    /// Whether our entry on the keyboard stack disambiguates keys; `None` without one. Locked while that changes.
+    disambiguates: Mutex<Option<bool>>,
+    /// We have stopped ourselves, and the SIGCONT has not been handled yet.
     stopped_ourselves: AtomicBool,
-    /// A Ctrl-C came as a signal, and whoever reads the keyboard has not heard of it.
+    /// A Ctrl-C came as a signal, and the keyboard's reader has not taken it.
     interrupted: AtomicBool,
 }
 
@@ -78,11 +76,11 @@ impl TerminalGuard {
     pub fn acquire() -> Option<Self> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let tty = rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?;
-        keyboard::take();
-        TerminalGuard::of(tty)
+        keyboard::reopen_stdin();
+        TerminalGuard::from_tty(tty)
     }
 
-    fn of(tty: OwnedFd) -> Option<Self> {
+    fn from_tty(tty: OwnedFd) -> Option<Self> {
         let mut saved = tcgetattr(&tty).ok()?;
         if !saved.local_modes.contains(LocalModes::ICANON) {
             make_sane(&mut saved);
@@ -94,8 +92,8 @@ impl TerminalGuard {
                 set: Mutex::new(None),
                 taken: AtomicBool::new(false),
                 alternate_screen: AtomicBool::new(false),
-                may_tell_apart: AtomicBool::new(false),
-                tells_apart: Mutex::new(None),
+                may_disambiguate: AtomicBool::new(false),
+                disambiguates: Mutex::new(None),
                 stopped_ourselves: AtomicBool::new(false),
                 interrupted: AtomicBool::new(false),
             }),
@@ -104,8 +102,8 @@ impl TerminalGuard {
 
     /// Keys unread and unechoed, output as usual. Typed keys are kept.
     pub fn host_mode(&self) {
-        keyboard::lend(false);
-        self.terminal.tell_apart(false);
+        keyboard::set_lent(false);
+        self.terminal.disambiguate(false);
         self.raw_output(false);
     }
 
@@ -125,14 +123,14 @@ impl TerminalGuard {
     /// The mode from before the start, for a while: a program in the foreground.
     pub fn restore(&self) {
         self.terminal.restore();
-        keyboard::lend(true);
+        keyboard::set_lent(true);
     }
 
     /// Stops our job, as Ctrl-Z does, with the terminal given back; returns when the shell lets it go on, and the
     /// terminal is ours again.
     pub fn suspend(&self) {
         let alternate_screen = self.terminal.alternate_screen.load(Ordering::SeqCst);
-        // Nobody sets a mode between these lines.
+        // The lock keeps others from setting a mode between these lines.
         let mode = self.terminal.mode();
         self.terminal.restore();
         self.terminal
@@ -141,17 +139,17 @@ impl TerminalGuard {
         process::stop_our_job();
         self.alternate_screen(alternate_screen);
         drop(mode);
-        self.terminal.take_again();
+        self.terminal.reclaim();
     }
 
     /// Sets the mode that was set last: somebody else may have changed it.
-    pub fn take_again(&self) {
-        self.terminal.take_again();
+    pub fn reclaim(&self) {
+        self.terminal.reclaim();
     }
 
     /// Tells whoever waits for keys once more of those that nobody has read, by setting the mode that is set; false
     /// while the terminal is another job's, which nobody can be told of.
-    pub fn tell_of_keys(&self) -> bool {
+    pub fn renotify_keys(&self) -> bool {
         self.terminal.set_again();
         self.terminal.in_foreground()
     }
@@ -171,29 +169,29 @@ impl TerminalGuard {
         self.terminal.in_foreground()
     }
 
-    /// Says whether we have switched to the alternate screen ourselves; only then it is switched off.
+    /// Records whether we have switched to the alternate screen ourselves; only then it is switched off.
     pub fn alternate_screen(&self, on: bool) {
         self.terminal.alternate_screen.store(on, Ordering::SeqCst);
         self.terminal.taken.store(true, Ordering::SeqCst);
     }
 
     /// Lets the terminal tell keys apart that terminals spell alike by habit (Enter and Shift-Enter), or no more.
-    pub fn let_tell_apart(&self, may: bool) {
+    pub fn allow_disambiguation(&self, may: bool) {
         if !may {
-            self.terminal.tell_apart(false);
+            self.terminal.disambiguate(false);
         }
-        self.terminal.may_tell_apart.store(may, Ordering::SeqCst);
+        self.terminal.may_disambiguate.store(may, Ordering::SeqCst);
     }
 
     /// Has it tell them apart, where it may, until [`TerminalGuard::host_mode`]: while a line is edited. What runs gets
     /// the keys it always got.
     pub fn line_mode(&self) {
-        self.terminal.tell_apart(true);
+        self.terminal.disambiguate(true);
     }
 
-    /// True while it tells keys apart: Alt with a character is nothing else then.
-    pub fn tells_apart(&self) -> bool {
-        *self.terminal.tells_apart() == Some(true)
+    /// True while keys are disambiguated: Alt with a character is unambiguous then.
+    pub fn disambiguates(&self) -> bool {
+        *self.terminal.disambiguates() == Some(true)
     }
 
     /// Writes sequences that put right what another program left, as far as the terminal takes them.
@@ -214,7 +212,7 @@ impl TerminalGuard {
     /// does a fault that ends us, a stack that overflows for one.
     pub fn restore_on_crash(&self) {
         let restorer = self.restorer();
-        process::before_a_fault_ends_us(move || restorer.terminal.restore_in_a_handler());
+        process::before_a_fault_ends_us(move || restorer.terminal.restore_in_signal_handler());
         let restorer = self.restorer();
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -239,8 +237,8 @@ impl Restorer {
 
     /// After a stop: sets the mode that was in force, and switches on again what a shell switches off. True when
     /// somebody else had stopped us: what stands on the screen is not what we have written.
-    pub fn take_again(&self) -> bool {
-        self.terminal.take_again();
+    pub fn reclaim(&self) -> bool {
+        self.terminal.reclaim();
         !self
             .terminal
             .stopped_ourselves
@@ -263,7 +261,7 @@ impl Restorer {
     }
 
     /// As [`Restorer::restore`], whatever has been taken or given back before: the last word before the end.
-    pub fn restore_for_good(&self) {
+    pub fn restore_finally(&self) {
         self.terminal.taken.store(true, Ordering::SeqCst);
         self.terminal.restore();
     }
@@ -276,8 +274,8 @@ impl Terminal {
         }
         let mut sequences = SANE.to_vec();
         let in_foreground = self.in_foreground();
-        let mut tells_apart = self.tells_apart();
-        if in_foreground && tells_apart.take().is_some() {
+        let mut disambiguates = self.disambiguates();
+        if in_foreground && disambiguates.take().is_some() {
             sequences.extend_from_slice(POP);
         }
         if self.alternate_screen.swap(false, Ordering::SeqCst) {
@@ -287,23 +285,23 @@ impl Terminal {
         if in_foreground {
             let _ = rustix::io::write(&self.tty, &sequences);
         }
-        drop(tells_apart);
+        drop(disambiguates);
         self.set(&self.saved);
     }
 
     /// As [`Terminal::restore`], in the handler of a signal: without memory, and without waiting for a lock that the
     /// thread it interrupts may hold.
-    fn restore_in_a_handler(&self) {
+    fn restore_in_signal_handler(&self) {
         if !self.taken.swap(false, Ordering::SeqCst) {
             return;
         }
         if self.in_foreground() {
-            let told_apart = match self.tells_apart.try_lock() {
-                Ok(told_apart) => told_apart.is_some(),
-                Err(_) => self.may_tell_apart.load(Ordering::SeqCst),
+            let disambiguated = match self.disambiguates.try_lock() {
+                Ok(disambiguated) => disambiguated.is_some(),
+                Err(_) => self.may_disambiguate.load(Ordering::SeqCst),
             };
             let _ = rustix::io::write(&self.tty, SANE);
-            if told_apart {
+            if disambiguated {
                 let _ = rustix::io::write(&self.tty, POP);
             }
             if self.alternate_screen.swap(false, Ordering::SeqCst) {
@@ -313,25 +311,25 @@ impl Terminal {
         self.set(&self.saved);
     }
 
-    /// What the terminal does not take has not happened.
-    fn tell_apart(&self, on: bool) {
-        let mut tells_apart = self.tells_apart();
-        let may = self.may_tell_apart.load(Ordering::SeqCst);
-        if !may || *tells_apart == Some(on) || !self.in_foreground() {
+    /// Pushes or sets our keyboard flags; without effect when the terminal does not take the bytes.
+    fn disambiguate(&self, on: bool) {
+        let mut disambiguates = self.disambiguates();
+        let may = self.may_disambiguate.load(Ordering::SeqCst);
+        if !may || *disambiguates == Some(on) || !self.in_foreground() {
             return;
         }
-        let sequence = match *tells_apart {
+        let sequence = match *disambiguates {
             None => level('>', on),
             Some(_) => level('=', on),
         };
         if rustix::io::write(&self.tty, &sequence) == Ok(sequence.len()) {
             self.taken.store(true, Ordering::SeqCst);
-            *tells_apart = Some(on);
+            *disambiguates = Some(on);
         }
     }
 
-    fn tells_apart(&self) -> MutexGuard<'_, Option<bool>> {
-        self.tells_apart
+    fn disambiguates(&self) -> MutexGuard<'_, Option<bool>> {
+        self.disambiguates
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -346,7 +344,7 @@ impl Terminal {
             .is_some_and(|mode| !mode.output_modes.contains(OutputModes::OPOST))
     }
 
-    fn take_again(&self) {
+    fn reclaim(&self) {
         if !self.taken.load(Ordering::SeqCst) || !self.in_foreground() {
             return;
         }
@@ -358,7 +356,7 @@ impl Terminal {
         if is_raw() {
             sequences.extend_from_slice(b"\x1b[?2004h");
         }
-        if let Some(on) = *self.tells_apart() {
+        if let Some(on) = *self.disambiguates() {
             sequences.extend_from_slice(&level('=', on));
         }
         let _ = rustix::io::write(&self.tty, &sequences);
@@ -396,9 +394,9 @@ impl Terminal {
     }
 }
 
-/// A new level (`>`) of the keyboard, or the one on top (`=`), with keys told apart or not.
-fn level(change: char, told_apart: bool) -> Vec<u8> {
-    let flags = if told_apart { TOLD_APART } else { 0 };
+/// The sequence that pushes (`>`) keyboard flags, or sets those on top (`=`), disambiguating keys or not.
+fn level(change: char, disambiguated: bool) -> Vec<u8> {
+    let flags = if disambiguated { DISAMBIGUATE } else { 0 };
     format!("\x1b[{change}{flags}u").into_bytes()
 }
 
@@ -474,7 +472,7 @@ mod tests {
     fn host_mode_echoes_nothing_and_still_returns_the_cursor() {
         let (main, tty) = pair();
         let ours = tty.try_clone().unwrap();
-        let guard = TerminalGuard::of(tty).unwrap();
+        let guard = TerminalGuard::from_tty(tty).unwrap();
         guard.host_mode();
         rustix::io::write(&main, b"\x03typed\r").unwrap();
         rustix::io::write(&ours, b"out\n").unwrap();
@@ -485,11 +483,11 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_keys_is_told_of_them_again() {
+    fn unread_keys_are_notified_again() {
         use rustix::event::{Timespec, epoll};
         let (main, tty) = pair();
         let ours = tty.try_clone().unwrap();
-        let guard = TerminalGuard::of(tty).unwrap();
+        let guard = TerminalGuard::from_tty(tty).unwrap();
         guard.host_mode();
         let waiting = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
         let (key, edges) = (epoll::EventData::new_u64(0), epoll::EventFlags::ET);
@@ -506,7 +504,7 @@ mod tests {
         let mut read = [PollFd::new(&ours, PollFlags::IN)];
         poll(&mut read, None).unwrap();
         assert_eq!((told(), told()), (1, 0));
-        assert!(guard.tell_of_keys());
+        assert!(guard.renotify_keys());
         assert_eq!((told(), told()), (1, 0));
     }
 
@@ -515,7 +513,7 @@ mod tests {
         let (main, tty) = pair();
         let ours = tty.try_clone().unwrap();
         let before = modes(&ours);
-        let guard = TerminalGuard::of(tty).unwrap();
+        let guard = TerminalGuard::from_tty(tty).unwrap();
         guard.restore();
         guard.host_mode();
         assert_ne!(modes(&ours), before);
@@ -532,29 +530,29 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_told_apart_while_a_line_is_edited() {
+    fn keys_are_disambiguated_while_a_line_is_edited() {
         let (main, tty) = pair();
         let ours = tty.try_clone().unwrap();
-        let guard = TerminalGuard::of(tty).unwrap();
+        let guard = TerminalGuard::from_tty(tty).unwrap();
         guard.line_mode();
-        guard.let_tell_apart(true);
+        guard.allow_disambiguation(true);
         guard.line_mode();
         guard.line_mode();
         has_written(&main, b"\x1b[>5u");
-        guard.take_again();
+        guard.reclaim();
         has_written(&main, b"\x1b[=5u");
         guard.host_mode();
         guard.host_mode();
         has_written(&main, b"\x1b[=0u");
         guard.line_mode();
-        guard.restorer().restore_for_good();
-        guard.restorer().restore_for_good();
+        guard.restorer().restore_finally();
+        guard.restorer().restore_finally();
         let restored = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h";
         has_written(&main, &[&b"\x1b[=5u"[..], restored, POP, restored].concat());
         // What another left is not in force for a program either.
         guard.host_mode();
         guard.line_mode();
-        guard.let_tell_apart(false);
+        guard.allow_disambiguation(false);
         guard.line_mode();
         guard.restore();
         rustix::io::write(&ours, b"end").unwrap();
@@ -567,7 +565,7 @@ mod tests {
         let (main, tty) = pair();
         let ours = tty.try_clone().unwrap();
         let before = modes(&ours);
-        let guard = TerminalGuard::of(tty).unwrap();
+        let guard = TerminalGuard::from_tty(tty).unwrap();
         let standard = std::panic::take_hook();
         let message = ours.try_clone().unwrap();
         std::panic::set_hook(Box::new(move |_| {
@@ -590,7 +588,7 @@ mod tests {
         let mut raw = tcgetattr(&ours).unwrap();
         raw.make_raw();
         tcsetattr(&ours, OptionalActions::Now, &raw).unwrap();
-        let guard = TerminalGuard::of(tty).unwrap();
+        let guard = TerminalGuard::from_tty(tty).unwrap();
         guard.host_mode();
         drop(guard);
         let after = modes(&ours);

@@ -1,8 +1,8 @@
-//! Standard input on the terminal, opened once more for us alone, so that no read of it waits.
+//! Reopens standard input on the terminal as non-blocking, for us alone.
 //!
-//! The library that reads keys reads when it was told of some. While we were stopped the shell may have read them: the
-//! read would wait then for a key that nobody types, and no prompt come. The description a shell gave us is not ours to
-//! change. Invariant: a program that gets the terminal from us finds a keyboard that waits ([`lend`]).
+//! crossterm reads after a notification. While we were stopped the shell may have read the keys: a blocking read would
+//! then wait for a key that nobody types, and no prompt would come. The open file description a shell gave us is not
+//! ours to change. Invariant: a program that gets the terminal from us finds a blocking keyboard ([`set_lent`]).
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -11,11 +11,11 @@ use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use rustix::stdio::{dup2_stdin, stdin};
 use rustix::termios::ttyname;
 
-/// Whether standard input is a description of our own; tried once, since the library holds on to it.
+/// True when standard input is our own description; tried once, since crossterm keeps the descriptor.
 static OWN: OnceLock<bool> = OnceLock::new();
 
 /// Makes standard input ours, where it is a terminal that may be opened; any other stays what it is.
-pub(super) fn take() {
+pub(super) fn reopen_stdin() {
     OWN.get_or_init(|| {
         if !std::io::stdin().is_terminal() {
             return false;
@@ -27,8 +27,8 @@ pub(super) fn take() {
     });
 }
 
-/// Whether the keyboard is another program's (`true`), whose reads wait, or ours again.
-pub(super) fn lend(lent: bool) {
+/// Lends the keyboard to another program (`true`: blocking reads), or takes it back.
+pub(super) fn set_lent(lent: bool) {
     if OWN.get() != Some(&true) {
         return;
     }
@@ -36,7 +36,7 @@ pub(super) fn lend(lent: bool) {
         let mut wanted = flags;
         wanted.set(OFlags::NONBLOCK, !lent);
         if wanted != flags {
-            // It is open: this does not fail.
+            // The descriptor is open: this does not fail.
             let _ = fcntl_setfl(stdin(), wanted);
         }
     }

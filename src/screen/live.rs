@@ -13,7 +13,7 @@ use crate::text::is_plain_ascii;
 
 /// Begin synchronised update, automatic wrapping off.
 const BEGIN: &str = "\x1b[?2026h\x1b[?7l";
-/// And back.
+/// Ends it, automatic wrapping on.
 const END: &str = "\x1b[?7h\x1b[?2026l";
 /// Automatic wrapping off and on again.
 const NO_WRAP: (&str, &str) = ("\x1b[?7l", "\x1b[?7h");
@@ -193,7 +193,7 @@ impl LiveRegion {
     }
 }
 
-/// Whether a line stays in its row whatever the terminal thinks of the widths of other alphabets.
+/// True for a line that stays in its row whatever widths the terminal gives to other alphabets.
 fn fits_surely(line: &Line, size: TerminalSize) -> bool {
     line.width() * 2 <= usize::from(size.columns)
         || line.spans().iter().all(|span| is_plain_ascii(&span.text))

@@ -25,14 +25,14 @@ use crate::report::{Report, ReportKind};
 use crate::runtime::TerminalSize;
 use crate::text::escape::{visible, visible_lines};
 
-use notify::Notices;
+use notify::NoticeProtocol;
 pub use sink::ScreenError;
 use sink::Sink;
 
 /// When colours are used: `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorChoice {
-    /// On a terminal that knows them, unless the environment says otherwise.
+    /// On a terminal that supports them, unless the environment overrides it.
     #[default]
     Auto,
     /// Always.
@@ -56,7 +56,7 @@ impl From<ScreenError> for Report {
 #[derive(Debug, Clone)]
 pub struct Screen {
     sinks: Arc<Mutex<Sinks>>,
-    facts: Arc<Facts>,
+    facts: Arc<TerminalTraits>,
 }
 
 #[derive(Debug)]
@@ -91,13 +91,13 @@ const KEEP_TITLE: &str = "\x1b[22;2t";
 const OLD_TITLE: &str = "\x1b]2;ipycodex\x07\x1b[23;2t";
 
 #[derive(Debug)]
-struct Facts {
+struct TerminalTraits {
     colour: bool,
     colour_on_stderr: bool,
     rich: bool,
     titles: bool,
     in_tmux: bool,
-    notices: Notices,
+    notices: NoticeProtocol,
     fallback: TerminalSize,
 }
 
@@ -107,8 +107,8 @@ impl Screen {
     /// # Errors
     /// When standard output or standard error cannot be duplicated.
     pub fn open(environment: &Environment, colour: ColorChoice) -> Result<Self, ScreenError> {
-        let out = Sink::of(&std::io::stdout()).map_err(ScreenError::Write)?;
-        let err = Sink::of(&std::io::stderr()).map_err(ScreenError::Write)?;
+        let out = Sink::for_fd(&std::io::stdout()).map_err(ScreenError::Write)?;
+        let err = Sink::for_fd(&std::io::stderr()).map_err(ScreenError::Write)?;
         Ok(Screen::over(out, err, environment, colour))
     }
 
@@ -131,7 +131,7 @@ impl Screen {
                 passing: false,
                 titled: false,
             })),
-            facts: Arc::new(Facts {
+            facts: Arc::new(TerminalTraits {
                 colour: wants_colour(environment, colour, environment.stdout_is_terminal),
                 colour_on_stderr: wants_colour(environment, colour, environment.stderr_is_terminal),
                 rich: environment.rich_terminal(),
@@ -140,7 +140,7 @@ impl Screen {
                         .variable("TERM")
                         .is_some_and(|term| term != "linux"),
                 in_tmux: environment.variable("TMUX").is_some(),
-                notices: Notices::of(environment),
+                notices: NoticeProtocol::detect(environment),
                 fallback: TerminalSize {
                     columns: number("COLUMNS").unwrap_or(80),
                     rows: number("LINES").unwrap_or(24),
@@ -318,7 +318,7 @@ impl Screen {
         sinks.out.flush()
     }
 
-    /// Tells the user on the desktop, through the terminal; nothing where there is none.
+    /// Shows a desktop notice, through the terminal; without a terminal does nothing.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -350,17 +350,17 @@ impl Screen {
             .map_err(|error| error.to_string())
     }
 
-    /// Whether standard output gets colours.
+    /// True when standard output gets colours.
     pub fn colour(&self) -> bool {
         self.facts.colour
     }
 
-    /// Whether standard error gets colours.
+    /// True when standard error gets colours.
     pub fn colour_on_stderr(&self) -> bool {
         self.facts.colour_on_stderr
     }
 
-    /// Whether standard output is a terminal that moves its cursor when told.
+    /// True when standard output is a terminal that can move its cursor.
     pub fn rich(&self) -> bool {
         self.facts.rich
     }
@@ -376,7 +376,7 @@ impl Screen {
         }
     }
 
-    /// The size of one cell in pixels, width and height, where the terminal tells it.
+    /// The size of one cell in pixels, width and height, where the terminal reports it.
     pub fn cell_pixels(&self) -> Option<(u32, u32)> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
         let side = |pixels: u16, cells: u16| u32::from(pixels).checked_div(u32::from(cells));

@@ -1,19 +1,17 @@
-//! A notice on the user's desktop, through the terminal: on this machine, and over ssh.
+//! A desktop notice through the terminal: on this machine, and over ssh.
 //!
-//! In: what the environment tells of the terminal, and a text. Out: OSC 99 (kitty, "Desktop notifications"), OSC 9
+//! In: the environment's facts about the terminal, and a text. Out: OSC 99 (kitty, "Desktop notifications"), OSC 9
 //! (iTerm2, also WezTerm and Ghostty) or OSC 777 (urxvt, also foot, contour and VTE where it knows it); the bell for
-//! terminals that are not known, and in tmux, which marks the window then. Terminals do not answer: whether a notice
-//! was shown cannot be known.
+//! unknown terminals, and in tmux, which marks the window then. Terminals do not answer: whether a notice was shown
+//! cannot be known.
 
 use crate::environment::Environment;
 use crate::text::escape::visible;
 
-/// Whose notices.
 const TITLE: &str = "ipycodex";
 
-/// How the terminal is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notices {
+pub(super) enum NoticeProtocol {
     /// OSC 99.
     Kitty,
     /// OSC 9.
@@ -21,43 +19,42 @@ pub(super) enum Notices {
     /// OSC 777.
     Titled,
     /// BEL.
-    Bell,
+    EditorWaker,
 }
 
-impl Notices {
-    /// As the environment says.
-    pub(super) fn of(environment: &Environment) -> Self {
+impl NoticeProtocol {
+    pub(super) fn detect(environment: &Environment) -> Self {
         let variable = |name| environment.variable(name).unwrap_or_default();
         let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
         if environment.variable("TMUX").is_some() || term.starts_with("screen") {
-            return Notices::Bell;
+            return NoticeProtocol::EditorWaker;
         }
         if term.starts_with("xterm-kitty") {
-            return Notices::Kitty;
+            return NoticeProtocol::Kitty;
         }
         match program {
-            "iTerm.app" | "WezTerm" | "ghostty" => return Notices::Plain,
+            "iTerm.app" | "WezTerm" | "ghostty" => return NoticeProtocol::Plain,
             _ => {}
         }
         let titled = ["foot", "rxvt", "contour"];
         match titled.iter().any(|name| term.starts_with(name))
             || environment.variable("VTE_VERSION").is_some()
         {
-            true => Notices::Titled,
-            false => Notices::Bell,
+            true => NoticeProtocol::Titled,
+            false => NoticeProtocol::EditorWaker,
         }
     }
 
-    /// What the terminal is written.
+    /// The bytes for the terminal.
     pub(super) fn sequence(self, text: &str) -> String {
         let text = visible(text);
         match self {
-            Notices::Kitty => format!(
+            NoticeProtocol::Kitty => format!(
                 "\x1b]99;i=ipycodex:d=0;{TITLE}\x1b\\\x1b]99;i=ipycodex:p=body:o=unfocused;{text}\x1b\\"
             ),
-            Notices::Plain => format!("\x1b]9;{TITLE}: {text}\x07"),
-            Notices::Titled => format!("\x1b]777;notify;{TITLE};{text}\x07"),
-            Notices::Bell => "\x07".to_owned(),
+            NoticeProtocol::Plain => format!("\x1b]9;{TITLE}: {text}\x07"),
+            NoticeProtocol::Titled => format!("\x1b]777;notify;{TITLE};{text}\x07"),
+            NoticeProtocol::EditorWaker => "\x07".to_owned(),
         }
     }
 }
@@ -67,22 +64,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_terminal_is_told_in_its_way() {
+    fn each_terminal_gets_its_own_notice_sequence() {
         for (variables, expected) in [
-            (&[("TERM", "xterm-kitty")][..], Notices::Kitty),
-            (&[("TERM_PROGRAM", "WezTerm")], Notices::Plain),
-            (&[("TERM", "foot-extra")], Notices::Titled),
-            (&[("VTE_VERSION", "7600")], Notices::Titled),
-            (&[("TERM", "xterm-256color")], Notices::Bell),
-            (&[("TERM", "xterm-kitty"), ("TMUX", "x")], Notices::Bell),
+            (&[("TERM", "xterm-kitty")][..], NoticeProtocol::Kitty),
+            (&[("TERM_PROGRAM", "WezTerm")], NoticeProtocol::Plain),
+            (&[("TERM", "foot-extra")], NoticeProtocol::Titled),
+            (&[("VTE_VERSION", "7600")], NoticeProtocol::Titled),
+            (&[("TERM", "xterm-256color")], NoticeProtocol::EditorWaker),
+            (
+                &[("TERM", "xterm-kitty"), ("TMUX", "x")],
+                NoticeProtocol::EditorWaker,
+            ),
         ] {
             let mut environment = Environment::default();
             for (name, value) in variables {
                 environment.variables.insert(name.into(), value.into());
             }
-            assert_eq!(Notices::of(&environment), expected, "{variables:?}");
+            assert_eq!(
+                NoticeProtocol::detect(&environment),
+                expected,
+                "{variables:?}"
+            );
         }
-        let told = Notices::Titled.sequence("a\x1b[31m\x07b");
+        let told = NoticeProtocol::Titled.sequence("a\x1b[31m\x07b");
         assert_eq!(told.matches(['\x1b', '\x07']).count(), 2, "{told:?}");
     }
 }

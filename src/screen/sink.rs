@@ -1,4 +1,4 @@
-//! A buffered file descriptor that fails once and for all.
+//! A buffered file descriptor whose failure is final.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 /// Why nothing could be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
-    /// Nobody reads any more: a closed pipe, a terminal that hung up.
+    /// The reader is gone: a closed pipe, a terminal that hung up.
     #[error("the output was closed")]
     Closed,
     /// Anything else, a full disk for one.
@@ -30,7 +30,7 @@ pub(super) struct Sink {
 
 impl Sink {
     /// A sink for the same open file as `fd`.
-    pub(super) fn of(fd: &impl AsFd) -> std::io::Result<Self> {
+    pub(super) fn for_fd(fd: &impl AsFd) -> std::io::Result<Self> {
         Ok(Sink {
             file: File::from(fd.as_fd().try_clone_to_owned()?),
             held: Vec::new(),

@@ -23,8 +23,8 @@ fn piped() -> (Screen, OwnedFd, OwnedFd) {
     let (out_read, out) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     let (err_read, err) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     let screen = Screen::over(
-        Sink::of(&out).unwrap(),
-        Sink::of(&err).unwrap(),
+        Sink::for_fd(&out).unwrap(),
+        Sink::for_fd(&err).unwrap(),
         &environment(&[("COLUMNS", "33")], false),
         ColorChoice::Auto,
     );
@@ -38,7 +38,7 @@ fn all(fd: OwnedFd) -> String {
 }
 
 #[test]
-fn each_door_lets_its_own_pass() {
+fn trusted_untrusted_and_cell_bytes_are_filtered_differently() {
     let (screen, out, err) = piped();
     screen.trusted(b"\x1b[1mours\x1b[0m\n").unwrap();
     screen
@@ -64,7 +64,7 @@ fn each_door_lets_its_own_pass() {
 }
 
 #[test]
-fn a_closed_pipe_is_told_once_and_for_all() {
+fn a_closed_pipe_stays_closed() {
     let (screen, out, err) = piped();
     drop(out);
     screen.trusted(b"lost").unwrap();
@@ -80,7 +80,7 @@ fn a_closed_pipe_is_told_once_and_for_all() {
 #[test]
 fn a_full_disk_is_an_error_of_its_own() {
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let mut sink = Sink::of(&full).unwrap();
+    let mut sink = Sink::for_fd(&full).unwrap();
     sink.write(b"x").unwrap();
     assert!(matches!(sink.flush(), Err(ScreenError::Write(_))));
     assert!(matches!(
@@ -93,7 +93,7 @@ fn a_full_disk_is_an_error_of_its_own() {
 fn a_pipe_that_does_not_block_is_waited_for() {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
     rustix::io::ioctl_fionbio(&read, false).unwrap();
-    let mut sink = Sink::of(&write).unwrap();
+    let mut sink = Sink::for_fd(&write).unwrap();
     drop(write);
     let reader = std::thread::spawn(move || all(read).len());
     let bytes = vec![b'x'; 1 << 20];

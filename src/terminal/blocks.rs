@@ -1,15 +1,15 @@
-//! The last answer at the editor's disposal: its Python blocks, and its prompt.
+//! The last answer at the editor's disposal: its Python blocks, its prompt, its text.
 //!
-//! Pure: what a key may want ([`BlockWish`]), and what it gets of the last exchange. Cycling starts over with another
-//! answer. Absent on purpose: which key that is, and the editor's buffer.
+//! Pure: a [`BlockCommand`] in, a [`BlockOutcome`] out. Cycling starts over with another answer. Absent on purpose: the
+//! key bindings and the editor's buffer.
 
 use crate::dialog::display_form;
 use crate::markdown::fences::python_blocks;
 use crate::session::LastExchange;
 
-/// What a key wants.
+/// A command on the last answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BlockWish {
+pub(super) enum BlockCommand {
     /// All blocks, at the cursor.
     All,
     /// The nth block from 1, at the cursor.
@@ -22,13 +22,12 @@ pub(super) enum BlockWish {
     Recall,
     /// The answer, in the clipboard.
     Copy,
-    /// What was shown shortened.
+    /// The whole of an output that was shown shortened.
     Unfold,
 }
 
-/// What a wish gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Got {
+pub(super) enum BlockOutcome {
     /// Text for the cursor's place.
     Insert(String),
     /// Text in place of all text.
@@ -41,86 +40,92 @@ pub(super) enum Got {
     Nothing(&'static str),
 }
 
-impl BlockWish {
-    /// The wish as the name of an editor's command.
+impl BlockCommand {
+    /// The name for reedline's host command.
     pub(super) fn name(self) -> String {
         match self {
-            BlockWish::All => "blocks".into(),
-            BlockWish::Nth(number) => format!("block {number}"),
-            BlockWish::Next => "block next".into(),
-            BlockWish::Previous => "block previous".into(),
-            BlockWish::Recall => "recall".into(),
-            BlockWish::Copy => "copy".into(),
-            BlockWish::Unfold => "unfold".into(),
+            BlockCommand::All => "blocks".into(),
+            BlockCommand::Nth(number) => format!("block {number}"),
+            BlockCommand::Next => "block next".into(),
+            BlockCommand::Previous => "block previous".into(),
+            BlockCommand::Recall => "recall".into(),
+            BlockCommand::Copy => "copy".into(),
+            BlockCommand::Unfold => "unfold".into(),
         }
     }
 
-    /// And back.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// Parses [`BlockCommand::name`].
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
-            "blocks" => Some(BlockWish::All),
-            "block next" => Some(BlockWish::Next),
-            "block previous" => Some(BlockWish::Previous),
-            "recall" => Some(BlockWish::Recall),
-            "copy" => Some(BlockWish::Copy),
-            "unfold" => Some(BlockWish::Unfold),
+            "blocks" => Some(BlockCommand::All),
+            "block next" => Some(BlockCommand::Next),
+            "block previous" => Some(BlockCommand::Previous),
+            "recall" => Some(BlockCommand::Recall),
+            "copy" => Some(BlockCommand::Copy),
+            "unfold" => Some(BlockCommand::Unfold),
             name => name
                 .strip_prefix("block ")
                 .and_then(|number| number.parse().ok())
-                .map(BlockWish::Nth),
+                .map(BlockCommand::Nth),
         }
     }
 }
 
 /// Where cycling stands.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
+pub(super) struct BlockCycle {
     /// The answer cycled through, and the block shown.
     shown: Option<(LastExchange, usize)>,
 }
 
-impl Blocks {
-    /// Grants a wish from the last exchange.
-    pub(super) fn grant(&mut self, wish: BlockWish, last: Option<LastExchange>) -> Got {
+impl BlockCycle {
+    /// Runs a command on the last exchange.
+    pub(super) fn run(
+        &mut self,
+        command: BlockCommand,
+        last: Option<LastExchange>,
+    ) -> BlockOutcome {
         let Some(last) = last else {
-            return Got::Nothing("there is no answer yet");
+            return BlockOutcome::Nothing("there is no answer yet");
         };
-        if wish == BlockWish::Recall {
-            return Got::Prompt(last.line, format!(".{}", last.prompt));
+        if command == BlockCommand::Recall {
+            return BlockOutcome::Prompt(last.line, format!(".{}", last.prompt));
         }
-        if wish == BlockWish::Copy {
+        if command == BlockCommand::Copy {
             let answer = display_form(&last.response).trim_end().to_owned();
-            return Got::Clip(last.line, answer);
+            return BlockOutcome::Clip(last.line, answer);
         }
         // Reasoning is quoted in this form, and what is quoted is not offered.
         let blocks = python_blocks(&display_form(&last.response));
         let Some(newest) = blocks.len().checked_sub(1) else {
-            return Got::Nothing("the last answer has no Python block");
+            return BlockOutcome::Nothing("the last answer has no Python block");
         };
-        match wish {
-            BlockWish::All => Got::Insert(blocks.join("\n")),
-            BlockWish::Nth(number) => match number.checked_sub(1).and_then(|at| blocks.get(at)) {
-                Some(block) => {
-                    let block = block.clone();
-                    self.shown = Some((last, number - 1));
-                    Got::Insert(block)
+        match command {
+            BlockCommand::All => BlockOutcome::Insert(blocks.join("\n")),
+            BlockCommand::Nth(number) => {
+                match number.checked_sub(1).and_then(|at| blocks.get(at)) {
+                    Some(block) => {
+                        let block = block.clone();
+                        self.shown = Some((last, number - 1));
+                        BlockOutcome::Insert(block)
+                    }
+                    None => BlockOutcome::Nothing("the last answer has fewer Python blocks"),
                 }
-                None => Got::Nothing("the last answer has fewer Python blocks"),
-            },
-            wish => {
+            }
+            command => {
                 let known = self
                     .shown
                     .take()
                     .filter(|(known, _)| *known == last)
                     .map(|(_, at)| at);
-                let at = match (wish, known) {
-                    (BlockWish::Previous, None | Some(0)) => newest,
-                    (BlockWish::Previous, Some(at)) => at - 1,
+                let at = match (command, known) {
+                    (BlockCommand::Previous, None | Some(0)) => newest,
+                    (BlockCommand::Previous, Some(at)) => at - 1,
                     (_, Some(at)) if at < newest => at + 1,
                     _ => 0,
                 };
                 self.shown = Some((last, at));
-                Got::Replace(blocks[at].clone())
+                BlockOutcome::Replace(blocks[at].clone())
             }
         }
     }
@@ -131,20 +136,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_named() {
-        for wish in [
-            BlockWish::All,
-            BlockWish::Nth(1),
-            BlockWish::Nth(9),
-            BlockWish::Next,
-            BlockWish::Previous,
-            BlockWish::Recall,
-            BlockWish::Copy,
-            BlockWish::Unfold,
+    fn block_commands_parse_their_own_names() {
+        for command in [
+            BlockCommand::All,
+            BlockCommand::Nth(1),
+            BlockCommand::Nth(9),
+            BlockCommand::Next,
+            BlockCommand::Previous,
+            BlockCommand::Recall,
+            BlockCommand::Copy,
+            BlockCommand::Unfold,
         ] {
-            assert_eq!(BlockWish::named(&wish.name()), Some(wish));
+            assert_eq!(BlockCommand::from_name(&command.name()), Some(command));
         }
-        assert_eq!(BlockWish::named("indent"), None);
+        assert_eq!(BlockCommand::from_name("indent"), None);
     }
 
     fn exchange(line: u32, response: &str) -> Option<LastExchange> {
@@ -160,43 +165,46 @@ mod tests {
 
     #[test]
     fn blocks_go_in_one_by_one_or_together() {
-        let mut blocks = Blocks::default();
-        let mut check = |wish: BlockWish, got: Got| {
-            assert_eq!(blocks.grant(wish, exchange(4, ANSWER)), got, "{wish:?}");
+        let mut blocks = BlockCycle::default();
+        let mut check = |command: BlockCommand, got: BlockOutcome| {
+            assert_eq!(blocks.run(command, exchange(4, ANSWER)), got, "{command:?}");
         };
-        let insert = |text: &str| Got::Insert(text.into());
-        let replace = |text: &str| Got::Replace(text.into());
-        check(BlockWish::All, insert("a = 1\nb = 2\nc = 3"));
-        check(BlockWish::Nth(2), insert("b = 2"));
+        let insert = |text: &str| BlockOutcome::Insert(text.into());
+        let replace = |text: &str| BlockOutcome::Replace(text.into());
+        check(BlockCommand::All, insert("a = 1\nb = 2\nc = 3"));
+        check(BlockCommand::Nth(2), insert("b = 2"));
         check(
-            BlockWish::Nth(4),
-            Got::Nothing("the last answer has fewer Python blocks"),
+            BlockCommand::Nth(4),
+            BlockOutcome::Nothing("the last answer has fewer Python blocks"),
         );
         // It goes on from the one that was put in.
         for text in ["c = 3", "a = 1"] {
-            check(BlockWish::Next, replace(text));
+            check(BlockCommand::Next, replace(text));
         }
         for text in ["c = 3", "b = 2"] {
-            check(BlockWish::Previous, replace(text));
+            check(BlockCommand::Previous, replace(text));
         }
-        check(BlockWish::Recall, Got::Prompt(4, ".how?".into()));
+        check(
+            BlockCommand::Recall,
+            BlockOutcome::Prompt(4, ".how?".into()),
+        );
         let other = "```py\nz = 9\n```\n```py\ny = 8\n```";
         assert_eq!(
-            blocks.grant(BlockWish::Next, exchange(5, other)),
+            blocks.run(BlockCommand::Next, exchange(5, other)),
             replace("z = 9")
         );
-        let mut fresh = Blocks::default();
+        let mut fresh = BlockCycle::default();
         assert_eq!(
-            fresh.grant(BlockWish::Previous, exchange(5, other)),
+            fresh.run(BlockCommand::Previous, exchange(5, other)),
             replace("y = 8")
         );
         assert_eq!(
-            fresh.grant(BlockWish::All, exchange(6, "none")),
-            Got::Nothing("the last answer has no Python block")
+            fresh.run(BlockCommand::All, exchange(6, "none")),
+            BlockOutcome::Nothing("the last answer has no Python block")
         );
         assert_eq!(
-            fresh.grant(BlockWish::Recall, None),
-            Got::Nothing("there is no answer yet")
+            fresh.run(BlockCommand::Recall, None),
+            BlockOutcome::Nothing("there is no answer yet")
         );
     }
 }

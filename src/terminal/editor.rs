@@ -23,34 +23,34 @@ use crate::process::KeptResizes;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
-use crate::terminal::action::Action;
-use crate::terminal::background::Background;
-use crate::terminal::bell::Bell;
-use crate::terminal::blocks::{BlockWish, Blocks, Got};
-use crate::terminal::changes::{change, leave_line};
+use crate::terminal::background_color::BackgroundReply;
+use crate::terminal::background_output::BackgroundOutput;
+use crate::terminal::blocks::{BlockCommand, BlockCycle, BlockOutcome};
+use crate::terminal::buffer_edits::{change, leave_line};
 use crate::terminal::complete::{self, Sources};
-use crate::terminal::external::External;
-use crate::terminal::ground::Ground;
-use crate::terminal::guests::Guests;
-use crate::terminal::highlight::{Highlight, Look};
+use crate::terminal::editor_history::EditorHistory;
+use crate::terminal::editor_wait::{self, EditorWait};
+use crate::terminal::editor_waker::EditorWaker;
+use crate::terminal::external_programs::ExternalPrograms;
+use crate::terminal::highlight::{InputHighlighter, InputRenderer};
 use crate::terminal::hint::{Ask, Hints};
+use crate::terminal::host_command::HostCommand;
+use crate::terminal::incoming_calls::PendingCalls;
 use crate::terminal::keys::edits::Change;
-use crate::terminal::keys::gate::{SharedGate, pass};
-use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
-use crate::terminal::paints::Paints;
+use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
+use crate::terminal::keys::{InputValidator, KeyHandler, KeyOptions, SharedKillRing};
+use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::panel::unreadable;
 use crate::terminal::prompt::Label;
-use crate::terminal::recall::EditorHistory;
-use crate::terminal::reverse_search::{LookBack, Taken};
-use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::waiting::{self, EditorWait};
+use crate::terminal::reverse_search::{FoundInput, SearchHistory};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 use crate::text::keys::Decoder;
 
 /// Paints the label and the input again, from any thread.
 pub(super) type Repaint = Arc<dyn Fn() + Send + Sync>;
 
-/// What came of editing.
+/// The result of one read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
     /// A text to run, and the In number of the prompt it is to replace.
@@ -59,87 +59,81 @@ pub(super) enum Edited {
     Cleared,
     /// Ctrl-D on an empty line.
     Left,
-    /// A guest is to be let in; what is typed stays, and is to replace the prompt of this In number.
-    Aside(Option<u32>),
+    /// An incoming call needs the screen; the text stays, and is to replace the prompt of this In number.
+    Interrupted(Option<u32>),
 }
 
 /// The editor.
 pub(super) struct Editor {
     line: Reedline,
     repaint: Repaint,
-    snapshot: Shared,
-    look: Arc<Look>,
+    snapshot: SharedSnapshot,
+    look: Arc<InputRenderer>,
     screen: Screen,
     last: Box<dyn Fn() -> Option<LastExchange>>,
-    /// Where lines are said, above what is being typed.
-    background: Background,
-    blocks: Blocks,
+    /// Prints lines above the input.
+    background: BackgroundOutput,
+    blocks: BlockCycle,
     folded: Option<String>,
-    gate: SharedGate,
-    ring: SharedRing,
-    external: External,
+    key_queue: SharedKeyQueue,
+    ring: SharedKillRing,
+    external: ExternalPrograms,
     /// Called when a prompt is coming.
     on_prompt: Arc<dyn Fn() + Send + Sync>,
     hints: Hints,
-    look_back: LookBack,
-    guests: Guests,
-    ground: Ground,
-    paints: Paints,
-    /// What it wakes for.
-    bell: Bell,
+    reverse_search: SearchHistory,
+    pending_calls: PendingCalls,
+    background_reply: BackgroundReply,
+    paint_capture: PaintCapture,
+    editor_waker: EditorWaker,
 }
 
-/// What the editor is made of.
 pub(super) struct EditorOptions {
     pub recall: Recall,
     /// The writer.
     pub screen: Screen,
     /// Colours of code.
     pub theme: Theme,
-    /// What is being typed, nothing yet.
-    pub snapshot: Shared,
+    pub snapshot: SharedSnapshot,
     pub keymap: Arc<Keymap>,
     pub edit_mode: EditMode,
     /// Keys that wait for the editor.
-    pub gate: SharedGate,
-    pub external: External,
+    pub key_queue: SharedKeyQueue,
+    pub external: ExternalPrograms,
     pub printer: ExternalPrinter<String>,
-    /// What is printed there.
-    pub background: Background,
+    pub background: BackgroundOutput,
     /// Wakes the editor.
-    pub bell: Bell,
+    pub editor_waker: EditorWaker,
     /// Called when the text being typed becomes a prompt.
     pub on_prompt: Arc<dyn Fn() + Send + Sync>,
-    /// The terminal told its background.
+    /// Called with the background the terminal reported.
     pub on_background: Box<dyn Fn(markdown::Background) + Send + Sync>,
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
     /// Lets the user search the history.
-    pub look_back: LookBack,
-    /// Who may come meanwhile.
-    pub guests: Guests,
+    pub reverse_search: SearchHistory,
+    pub pending_calls: PendingCalls,
     /// Called when the first prompt stands.
     pub ready: Box<dyn FnOnce() + Send>,
-    /// Who knows what could be typed.
     pub sources: Sources,
 }
 
 impl Editor {
     pub(super) fn new(options: EditorOptions) -> Self {
-        let (snapshot, gate) = (options.snapshot, options.gate);
-        let ring = SharedRing::default();
-        let setup = Setup {
+        let (snapshot, key_queue) = (options.snapshot, options.key_queue);
+        let ring = SharedKillRing::default();
+        let setup = KeyOptions {
             keymap: options.keymap,
             edit_mode: options.edit_mode,
             snapshot: Arc::clone(&snapshot),
-            gate: Arc::clone(&gate),
+            key_queue: Arc::clone(&key_queue),
             ring: Arc::clone(&ring),
             guard: options.external.guard.clone(),
         };
         let hints = Hints::new(Arc::clone(&snapshot), options.recall.clone());
         let colour = options.screen.colour();
         let screen = options.screen.clone();
-        let look = Look::new(
+        let look = InputRenderer::new(
             Arc::clone(&snapshot),
             colour.then_some(options.theme),
             Box::new(move || {
@@ -148,28 +142,34 @@ impl Editor {
             }),
         );
         let (on_background, painter) = (options.on_background, Arc::clone(&look));
-        let ground = Ground::new(move |background| {
+        let background_reply = BackgroundReply::new(move |background| {
             painter.set_background(background);
             on_background(background);
         });
-        let paints = Paints::new(options.screen.clone());
+        let paint_capture = PaintCapture::new(options.screen.clone());
         let on_prompt = Arc::clone(&options.on_prompt);
         let history = EditorHistory::new(options.recall, Arc::clone(&snapshot));
         let mut line = Reedline::create()
             .with_history(Box::new(history))
-            .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
-            .with_highlighter(Box::new(Highlight {
+            .with_validator(Box::new(InputValidator(Arc::clone(&snapshot))))
+            .with_highlighter(Box::new(InputHighlighter {
                 look: Arc::clone(&look),
                 on_prompt: Box::new(move || on_prompt()),
-                before: Box::new(waiting::before_paint(&ground, &gate, &paints)),
+                before: Box::new(editor_wait::before_paint(
+                    &background_reply,
+                    &key_queue,
+                    &paint_capture,
+                )),
             }))
-            .with_edit_mode(paints.watching(ground.watching(hints.watching(Keys::new(setup)))))
+            .with_edit_mode(
+                paint_capture.wrap(background_reply.wrap(hints.wrap(KeyHandler::new(setup)))),
+            )
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             // Readable whatever the terminal's colours are.
             .with_visual_selection_style(Style::new().reverse())
             .with_external_printer(options.printer)
-            .with_poll_interval(waiting::ONCE_MORE)
+            .with_poll_interval(editor_wait::ONCE_MORE)
             .use_bracketed_paste(true);
         if options.edit_mode == EditMode::Vi {
             line = line.with_cursor_config(CursorConfig {
@@ -178,21 +178,21 @@ impl Editor {
                 ..CursorConfig::default()
             });
         }
-        let (bell, sources) = (options.bell, options.sources);
+        let (editor_waker, sources) = (options.editor_waker, options.sources);
         let waiting = EditorWait {
-            bell: bell.clone(),
-            gate: Arc::clone(&gate),
+            editor_waker: editor_waker.clone(),
+            key_queue: Arc::clone(&key_queue),
             guard: options.external.guard.clone(),
             background: options.background.clone(),
-            paints: paints.clone(),
+            paint_capture: paint_capture.clone(),
             ready: Cell::new(Some(options.ready)),
         };
         let mut line = complete::install(line, sources, Arc::clone(&snapshot), colour, waiting);
         let signal = line.repaint_signal();
-        let rung = bell.clone();
+        let rung = editor_waker.clone();
         let repaint: Repaint = Arc::new(move || {
             signal.request_repaint();
-            rung.ring();
+            rung.wake();
         });
         look.repaint_with(Arc::clone(&repaint));
         hints.wake_with(Arc::clone(&repaint));
@@ -204,32 +204,32 @@ impl Editor {
             screen: options.screen,
             last: options.last,
             background: options.background,
-            blocks: Blocks::default(),
+            blocks: BlockCycle::default(),
             folded: None,
-            gate,
+            key_queue,
             ring,
             external: options.external,
             on_prompt: options.on_prompt,
             hints,
-            look_back: options.look_back,
-            guests: options.guests,
-            ground,
-            paints,
-            bell,
+            reverse_search: options.reverse_search,
+            pending_calls: options.pending_calls,
+            background_reply,
+            paint_capture,
+            editor_waker,
         }
     }
 
-    /// Who is asked how a text goes on; `say` tells, on another thread, of an agent that is missing.
+    /// Sets the source of suggestions; `say` is called on another thread when the agent is missing.
     pub(super) fn suggest_with(&mut self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
         self.hints.connect(ask, say);
     }
 
-    /// Whether earlier inputs are suggested while typing.
+    /// Switches hints from earlier inputs on or off.
     pub(super) fn suggest_history(&self, on: bool) {
         self.hints.suggest_history(on);
     }
 
-    /// What Ctrl-O is to show.
+    /// Sets the text that Ctrl-O shows.
     pub(super) fn set_folded(&mut self, folded: String) {
         self.folded = Some(folded);
     }
@@ -240,8 +240,8 @@ impl Editor {
     }
 
     /// Where the terminal's answer about its background is waited for.
-    pub(super) fn ground(&self) -> &Ground {
-        &self.ground
+    pub(super) fn background_reply(&self) -> &BackgroundReply {
+        &self.background_reply
     }
 
     /// Code is painted in this theme from now on.
@@ -249,8 +249,7 @@ impl Editor {
         self.look.set_theme(theme);
     }
 
-    /// What is being typed.
-    pub(super) fn snapshot(&self) -> Shared {
+    pub(super) fn snapshot(&self) -> SharedSnapshot {
         Arc::clone(&self.snapshot)
     }
 
@@ -276,31 +275,32 @@ impl Editor {
 
     fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
-            pass(&self.gate).open();
-            // Who came later calls us away.
-            if self.guests.need_the_screen() {
-                return Ok(Edited::Aside(replaces));
+            lock_queue(&self.key_queue).open();
+            // Calls that come later interrupt through the key queue.
+            if self.pending_calls.needs_screen() {
+                return Ok(Edited::Interrupted(replaces));
             }
-            look(&self.snapshot).submitted = false;
+            lock_snapshot(&self.snapshot).submitted = false;
             let label = match replaces {
                 None => Cow::Borrowed(label),
                 Some(line) => Cow::Owned(label.replacing(line)),
             };
-            let resizes = KeptResizes::begin(self.bell.as_fd());
-            // One that has come is heard before the first question.
-            waiting::heard().map_err(unreadable)?;
-            self.paints.forget();
+            let resizes = KeptResizes::begin(self.editor_waker.as_fd());
+            // A resize that has come is read before the first cursor query.
+            editor_wait::has_event().map_err(unreadable)?;
+            self.paint_capture.forget();
             self.external.line_mode();
             let signal = self
                 .line
-                .read_line(&self.look.fronted(&label, &self.paints));
-            self.paints.forget();
+                .read_line(&self.look.windowed_prompt(&label, &self.paint_capture));
+            self.paint_capture.forget();
             drop(resizes);
             // The line editor gives back the mode it found, which after a stop may have been the shell's.
             self.external.host_mode();
             match signal.map_err(unreadable)? {
                 Signal::Success(text) => {
-                    waiting::take_ahead(&self.ground, &self.gate).map_err(unreadable)?;
+                    editor_wait::queue_typeahead(&self.background_reply, &self.key_queue)
+                        .map_err(unreadable)?;
                     if let Some(whole) = self.look.whole(&text, &label) {
                         self.screen.trusted(whole.as_bytes())?;
                         self.screen.flush()?;
@@ -309,33 +309,39 @@ impl Editor {
                 }
                 Signal::CtrlC => return Ok(Edited::Cleared),
                 Signal::CtrlD => return Ok(Edited::Left),
-                Signal::HostCommand(command) => match Action::named(&command) {
-                    Some(Action::Indent) => self.indent(),
-                    Some(Action::Suspend) => {
+                Signal::HostCommand(command) => match HostCommand::from_name(&command) {
+                    Some(HostCommand::Indent) => self.indent(),
+                    Some(HostCommand::Suspend) => {
                         leave_line(&self.line, &label, &self.screen, "")?;
                         self.external.suspend();
                     }
-                    Some(Action::SearchHistory) => self.search_history()?,
-                    Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
-                    Some(Action::PromptMode) => self.toggle(Mode::Prompts),
-                    Some(Action::ShellMode) => self.toggle(Mode::Shell),
-                    Some(Action::OpenEditor) => self.open_editor(),
-                    Some(Action::Change(action)) => {
+                    Some(HostCommand::SearchHistory) => self.search_history()?,
+                    Some(HostCommand::Block(command)) => {
+                        replaces = self.run_block_command(command).or(replaces)
+                    }
+                    Some(HostCommand::PromptMode) => self.toggle(Mode::Prompts),
+                    Some(HostCommand::ShellMode) => self.toggle(Mode::Shell),
+                    Some(HostCommand::OpenEditor) => self.open_editor(),
+                    Some(HostCommand::Change(action)) => {
                         let ring = self.ring.lock();
                         let mut ring = ring.unwrap_or_else(PoisonError::into_inner);
                         change(&mut self.line, &mut ring, action);
                     }
-                    Some(Action::Answer | Action::Called) if self.guests.wait() => {
+                    Some(HostCommand::Answer | HostCommand::CallPending)
+                        if self.pending_calls.is_waiting() =>
+                    {
                         leave_line(&self.line, &label, &self.screen, "\r\n")?;
-                        return Ok(Edited::Aside(replaces));
+                        return Ok(Edited::Interrupted(replaces));
                     }
-                    Some(Action::Answer) => self.background.say("no MCP client is asking anything"),
+                    Some(HostCommand::Answer) => {
+                        self.background.print("no MCP client is asking anything")
+                    }
                     Some(
-                        Action::Complete
-                        | Action::Inspect
-                        | Action::Suggest
-                        | Action::Resumed
-                        | Action::Called,
+                        HostCommand::Complete
+                        | HostCommand::Inspect
+                        | HostCommand::Suggest
+                        | HostCommand::Resumed
+                        | HostCommand::CallPending,
                     )
                     | None => {}
                 },
@@ -344,10 +350,10 @@ impl Editor {
         }
     }
 
-    /// What the user looked up takes the place of what is being typed.
+    /// Runs the reverse search; its result replaces the buffer.
     fn search_history(&mut self) -> Result<(), Report> {
-        let mut ahead = || pass(&self.gate).take_early();
-        if let Some(Taken { text, cursor }) = (self.look_back)(&mut ahead)? {
+        let mut ahead = || lock_queue(&self.key_queue).pop_early();
+        if let Some(FoundInput { text, cursor }) = (self.reverse_search)(&mut ahead)? {
             self.replace(&text);
             let position = cursor.min(self.line.current_buffer_contents().len());
             let move_there = EditCommand::MoveToPosition {
@@ -359,12 +365,12 @@ impl Editor {
         Ok(())
     }
 
-    /// What a text without a leading mark is.
+    /// The meaning of a text without a leading mark.
     pub(super) fn mode(&self) -> Mode {
-        look(&self.snapshot).mode
+        lock_snapshot(&self.snapshot).mode
     }
 
-    /// This mode instead of cells, or back.
+    /// Switches from cells to this mode, or back.
     pub(super) fn toggle(&mut self, wanted: Mode) {
         let mode = match self.mode() {
             mode if mode == wanted => Mode::Cells,
@@ -373,7 +379,7 @@ impl Editor {
         if mode == Mode::Prompts {
             (self.on_prompt)();
         }
-        look(&self.snapshot).mode = mode;
+        lock_snapshot(&self.snapshot).mode = mode;
     }
 
     /// The text in the user's own editor.
@@ -382,66 +388,66 @@ impl Editor {
         match self.external.edit(&text, self.mode()) {
             Ok(Some(edited)) => self.replace(&edited),
             Ok(None) => {}
-            Err(why) => self.background.say(&why),
+            Err(why) => self.background.print(&why),
         }
     }
 
-    /// Lets a program log the user in; how that went.
+    /// Runs the agent's login program; returns the outcome as a line.
     pub(super) fn log_in(&self, program: &LoginProgram) -> String {
         self.external.log_in(program)
     }
 
     /// Where keys wait for the editor.
-    pub(super) fn gate(&self) -> SharedGate {
-        Arc::clone(&self.gate)
+    pub(super) fn key_queue(&self) -> SharedKeyQueue {
+        Arc::clone(&self.key_queue)
     }
 
     /// The next reading begins with these bytes of the keyboard, behind what waits for it already.
     pub(super) fn type_ahead(&self, bytes: &[u8]) {
-        let mut gate = pass(&self.gate);
+        let mut key_queue = lock_queue(&self.key_queue);
         for event in Decoder::all(bytes) {
-            gate.hold(event);
+            key_queue.push(event);
         }
     }
 
-    /// What was typed ahead, as text, when some of it would run; nothing of it waits any more then.
+    /// Takes the typeahead as text, when some of it would run.
     pub(super) fn take_queue(&self) -> Option<String> {
-        let mut gate = pass(&self.gate);
-        (!gate.lines().ended.is_empty()).then(|| gate.take_unrun())
+        let mut key_queue = lock_queue(&self.key_queue);
+        (!key_queue.lines().ended.is_empty()).then(|| key_queue.take_as_text())
     }
 
-    /// Does what a key wants; returns the In number of a prompt that was recalled.
-    fn grant(&mut self, wish: BlockWish) -> Option<u32> {
-        if wish == BlockWish::Unfold {
+    /// Runs a block command; returns the In number of a recalled prompt.
+    fn run_block_command(&mut self, command: BlockCommand) -> Option<u32> {
+        if command == BlockCommand::Unfold {
             let folded = self.folded.as_deref();
             self.background
-                .say(folded.unwrap_or("there is no shortened output to show"));
+                .print(folded.unwrap_or("there is no shortened output to show"));
             return None;
         }
-        match self.blocks.grant(wish, (self.last)()) {
-            Got::Insert(code) => {
+        match self.blocks.run(command, (self.last)()) {
+            BlockOutcome::Insert(code) => {
                 let first = self.line.current_buffer_contents().is_empty();
                 let code = self.as_code(code, first);
                 self.insert(&code);
             }
-            Got::Replace(code) => {
+            BlockOutcome::Replace(code) => {
                 let code = self.as_code(code, true);
                 self.replace(&code);
             }
-            Got::Prompt(line, prompt) => {
+            BlockOutcome::Prompt(line, prompt) => {
                 self.replace(&prompt);
                 return Some(line);
             }
-            Got::Clip(line, answer) => {
+            BlockOutcome::Clip(line, answer) => {
                 let what = format!("the answer of [{line}]");
-                self.background.say(&copied(&self.screen, &what, &answer));
+                self.background.print(&copied(&self.screen, &what, &answer));
             }
-            Got::Nothing(why) => self.background.say(why),
+            BlockOutcome::Nothing(why) => self.background.print(why),
         }
         None
     }
 
-    /// Code as it has to begin where a text is a prompt unless it says otherwise.
+    /// Adds the `;` that marks code in prompt mode, where `first` is set.
     fn as_code(&self, code: String, first: bool) -> String {
         match first && self.mode() == Mode::Prompts {
             true => format!(";{code}"),
@@ -470,8 +476,8 @@ impl Editor {
             Mode::Shell => Mode::Shell,
             Mode::Cells | Mode::Prompts => Mode::Cells,
         };
-        let spoken = look(&self.snapshot).spoken.clone();
-        if let Completeness::Incomplete { indent } = spoken.completeness(typed, mode)
+        let cell_language = lock_snapshot(&self.snapshot).cell_language.clone();
+        if let Completeness::Incomplete { indent } = cell_language.completeness(typed, mode)
             && indent > 0
         {
             self.line

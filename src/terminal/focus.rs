@@ -1,9 +1,9 @@
-//! Whether the user looks at the terminal while something runs; who does not is told on the desktop when it is over.
+//! Tracks whether the user looks at the terminal while something runs, and notifies on the desktop when not.
 //!
-//! In: what the terminal says between the keys (`CSI I`, `CSI O`; xterm's mode 1004, on while something runs), the
-//! events of a run. Out: the keys alone; a notice for a run that was long, and for a question. Where a terminal does
-//! not tell, it is taken for looked at. Invariant: what the terminal says is nobody's key; a program that has the
-//! terminal to itself gets all of it.
+//! In: focus reports between the keys (`CSI I`, `CSI O`; xterm's mode 1004, on while something runs), the events of a
+//! run. Out: the keys without the reports; a notice for a long run and for a question. A terminal that reports nothing
+//! counts as focused. Invariant: a report is never passed on as a key, except to a full-screen program, which gets all
+//! of it.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,20 +18,20 @@ use crate::session::{BeginEvent, CellEvent, QuestionEvent, RunKind, SessionEvent
 
 const GAINED: &[u8] = b"\x1b[I";
 const LOST: &[u8] = b"\x1b[O";
-/// What both begin with, and every key that has a name.
+/// The prefix of both reports, and of every named key.
 const BEGINNING: &[u8] = b"\x1b[";
 
-/// Whether the terminal is looked at; clones are the same.
+/// The terminal's focus; clones share it. Focused until the terminal reports otherwise.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Focus {
     away: Arc<AtomicBool>,
-    /// The beginning of a word of the terminal, the rest of which is still to come.
+    /// A partial report whose rest has not been read.
     begun: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Focus {
-    /// What of these bytes was typed; the beginning of a word at their end comes with the next ones.
-    pub(super) fn typed<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    /// Returns the typed bytes and takes the reports out; a partial report at the end is returned with the next bytes.
+    pub(super) fn filter_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let mut typed = match std::mem::take(&mut *begun) {
             before if before.is_empty() => Cow::Borrowed(bytes),
@@ -58,7 +58,7 @@ impl Focus {
         typed
     }
 
-    /// The user is there: something was typed.
+    /// Marks the terminal as focused: something was typed.
     pub(super) fn is_here(&self) {
         self.away.store(false, Ordering::SeqCst);
     }
@@ -68,21 +68,21 @@ impl Focus {
     }
 }
 
-/// A run of which the user may see nothing.
-pub(super) struct Unseen {
+/// Notifies of a run that the user may not be looking at.
+pub(super) struct RunNotifier {
     focus: Focus,
     screen: Screen,
-    /// How long a run takes that is told of; none is.
+    /// Runs of at least this duration are reported; `None`: no run is.
     after: Option<Duration>,
     began: Instant,
-    /// Its number, and what it is.
+    /// The In number and the kind.
     input: Option<(u32, RunKind)>,
 }
 
-impl Unseen {
-    /// A run begins; one of so many seconds is told of, with 0 none.
+impl RunNotifier {
+    /// A run begins. Runs of at least `seconds` are reported; 0: none.
     pub(super) fn new(focus: Focus, screen: Screen, seconds: u32) -> Self {
-        Unseen {
+        RunNotifier {
             focus,
             screen,
             after: (seconds > 0).then(|| Duration::from_secs(seconds.into())),
@@ -91,26 +91,26 @@ impl Unseen {
         }
     }
 
-    /// Takes an event of it: whoever is asked, is told at once.
-    pub(super) fn meet(&mut self, event: &SessionEvent) -> Result<(), ScreenError> {
+    /// Takes an event of the run; a question is reported at once.
+    pub(super) fn on_event(&mut self, event: &SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Begin(BeginEvent::Input { line, kind }) => {
                 self.input = Some((*line, *kind));
                 Ok(())
             }
-            SessionEvent::Question(QuestionEvent::Asked(_)) => self.tell("asks you something"),
-            SessionEvent::Cell(CellEvent::InputRequested { .. }) => self.tell("waits for input"),
+            SessionEvent::Question(QuestionEvent::Asked(_)) => self.notify("asks you something"),
+            SessionEvent::Cell(CellEvent::InputRequested { .. }) => self.notify("waits for input"),
             _ => Ok(()),
         }
     }
 
-    /// It is over.
+    /// The run is over: notifies, if it took long.
     pub(super) fn end(&self, ended: Ended) -> Result<(), ScreenError> {
         if self.after.is_none_or(|after| self.began.elapsed() < after) {
             return Ok(());
         }
         let is_prompt = matches!(self.input, Some((_, RunKind::Prompt)));
-        self.tell(match ended {
+        self.notify(match ended {
             Ended::Well if is_prompt => "is answered",
             Ended::Well => "is done",
             Ended::Failed => "failed",
@@ -118,7 +118,7 @@ impl Unseen {
         })
     }
 
-    fn tell(&self, what: &str) -> Result<(), ScreenError> {
+    fn notify(&self, what: &str) -> Result<(), ScreenError> {
         match self.input {
             Some((line, _)) if self.after.is_some() && self.focus.is_away() => {
                 self.screen.notify(&format!("In [{line}] {what}"))
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_terminal_says_is_no_key_and_the_last_word_counts() {
+    fn focus_reports_are_no_keys_and_the_last_one_counts() {
         for (bytes, typed, away) in [
             (&b"ab"[..], &b"ab"[..], false),
             (b"\x1b[O", b"", true),
@@ -142,16 +142,16 @@ mod tests {
             (b"\x1b[I\x1b[A\x1b[O", b"\x1b[A", true),
         ] {
             let focus = Focus::default();
-            assert_eq!(*focus.typed(bytes), *typed);
+            assert_eq!(*focus.filter_bytes(bytes), *typed);
             assert_eq!(focus.is_away(), away, "{bytes:?}");
-            focus.typed(b"x");
+            focus.filter_bytes(b"x");
             assert!(!focus.is_away());
         }
         let focus = Focus::default();
-        assert_eq!(*focus.typed(b"a\x1b["), *b"a");
-        assert_eq!(*focus.typed(b"Ob"), *b"b");
+        assert_eq!(*focus.filter_bytes(b"a\x1b["), *b"a");
+        assert_eq!(*focus.filter_bytes(b"Ob"), *b"b");
         assert!(focus.is_away());
-        assert_eq!(*focus.typed(b"\x1b["), *b"");
-        assert_eq!(*focus.typed(b"A"), *b"\x1b[A");
+        assert_eq!(*focus.filter_bytes(b"\x1b["), *b"");
+        assert_eq!(*focus.filter_bytes(b"A"), *b"\x1b[A");
     }
 }

@@ -1,8 +1,7 @@
-//! What a new session begins with: three lines the first time, one dim line later.
+//! The greeting of a new session: three lines the first time, one dim line later.
 //!
-//! In: what is known before anything runs. Out: text. Invariant: nothing is asked, started or read for it: whether
-//! IPython is installed is known only when the interpreter answers, so it is not claimed. Absent on purpose: when to
-//! greet (the setting, and that nothing was recorded yet, come from start-up).
+//! In: facts known before anything runs. Out: text. Invariant: nothing is asked, started or read for it, so it does not
+//! claim that IPython is installed. Absent on purpose: when to greet (start-up decides).
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +10,15 @@ use nu_ansi_term::Style;
 use crate::text::escape::visible;
 use crate::text::hanging;
 
-/// What there is to tell.
 pub struct Greeting {
     /// Nothing has been recorded yet.
     pub first: bool,
     /// The interpreter that will be tried first, if one was found.
     pub python: Option<PathBuf>,
-    /// What else runs cells, as it was named.
+    /// The kernel that runs cells instead of Python, as it was named.
     pub elsewhere: Option<String>,
     /// IPython's shell is used where it can be imported.
     pub ipython: bool,
-    /// Who answers prompts.
     pub agent: String,
 }
 

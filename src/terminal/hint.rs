@@ -1,18 +1,15 @@
-//! What may follow at the cursor, in grey. The model's: asked for by a key, shown when it comes, taken, typed along or
-//! dropped. Else the history's.
+//! The grey hint behind the cursor: the model's suggestion, asked for by a key, else the rest of an earlier input.
 //!
-//! In: keys as they are parsed, what the painter sees at each paint, the session's answer on another thread. Out: the
-//! hint behind the text and, when it is taken, its text. Invariants: the editor never waits and is never left (what is
-//! typed right behind the key stays typed); a suggestion stands only where it was asked for, or where typing its own
-//! first characters has led; anything else drops it, and with it the work for it; what is taken is what was shown.
+//! In: keys as they are parsed, the text at each paint, the session's answer on another thread. Out: the hint behind
+//! the text and, when accepted, its text. Invariants: the editor never waits and is never left (what is typed right
+//! behind the key stays typed); a suggestion stands only where it was asked for, or where typing its own first
+//! characters has led; anything else drops it and cancels the request; the accepted text is the text that was shown.
 //!
-//! The editor draws hints behind the end of the text, and takes them there only. In the middle of a text a suggestion
-//! is shown below it and goes in by the same key pressed again (which takes one at the end, too).
+//! reedline draws and accepts hints at the end of the text only. In the middle of a text a suggestion is shown below it
+//! and inserted by the same key pressed again (which accepts one at the end, too). Without a suggestion, the line of an
+//! earlier input that continues the text is the hint; it is looked up in memory at each paint, never by a key.
 //!
-//! Where nothing is asked for, the line of an earlier input that goes on from here stands in grey behind the text; the
-//! same keys take it. It is looked up in memory at each paint, and never by a key.
-//!
-//! Absent on purpose: which key it is.
+//! Absent on purpose: the key bindings.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -26,8 +23,8 @@ use crate::agent::{AgentFailure, FailureKind, Suggested};
 use crate::history::Recall;
 use crate::input::Mode;
 use crate::session::{Draft, Suggesting, TakeSuggestion};
-use crate::terminal::action::Action;
-use crate::terminal::snapshot::{self, Shared};
+use crate::terminal::host_command::HostCommand;
+use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::counted;
 
 /// Rows of a suggestion that are shown.
@@ -40,16 +37,16 @@ type Say = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The suggestions of an editor; clones are the same ones.
 #[derive(Clone)]
-pub(super) struct Hints(Arc<Inner>);
+pub(super) struct Hints(Arc<HintsShared>);
 
-struct Inner {
-    state: Mutex<State>,
-    snapshot: Shared,
+struct HintsShared {
+    state: Mutex<HintState>,
+    snapshot: SharedSnapshot,
     ask: OnceLock<Ask>,
     wake: OnceLock<Arc<dyn Fn() + Send + Sync>>,
     say: OnceLock<Say>,
-    /// A missing agent was told of.
-    told: AtomicBool,
+    /// A missing agent was reported.
+    missing_reported: AtomicBool,
     /// Earlier inputs.
     recall: Recall,
     /// They are suggested.
@@ -57,12 +54,12 @@ struct Inner {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct HintState {
     /// The text and the cursor, in bytes, the suggestion is for.
     text: String,
     cursor: usize,
     stage: Stage,
-    /// What stands there of an earlier input, while nothing was asked for.
+    /// The rest of an earlier input, while no suggestion was requested.
     recalled: String,
     /// The key was pressed: the next paint asks.
     wanted: bool,
@@ -70,7 +67,7 @@ struct State {
     asked: u64,
     /// Columns of the label.
     indent: usize,
-    keys: Keys,
+    keys: KeysSincePaint,
 }
 
 #[derive(Debug, Default)]
@@ -79,14 +76,14 @@ enum Stage {
     Nothing,
     /// Asked for; the handle ends the work when it is dropped.
     Awaited(Option<Suggesting>),
-    /// What is left of it.
+    /// The rest of the suggestion.
     Offered(String),
 }
 
 /// Keys since the last paint. All keys of one read are parsed before any is worked off, so a key that takes the hint
 /// may do so only when no other came before it: what is in the text by then, nobody has seen.
 #[derive(Debug, Default)]
-struct Keys {
+struct KeysSincePaint {
     /// Keys that take the hint, up to the first other one.
     taking: usize,
     other: bool,
@@ -96,7 +93,7 @@ struct Keys {
     taken: usize,
 }
 
-impl State {
+impl HintState {
     /// Follows the text to where it is now.
     fn follow(&mut self, text: &str, cursor: usize) {
         if matches!(self.stage, Stage::Nothing) || (self.text == text && self.cursor == cursor) {
@@ -127,7 +124,7 @@ impl State {
         self.cursor == self.text.len()
     }
 
-    /// What a key may take now: the hint, less what keys before it took.
+    /// The hint that a key may accept now, less the part earlier keys took.
     fn takable(&self) -> &str {
         let rest = match &self.stage {
             Stage::Offered(rest) if self.at_end() => rest,
@@ -171,21 +168,20 @@ impl State {
 }
 
 impl Hints {
-    /// None yet, and nobody to ask; `snapshot` tells how the text will be read.
-    pub(super) fn new(snapshot: Shared, recall: Recall) -> Self {
-        Hints(Arc::new(Inner {
+    /// No hints, and no source yet; `snapshot` holds the input mode.
+    pub(super) fn new(snapshot: SharedSnapshot, recall: Recall) -> Self {
+        Hints(Arc::new(HintsShared {
             state: Mutex::default(),
             snapshot,
             ask: OnceLock::new(),
             wake: OnceLock::new(),
             say: OnceLock::new(),
-            told: AtomicBool::new(false),
+            missing_reported: AtomicBool::new(false),
             recall,
             recalls: AtomicBool::new(false),
         }))
     }
 
-    /// Whether earlier inputs are suggested.
     pub(super) fn suggest_history(&self, on: bool) {
         self.0.recalls.store(on, Ordering::Relaxed);
     }
@@ -195,7 +191,7 @@ impl Hints {
         if text.trim().is_empty() || !self.0.recalls.load(Ordering::Relaxed) {
             return None;
         }
-        let prompts = snapshot::look(&self.0.snapshot).mode == Mode::Prompts;
+        let prompts = snapshot::lock_snapshot(&self.0.snapshot).mode == Mode::Prompts;
         // As it is recorded.
         let source = match text.strip_prefix(';') {
             Some(code) if prompts => code.to_owned(),
@@ -212,15 +208,15 @@ impl Hints {
         let _ = self.0.wake.set(wake);
     }
 
-    /// Who is asked, and how a missing agent is told of; once.
+    /// Sets the source of suggestions and the printer for a missing agent; once.
     pub(super) fn connect(&self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
         let _ = self.0.ask.set(ask);
         let _ = self.0.say.set(Box::new(say));
     }
 
     /// `keys`, watched: the key for suggestions is dealt with here.
-    pub(super) fn watching(&self, keys: impl EditMode + 'static) -> Box<dyn EditMode> {
-        Box::new(Watched {
+    pub(super) fn wrap(&self, keys: impl EditMode + 'static) -> Box<dyn EditMode> {
+        Box::new(HintKeys {
             keys: Box::new(keys),
             hints: self.clone(),
         })
@@ -240,7 +236,7 @@ impl Hints {
         state.wanted = false;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HintState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -265,7 +261,7 @@ impl Hints {
     }
 
     /// Asks for a suggestion where the text is now, unless one stands there or is on its way.
-    fn ask(&self, mut state: MutexGuard<'_, State>) {
+    fn ask(&self, mut state: MutexGuard<'_, HintState>) {
         let Some(ask) = self.0.ask.get() else { return };
         if !matches!(state.stage, Stage::Nothing) || state.text.trim().is_empty() {
             return;
@@ -277,7 +273,7 @@ impl Hints {
         let draft = Draft {
             before: before.to_owned(),
             after: after.to_owned(),
-            mode: snapshot::look(&self.0.snapshot).mode,
+            mode: snapshot::lock_snapshot(&self.0.snapshot).mode,
         };
         drop(state);
         let hints = self.clone();
@@ -285,7 +281,7 @@ impl Hints {
             draft,
             Box::new(move |suggested| hints.answered(asked, suggested)),
         );
-        // It may have been answered meanwhile.
+        // The answer may have come meanwhile.
         if let Stage::Awaited(handle) = &mut self.state().stage {
             *handle = Some(suggesting);
         }
@@ -305,7 +301,7 @@ impl Hints {
         }
         if let (Err(failure), Some(say)) = (&suggested, self.0.say.get())
             && is_missing(failure)
-            && !self.0.told.swap(true, Ordering::Relaxed)
+            && !self.0.missing_reported.swap(true, Ordering::Relaxed)
         {
             say(&missing(failure));
         }
@@ -338,7 +334,7 @@ impl Hinter for Hints {
         _: &str,
     ) -> String {
         let mut state = self.state();
-        state.keys = Keys::default();
+        state.keys = KeysSincePaint::default();
         state.follow(text, cursor);
         if std::mem::take(&mut state.wanted) {
             if matches!(state.stage, Stage::Nothing) {
@@ -358,7 +354,7 @@ impl Hinter for Hints {
         match (&state.stage, colour) {
             (Stage::Nothing, _) if shown.is_empty() => shown,
             (_, true) => Style::new().fg(Color::DarkGray).paint(shown).to_string(),
-            // Told from the text without a colour, too.
+            // Distinguishable from the text without a colour, too.
             (Stage::Offered(_), false) if state.at_end() => format!("‹{shown}›"),
             (_, false) => shown,
         }
@@ -388,20 +384,20 @@ fn first_word(text: &str) -> &str {
 }
 
 /// Keys, and what they are for the hint.
-struct Watched {
+struct HintKeys {
     keys: Box<dyn EditMode>,
     hints: Hints,
 }
 
-impl Watched {
-    /// What the editor is told of an event; several may come as one.
+impl HintKeys {
+    /// Maps an event for reedline; several may come as one.
     fn seen(&self, event: ReedlineEvent) -> ReedlineEvent {
         match event {
             ReedlineEvent::Multiple(events) => {
                 ReedlineEvent::Multiple(events.into_iter().map(|event| self.seen(event)).collect())
             }
             ReedlineEvent::ExecuteHostCommand(name)
-                if Action::named(&name) == Some(Action::Suggest) =>
+                if HostCommand::from_name(&name) == Some(HostCommand::Suggest) =>
             {
                 self.hints.pressed()
             }
@@ -419,7 +415,7 @@ impl Watched {
     }
 }
 
-impl EditMode for Watched {
+impl EditMode for HintKeys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let event = self.keys.parse_event(raw);
         self.seen(event)
@@ -430,7 +426,7 @@ impl EditMode for Watched {
     }
 }
 
-/// Whether an event takes the hint, where there is one.
+/// True for an event that accepts the hint, where there is one.
 fn takes(event: &ReedlineEvent) -> bool {
     match event {
         ReedlineEvent::HistoryHintComplete | ReedlineEvent::HistoryHintWordComplete => true,

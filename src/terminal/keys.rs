@@ -1,20 +1,19 @@
-//! The keys: what each does, decided by the keymap and, where it matters, by the text typed.
+//! The keys: the meaning of each, from the keymap and, where it matters, from the text typed.
 //!
-//! In go the terminal's events, out come the line editor's. Under it stands the editor's own emacs or vi mode
-//! (`machine`), which gets the keys nobody bound. A chord of several keys, Esc before a key (emacs),
-//! Enter, Tab, Backspace, colons and cuts are decided here. Invariant: a key that came in one read with one that ends
-//! the editor's reading is not lost (`gate`).
+//! In: the terminal's events. Out: reedline's events. Unbound keys go to reedline's own emacs or vi mode (`edit_mode`).
+//! Chords, Esc before a key (emacs), Enter, Tab, Backspace, colons and cuts are decided here. Invariant: a key that
+//! came in one read with a key that ends the read is not lost (`key_queue`).
 //!
-//! Absent on purpose: the table of actions (`config`), carrying out what the editor hands over (`editor`).
+//! Absent on purpose: the table of actions (`config`), and executing host commands (`editor`).
 
-pub(super) mod does;
+pub(super) mod action_events;
+mod edit_mode;
 pub(super) mod edits;
 mod enter;
 mod escape;
-pub(super) mod gate;
-mod machine;
-pub(super) mod ring;
-pub(super) mod typed;
+pub(super) mod key_queue;
+pub(super) mod kill_ring;
+pub(super) mod typed_text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,32 +27,32 @@ use reedline::{
 use crate::config::{self, KeyAction, Keymap, Meaning, Shares, Stroke};
 use crate::input::{Completeness, Mode};
 use crate::screen::guard::TerminalGuard;
-use crate::terminal::action::Action;
+use crate::terminal::cell_language::CellLanguage;
 use crate::terminal::complete;
-use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::spoken::Spoken;
+use crate::terminal::host_command::HostCommand;
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 use crate::text::keys::{by_habit, in_place, is_beyond_latin};
+use edit_mode::InnerEditMode;
 use edits::Change;
 use enter::{enter, indent_at, newline};
-use gate::{SharedGate, pass};
-use machine::Machine;
-use ring::Ring;
-use typed::TypedText;
+use key_queue::{SharedKeyQueue, lock_queue};
+use kill_ring::KillRing;
+use typed_text::TypedText;
 
 /// A key this soon after Esc is one with Alt.
 const PREFIX: Duration = Duration::from_secs(1);
 
 /// Decides Enter when the text on the screen is not the whole text yet.
-pub(super) struct Rules(pub(super) Shared);
+pub(super) struct InputValidator(pub(super) SharedSnapshot);
 
-impl Validator for Rules {
+impl Validator for InputValidator {
     fn validate(&self, text: &str) -> ValidationResult {
-        let (mode, spoken) = reading(&self.0);
-        match spoken.completeness(text, mode) {
+        let (mode, cell_language) = reading(&self.0);
+        match cell_language.completeness(text, mode) {
             Completeness::Incomplete { .. } => ValidationResult::Incomplete,
             Completeness::Complete | Completeness::Invalid => {
-                look(&self.0).submitted = true;
+                lock_snapshot(&self.0).submitted = true;
                 ValidationResult::Complete
             }
         }
@@ -61,30 +60,28 @@ impl Validator for Rules {
 }
 
 /// How a text will be read; taken, so that nobody waits for the snapshot while a kernel is asked.
-fn reading(snapshot: &Shared) -> (Mode, Spoken) {
-    let snapshot = look(snapshot);
-    (snapshot.mode, snapshot.spoken.clone())
+fn reading(snapshot: &SharedSnapshot) -> (Mode, CellLanguage) {
+    let snapshot = lock_snapshot(snapshot);
+    (snapshot.mode, snapshot.cell_language.clone())
 }
 
-/// What was cut, for the keys' side and the editor's.
-pub(super) type SharedRing = Arc<Mutex<Ring>>;
+pub(super) type SharedKillRing = Arc<Mutex<KillRing>>;
 
-/// What the keys are made of.
-pub(super) struct Setup {
+pub(super) struct KeyOptions {
     pub(super) keymap: Arc<Keymap>,
     pub(super) edit_mode: config::EditMode,
     /// The text of the editor.
-    pub(super) snapshot: Shared,
-    pub(super) gate: SharedGate,
-    pub(super) ring: SharedRing,
+    pub(super) snapshot: SharedSnapshot,
+    pub(super) key_queue: SharedKeyQueue,
+    pub(super) ring: SharedKillRing,
     pub(super) guard: Option<Arc<TerminalGuard>>,
 }
 
 /// The keys of an editor.
-pub(super) struct Keys {
-    setup: Setup,
+pub(super) struct KeyHandler {
+    setup: KeyOptions,
     /// The editor's own keys, for what nobody bound.
-    machine: Machine,
+    machine: InnerEditMode,
     /// The beginning of a chord.
     begun: Vec<Stroke>,
     /// When Esc was pressed last: it makes the next key one with Alt.
@@ -95,10 +92,10 @@ pub(super) struct Keys {
     selecting: bool,
 }
 
-impl Keys {
-    pub(super) fn new(setup: Setup) -> Self {
-        let machine = Machine::new(setup.edit_mode);
-        let keys = Keys {
+impl KeyHandler {
+    pub(super) fn new(setup: KeyOptions) -> Self {
+        let machine = InnerEditMode::new(setup.edit_mode);
+        let keys = KeyHandler {
             setup,
             machine,
             begun: Vec::new(),
@@ -106,13 +103,13 @@ impl Keys {
             typed: None,
             selecting: false,
         };
-        keys.tell_mode();
+        keys.publish_mode();
         keys
     }
 
-    /// Lets the label know vi's mode.
-    fn tell_mode(&self) {
-        look(&self.setup.snapshot).vi = self.machine.vi();
+    /// Publishes vi's mode for the label.
+    fn publish_mode(&self) {
+        lock_snapshot(&self.setup.snapshot).vi = self.machine.vi();
     }
 
     /// True for what ends vi's insert mode. The editor carries all keys of one read out in the mode they end in: what
@@ -131,7 +128,7 @@ impl Keys {
     /// The character, where this is Esc and a character in vi's modes.
     fn behind_escape(&self, event: &Event) -> Option<KeyEvent> {
         let guard = self.setup.guard.as_ref();
-        let told = self.machine.vi().is_none() || guard.is_some_and(|guard| guard.tells_apart());
+        let told = self.machine.vi().is_none() || guard.is_some_and(|guard| guard.disambiguates());
         escape::behind(event).filter(|_| !told)
     }
 
@@ -141,13 +138,13 @@ impl Keys {
             &self.meaning(Stroke::new(key.code, key.modifiers)), self.is_empty()))
     }
 
-    fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
+    fn ring(&self) -> std::sync::MutexGuard<'_, KillRing> {
         let ring = &self.setup.ring;
         ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn mode(&self) -> Mode {
-        look(&self.setup.snapshot).mode
+        lock_snapshot(&self.setup.snapshot).mode
     }
 
     /// The held keys as one event, up to the one that ends the reading or has to wait for a paint.
@@ -155,21 +152,21 @@ impl Keys {
         let mut events = Vec::new();
         match event {
             Event::Resize(columns, rows) => events.push(ReedlineEvent::Resize(columns, rows)),
-            event => pass(&self.setup.gate).hold(event),
+            event => lock_queue(&self.setup.key_queue).push(event),
         }
         let mut alone = true;
         loop {
-            let next = pass(&self.setup.gate).take();
+            let next = lock_queue(&self.setup.key_queue).take();
             let Some(mut event) = next else { break };
-            // Who means the chord types nothing with it.
+            // Keys typed together with it mean that no chord was intended.
             if let Some(behind) = self.behind_escape(&event)
-                && (pass(&self.setup.gate).holds() || !self.is_chord_of_ours(&event))
+                && (lock_queue(&self.setup.key_queue).has_keys() || !self.is_chord_of_ours(&event))
             {
-                pass(&self.setup.gate).hold_first(Event::Key(behind));
+                lock_queue(&self.setup.key_queue).push_front(Event::Key(behind));
                 event = Event::Key(KeyCode::Esc.into());
             }
             if !alone && self.leaves_inserting(&event) {
-                pass(&self.setup.gate).put_back(event);
+                lock_queue(&self.setup.key_queue).put_back(event);
                 break;
             }
             alone = false;
@@ -181,9 +178,9 @@ impl Keys {
     /// One event of the terminal.
     fn one(&mut self, event: Event) -> ReedlineEvent {
         let event = match event {
-            event if event == gate::RESUMED => Action::Resumed.event(),
-            event if event == gate::CALLED => Action::Called.event(),
-            // Late words of a run: the editor does not ask who looks.
+            event if event == key_queue::RESUMED => HostCommand::Resumed.event(),
+            event if event == key_queue::CALL_PENDING => HostCommand::CallPending.event(),
+            // Ignore focus events left over from the last run.
             Event::FocusGained | Event::FocusLost => ReedlineEvent::None,
             Event::Key(key) => self.key(key),
             Event::Paste(text) => {
@@ -194,10 +191,10 @@ impl Keys {
             }
             event => self.machine.event(event),
         };
-        if does::ends_reading(&event, self.is_empty()) {
-            pass(&self.setup.gate).close();
-            look(&self.setup.snapshot).submitted |= does::submits(&event);
-            if does::submits(&event) || event == ReedlineEvent::CtrlC {
+        if action_events::ends_reading(&event, self.is_empty()) {
+            lock_queue(&self.setup.key_queue).close();
+            lock_snapshot(&self.setup.snapshot).submitted |= action_events::submits(&event);
+            if action_events::submits(&event) || event == ReedlineEvent::CtrlC {
                 self.machine.insert_mode();
             }
         }
@@ -250,7 +247,7 @@ impl Keys {
         }
     }
 
-    /// What the chord begun means with this key.
+    /// The meaning of the started chord with this key.
     fn meaning(&self, stroke: Stroke) -> Meaning {
         let strokes = [self.begun.as_slice(), &[stroke]].concat();
         let meaning = self.setup.keymap.meaning(&strokes);
@@ -261,7 +258,7 @@ impl Keys {
         match meaning {
             _ if of_vi => Meaning::Nothing,
             Meaning::Actions(mut actions) => {
-                actions.retain(|action| !does::is_for_insert_mode(*action));
+                actions.retain(|action| !action_events::is_for_insert_mode(*action));
                 if actions.is_empty() {
                     Meaning::Nothing
                 } else {
@@ -285,7 +282,7 @@ impl Keys {
         }
         let mut events: Vec<ReedlineEvent> =
             actions.iter().map(|action| self.action(*action)).collect();
-        self.selecting = actions.iter().any(|action| does::selects(*action));
+        self.selecting = actions.iter().any(|action| action_events::selects(*action));
         let keeps = |action: &KeyAction| {
             matches!(action, KeyAction::Yank | KeyAction::YankPop) || cuts(*action)
         };
@@ -303,23 +300,25 @@ impl Keys {
             KeyAction::Enter => complete::or_take(self.enter()),
             KeyAction::Newline => match &self.typed {
                 Some(typed) => newline(indent_at(typed, &reading(&self.setup.snapshot))),
-                None => does::event(action),
+                None => action_events::event(action),
             },
             KeyAction::Complete | KeyAction::Inspect if self.selecting => {
-                Action::Change(action).event()
+                HostCommand::Change(action).event()
             }
-            KeyAction::Inspect if self.dedents() => Action::Change(action).event(),
+            KeyAction::Inspect if self.dedents() => HostCommand::Change(action).event(),
             KeyAction::Complete => self
                 .change(edits::to_next_level)
-                .unwrap_or_else(|| does::event(action)),
+                .unwrap_or_else(|| action_events::event(action)),
             KeyAction::Backspace => self
                 .change(edits::back_a_level)
-                .unwrap_or_else(|| does::event(action)),
-            action if cuts(action) => self.cut(action).unwrap_or_else(|| does::event(action)),
-            KeyAction::Yank | KeyAction::YankPop => {
-                self.yank(action).unwrap_or_else(|| does::event(action))
-            }
-            action => does::event(action),
+                .unwrap_or_else(|| action_events::event(action)),
+            action if cuts(action) => self
+                .cut(action)
+                .unwrap_or_else(|| action_events::event(action)),
+            KeyAction::Yank | KeyAction::YankPop => self
+                .yank(action)
+                .unwrap_or_else(|| action_events::event(action)),
+            action => action_events::event(action),
         }
     }
 
@@ -344,7 +343,7 @@ impl Keys {
             let text = self.ring().yank(typed.cursor)?;
             return Some(edit(vec![EditCommand::InsertString(text)]));
         }
-        match self.ring().turn() {
+        match self.ring().rotate() {
             Some((range, with)) => Some(edit(Change { range, with }.commands())),
             None => Some(ReedlineEvent::None),
         }
@@ -366,7 +365,8 @@ impl Keys {
         let Some(mut typed) = self.typed.clone() else {
             // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
             self.machine.insert_mode();
-            let enter = ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, Action::Indent.event()]);
+            let enter =
+                ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, HostCommand::Indent.event()]);
             // Only a single event ends a history search.
             return ReedlineEvent::UntilFound(vec![enter, ReedlineEvent::Enter]);
         };
@@ -405,56 +405,57 @@ impl Keys {
     }
 }
 
-impl EditMode for Keys {
+impl EditMode for KeyHandler {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let mut event = by_habit(raw.into());
         if is_unknown_control(&event) {
             if let Some(guard) = &self.setup.guard {
-                guard.let_tell_apart(false);
+                guard.allow_disambiguation(false);
             }
             event = by_habit(in_place(event));
         }
-        let mut gate = pass(&self.setup.gate);
+        let mut key_queue = lock_queue(&self.setup.key_queue);
         let fresh = {
-            let mut snapshot = look(&self.setup.snapshot);
-            snapshot.submitted &= !gate.is_open();
+            let mut snapshot = lock_snapshot(&self.setup.snapshot);
+            snapshot.submitted &= !key_queue.is_open();
             let fresh = std::mem::take(&mut snapshot.fresh);
             if fresh {
                 // Painted since the last key: the reading goes on.
-                gate.open();
+                key_queue.open();
                 self.typed = Some(TypedText::new(snapshot.text.clone(), snapshot.cursor));
             }
             fresh
         };
         let resized = matches!(event, Event::Resize(..));
-        if gate.is_open() && !fresh && !gate.holds() && self.leaves_inserting(&event) {
-            gate.put_back(event);
+        if key_queue.is_open() && !fresh && !key_queue.has_keys() && self.leaves_inserting(&event) {
+            key_queue.put_back(event);
             return ReedlineEvent::None;
         }
-        if !gate.is_open() && !resized {
-            gate.hold(event);
+        if !key_queue.is_open() && !resized {
+            key_queue.push(event);
             return ReedlineEvent::None;
         }
         let with_escape = self.behind_escape(&event).is_some();
-        if with_escape && gate.is_open() && !gate.holds() {
+        if with_escape && key_queue.is_open() && !key_queue.has_keys() {
             if !fresh {
-                gate.put_back(event);
+                key_queue.put_back(event);
                 return ReedlineEvent::None;
             }
             if self.is_chord_of_ours(&event) {
-                // It is not known yet whether something came with it.
-                gate.hold(event);
+                // The read may hold more keys; wait for the next event.
+                key_queue.push(event);
                 return ReedlineEvent::None;
             }
         }
-        let behind = gate.is_open() && (gate.holds() || gate.may_begin_line() || with_escape);
-        drop(gate);
+        let behind = key_queue.is_open()
+            && (key_queue.has_keys() || key_queue.may_begin_line() || with_escape);
+        drop(key_queue);
         let event = if behind {
             self.catch_up(event)
         } else {
             self.one(event)
         };
-        self.tell_mode();
+        self.publish_mode();
         event
     }
 

@@ -1,6 +1,6 @@
-//! Lines for the whole terminal: how their pieces look, and the part of a long text that is to be in sight.
+//! Styles of pieces of a panel's lines, the excerpt of a long text around a match, and wrapping.
 //!
-//! In: foreign text where it says so, made safe here; columns. Out: lines without control characters.
+//! In: foreign text where a function says so, made safe here; columns. Out: lines without control characters.
 
 use std::ops::Range;
 
@@ -12,32 +12,32 @@ use crate::text::{Break, Line, expand_tabs, rows};
 
 /// How a piece of a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum PanelStyle {
     Plain,
     Dim,
     Strong,
-    /// What was looked for.
+    /// A match of the search.
     Match,
 }
 
-impl From<Look> for Style {
-    fn from(look: Look) -> Style {
+impl From<PanelStyle> for Style {
+    fn from(look: PanelStyle) -> Style {
         match look {
-            Look::Plain => Style::new(),
-            Look::Dim => Style::new().dimmed(),
-            Look::Strong => Style::new().bold(),
+            PanelStyle::Plain => Style::new(),
+            PanelStyle::Dim => Style::new().dimmed(),
+            PanelStyle::Strong => Style::new().bold(),
             // Readable on light and dark, and where colours are turned round.
-            Look::Match => Style::new().bold().underline(),
+            PanelStyle::Match => Style::new().bold().underline(),
         }
     }
 }
 
 /// The line and a text of which `at` is marked and in sight, in at most `room` columns.
-pub(super) fn sighted(line: Line, text: &str, at: &Range<usize>, room: usize) -> Line {
+pub(super) fn with_excerpt(line: Line, text: &str, at: &Range<usize>, room: usize) -> Line {
     let [before, matched, after] = excerpt(text, at, room);
-    line.and(Look::Plain, before)
-        .and(Look::Match, matched)
-        .and(Look::Plain, after)
+    line.and(PanelStyle::Plain, before)
+        .and(PanelStyle::Match, matched)
+        .and(PanelStyle::Plain, after)
 }
 
 /// Foreign text in rows of at most `width` columns, broken between words.

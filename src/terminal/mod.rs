@@ -1,49 +1,49 @@
 //! The REPL: line editor, cells on their own terminal, streamed answers.
 //!
-//! The terminal has one owner at a time: the editor between runs, the display during one. In both states keys are
-//! neither echoed nor turned into signals by the terminal (`screen::guard`), so nothing typed is lost or shown twice.
+//! The terminal has one owner at a time: the editor between runs, the display during one. In both states the terminal
+//! neither echoes keys nor turns them into signals (`screen::guard`), so nothing typed is lost or shown twice.
 //!
-//! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
+//! Absent on purpose: the meaning of inputs (`input`), and running them (`session`).
 
-mod action;
-mod ahead;
-mod aside;
-mod background;
-mod bell;
+mod background_color;
+mod background_output;
 mod blocks;
-mod changes;
+mod buffer_edits;
+mod cell_language;
 mod complete;
 mod editor;
-mod external;
+mod editor_history;
+mod editor_requests;
+mod editor_wait;
+mod editor_waker;
+mod exit_confirmation;
+mod external_programs;
 mod focus;
-mod front;
 mod greeting;
-mod ground;
-mod guests;
-mod hands;
 mod highlight;
 mod hint;
+mod host_command;
+mod incoming_calls;
+mod input_router;
+mod interruptions;
+mod keyboard_reader;
 mod keys;
 mod layout;
-mod leaving;
 mod options;
-mod paints;
+mod paint_capture;
 mod panel;
 pub mod picker;
 mod prompt;
 mod query;
-mod recall;
+mod reader_waker;
 mod reverse_search;
-mod showing;
+mod run_view;
 mod signals;
 mod snapshot;
-mod spoken;
 mod startup;
-mod told;
-mod typing;
-mod waiting;
+mod typeahead;
 mod window;
-mod wishes;
+mod windowed_prompt;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,26 +58,26 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
-use ahead::begin_with;
-use aside::Aside;
-use background::{Background, Printer};
-use bell::Bell;
+use background_output::{BackgroundOutput, EditorPrinter};
 use complete::Sources;
 use editor::{Edited, Editor};
-use external::External;
+use editor_requests::EditorRequestHandler;
+use editor_waker::EditorWaker;
+use exit_confirmation::ExitConfirmation;
+use external_programs::ExternalPrograms;
 use focus::Focus;
 pub use greeting::Greeting;
-use guests::Guests;
-use keys::gate::{SharedGate, Waker, pass};
-use leaving::Leaving;
+use incoming_calls::PendingCalls;
+use interruptions::Interruptions;
+use keys::key_queue::{InputWaker, SharedKeyQueue, lock_queue};
 pub use options::{Ready, ReplOptions};
 use prompt::Label;
-use showing::Showing;
-use signals::{Attached, Listeners};
+use reader_waker::ReaderWaker;
+use run_view::RunView;
+use signals::{CellTerminalSlot, SignalTargets};
 use snapshot::Snapshot;
 use startup::Startup;
-use told::Told;
-use wishes::Wishes;
+use typeahead::initial_text;
 
 /// Lines of background output that may wait in the editor.
 const PRINTER_LINES: usize = 1024;
@@ -93,15 +93,15 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let guard = TerminalGuard::acquire().map(Arc::new);
     if let Some(guard) = &guard {
         guard.restore_on_crash();
-        guard.let_tell_apart(options.environment.tells_keys_apart());
+        guard.allow_disambiguation(options.environment.tells_keys_apart());
         guard.host_mode();
     }
-    let attached = Attached::default();
-    let (told, gate) = (Told::default(), SharedGate::default());
-    let bell = Bell::new()?;
-    let waker = Waker {
-        gate: Arc::clone(&gate),
-        bell: bell.clone(),
+    let attached = CellTerminalSlot::default();
+    let (reader_waker, key_queue) = (ReaderWaker::default(), SharedKeyQueue::default());
+    let editor_waker = EditorWaker::new()?;
+    let waker = InputWaker {
+        key_queue: Arc::clone(&key_queue),
+        editor_waker: editor_waker.clone(),
     };
     let ending = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
@@ -109,16 +109,16 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         session.clone(),
         options.screen.clone(),
         restorer,
-        Listeners {
+        SignalTargets {
             cells: Arc::clone(&attached),
-            told: told.clone(),
+            reader_waker: reader_waker.clone(),
             waker: waker.clone(),
             dying: options.dying,
         },
         Arc::clone(&ending),
     )?;
     if let Some(guard) = &guard {
-        // A stop that was over before this moment nobody has heard of.
+        // A stop and continue before this moment was not noticed.
         guard.host_mode();
     }
     let snapshot = Snapshot::new(if options.prompt_mode {
@@ -126,15 +126,16 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     } else {
         Mode::Cells
     });
-    snapshot::look(&snapshot).spoken = spoken::Spoken::of(session.clone());
+    snapshot::lock_snapshot(&snapshot).cell_language =
+        cell_language::CellLanguage::new(session.clone());
     let printer = ExternalPrinter::new(PRINTER_LINES);
-    let lines = Printer {
+    let lines = EditorPrinter {
         lines: printer.sender(),
-        bell: bell.clone(),
+        editor_waker: editor_waker.clone(),
         snapshot: Arc::clone(&snapshot),
     };
-    let background = Background::start(background, lines, options.screen.clone())?;
-    let guests = Guests::receive(
+    let background = BackgroundOutput::start(background, lines, options.screen.clone())?;
+    let pending_calls = PendingCalls::receive(
         session.visits(),
         background.clone(),
         options.screen.clone(),
@@ -143,10 +144,11 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let warm = session.clone();
     let asked = session.clone();
     let answered = session.clone();
-    let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
+    let reverse_search =
+        reverse_search::search_history(&options.screen, guard.clone(), &options.recall);
     let (ready, teller, told_on) = (options.ready, background.clone(), options.screen.clone());
     let say_above: Box<dyn Fn(&Notice) + Send> =
-        Box::new(move |notice| teller.say(&notice_text(notice, &told_on)));
+        Box::new(move |notice| teller.print(&notice_text(notice, &told_on)));
     let mut editor = Editor::new(editor::EditorOptions {
         recall: options.recall,
         screen: options.screen.clone(),
@@ -154,14 +156,14 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         snapshot,
         keymap: options.keys,
         edit_mode: options.edit_mode,
-        gate,
-        external: External {
+        key_queue,
+        external: ExternalPrograms {
             command: options.external_editor,
             guard: guard.clone(),
         },
         printer,
         background: background.clone(),
-        bell,
+        editor_waker,
         on_prompt: Arc::new(move || {
             warm.warm_agent();
             // Colours for code take a few ms to load; without a thread they are loaded when needed.
@@ -171,19 +173,19 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         }),
         last: Box::new(move || asked.last_exchange()),
         on_background: Box::new(move |background| answered.on_background(background)),
-        look_back,
-        guests: guests.clone(),
+        reverse_search,
+        pending_calls: pending_calls.clone(),
         ready: Box::new(move || ready(say_above)),
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
     editor.suggest_history(options.history_hint);
-    let asking = guests.clone();
-    let startup = Startup::begin(
+    let asking = pending_calls.clone();
+    let startup = Startup::start(
         session,
         options.startup,
         move || {
-            asking.let_startup_ask(true);
-            waker.called();
+            asking.set_startup_asks(true);
+            waker.notify_call();
         },
         background.clone(),
         options.screen.clone(),
@@ -192,34 +194,34 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let (suggests, sayer) = (session.clone(), background.clone());
     editor.suggest_with(
         Box::new(move |draft, take| suggests.suggest(draft, take)),
-        move |text| sayer.say(text),
+        move |text| sayer.print(text),
     );
     let screen = options.screen;
-    let mut shell = Shell {
-        aside: Aside {
+    let mut shell = Repl {
+        interruptions: Interruptions {
             startup,
-            guests,
+            pending_calls,
             background: background.clone(),
             screen: screen.clone(),
         },
         session: session.clone(),
-        wishes: Wishes {
-            coming: session.editor_wishes(),
+        editor_requests: EditorRequestHandler {
+            requests: session.editor_wishes(),
             screen: screen.clone(),
             guard: guard.clone(),
             record: options.record,
         },
-        showing: Showing {
+        run_view: RunView {
             session: session.clone(),
             screen: screen.clone(),
             guard: guard.clone(),
             appearance: options.appearance,
             pictures: options.pictures,
-            cells: Attached::default(),
+            cells: CellTerminalSlot::default(),
             in_front: attached,
-            told,
-            gate: editor.gate(),
-            ground: editor.ground().clone(),
+            reader_waker,
+            key_queue: editor.key_queue(),
+            background_reply: editor.background_reply().clone(),
             focus: Focus::default(),
             asks_background: options.asks_background,
             early: Vec::new(),
@@ -228,7 +230,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         screen,
         editor,
         background,
-        leaving: Leaving::default(),
+        exit_confirmation: ExitConfirmation::default(),
         ending,
     };
     if let Some(greeting) = &options.greeting {
@@ -240,12 +242,12 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         say(&shell.screen, &crate::session::report_notice(report))?;
     }
     if options.resumed {
-        shell.showing.early = shell.showing.await_background()?;
+        shell.run_view.early = shell.run_view.await_background()?;
         shell.show_resumed()?;
     }
     let status = match shell
         .load(options.load)
-        .and_then(|loaded| shell.work(loaded, options.first))
+        .and_then(|loaded| shell.run_loop(loaded, options.first))
     {
         Ok(status) => status,
         Err(error) => {
@@ -261,44 +263,42 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     Ok(status)
 }
 
-struct Shell {
-    aside: Aside,
+struct Repl {
+    interruptions: Interruptions,
     session: SessionHandle,
-    /// What only an editor can do.
-    wishes: Wishes,
-    /// What runs.
-    showing: Showing,
+    editor_requests: EditorRequestHandler,
+    run_view: RunView,
     screen: Screen,
     editor: Editor,
-    background: Background,
-    leaving: Leaving,
+    background: BackgroundOutput,
+    exit_confirmation: ExitConfirmation,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
 }
 
-impl Shell {
-    /// Runs inputs, `first` before those it reads; `loaded` tells how what came before went.
-    fn work(&mut self, loaded: Ended, mut first: Option<String>) -> Result<i32, Report> {
-        let early = std::mem::take(&mut self.showing.early);
+impl Repl {
+    /// Reads and runs inputs, `first` before them; `loaded` is the outcome of the files loaded before.
+    fn run_loop(&mut self, loaded: Ended, mut first: Option<String>) -> Result<i32, Report> {
+        let early = std::mem::take(&mut self.run_view.early);
         self.editor.type_ahead(&early);
         let mut begins_with = match first {
-            None => begin_with(String::new(), loaded, || self.editor.take_queue()),
+            None => initial_text(String::new(), loaded, || self.editor.take_queue()),
             Some(_) => String::new(),
         };
         let mut replacing = None;
-        self.showing.ask_background_by_the_way()?;
+        self.run_view.ask_background_by_the_way()?;
         loop {
             while self.ending.load(Ordering::SeqCst) {
                 std::thread::park();
             }
-            self.aside.show_background()?;
+            self.interruptions.show_background()?;
             let mut label = Label::new(self.session.next_line(), self.editor.snapshot());
-            if self.aside.startup.is_some() {
+            if self.interruptions.startup.is_some() {
                 label = label.following(self.session.clone());
             }
             self.background.set_editing(true);
             let text = std::mem::take(&mut begins_with);
-            let queued = pass(&self.showing.gate).holds();
+            let queued = lock_queue(&self.run_view.key_queue).has_keys();
             let edited = match first.take() {
                 Some(first) => Ok(Edited::Submitted(first, None)),
                 None => {
@@ -309,30 +309,41 @@ impl Shell {
             };
             self.background.set_editing(false);
             if !queued {
-                self.showing.focus.is_here();
+                self.run_view.focus.is_here();
             }
             match edited? {
                 Edited::Cleared => {}
-                Edited::Aside(replaces) => {
+                Edited::Interrupted(replaces) => {
                     replacing = replaces;
-                    self.aside.let_all_in(&mut self.showing, &self.editor)?;
+                    self.interruptions
+                        .show_all(&mut self.run_view, &self.editor)?;
                 }
-                Edited::Left if self.leaving.may(&self.session, &self.screen)? => return Ok(0),
+                Edited::Left
+                    if self
+                        .exit_confirmation
+                        .confirm(&self.session, &self.screen)? =>
+                {
+                    return Ok(0);
+                }
                 Edited::Left => {}
                 Edited::Submitted(text, replaces) => {
                     // Only a prompt can take the place of one.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
                     let (aftermath, typed) = self.run(text, replaces)?;
-                    self.editor.set_theme(self.showing.appearance().theme);
+                    self.editor.set_theme(self.run_view.appearance().theme);
                     if let Some(choices) = self.session.choices() {
                         self.editor.suggest_history(choices.history_hint);
                     }
                     match aftermath.leave {
-                        Some(status) if self.leaving.may(&self.session, &self.screen)? => {
+                        Some(status)
+                            if self
+                                .exit_confirmation
+                                .confirm(&self.session, &self.screen)? =>
+                        {
                             return Ok(status);
                         }
                         Some(_) => {}
-                        None => self.leaving = Leaving::default(),
+                        None => self.exit_confirmation = ExitConfirmation::default(),
                     }
                     if !aftermath.refill.is_empty() {
                         replacing = replaces;
@@ -342,7 +353,7 @@ impl Shell {
                     }
                     self.editor.type_ahead(&typed);
                     let queued = || self.editor.take_queue();
-                    begins_with = begin_with(aftermath.refill, aftermath.ended, queued);
+                    begins_with = initial_text(aftermath.refill, aftermath.ended, queued);
                     self.screen.trusted(b"\n")?;
                     self.screen.flush()?;
                 }
@@ -350,12 +361,12 @@ impl Shell {
         }
     }
 
-    /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
+    /// Shows the end of a resumed session; missing variables are reported once they are known.
     fn show_resumed(&mut self) -> Result<(), Report> {
         let Some(earlier) = self.session.earlier() else {
             return Ok(());
         };
-        show_earlier(&self.screen, &self.showing.appearance(), &earlier)?;
+        show_earlier(&self.screen, &self.run_view.appearance(), &earlier)?;
         let choices = self.session.choices();
         if let Some(notice) = self.session.other_agent(&earlier) {
             say(&self.screen, &notice)?;
@@ -364,9 +375,9 @@ impl Shell {
             self.session.look_for_gone();
             return Ok(());
         }
-        self.aside.finish_startup(&mut self.showing)?;
+        self.interruptions.finish_startup(&mut self.run_view)?;
         let run = self.session.bring_back();
-        self.showing.early = self.showing.show(&run)?.1;
+        self.run_view.early = self.run_view.show(&run)?.1;
         Ok(())
     }
 
@@ -378,10 +389,10 @@ impl Shell {
     fn load(&mut self, files: Vec<Loading>) -> Result<Ended, Report> {
         let mut ended = Ended::Well;
         for file in files {
-            self.aside.finish_startup(&mut self.showing)?;
+            self.interruptions.finish_startup(&mut self.run_view)?;
             let run = self.session.load(file);
-            let (aftermath, early) = self.showing.show(&run)?;
-            self.showing.early = early;
+            let (aftermath, early) = self.run_view.show(&run)?;
+            self.run_view.early = early;
             ended = aftermath.ended;
         }
         Ok(ended)
@@ -389,10 +400,11 @@ impl Shell {
 
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
-        self.aside.finish_startup(&mut self.showing)?;
-        // What was asked before comes before.
-        if self.aside.guests.wait() {
-            self.aside.let_in(&mut self.showing, &self.editor)?;
+        self.interruptions.finish_startup(&mut self.run_view)?;
+        // Calls that asked earlier come first.
+        if self.interruptions.pending_calls.is_waiting() {
+            self.interruptions
+                .show_calls(&mut self.run_view, &self.editor)?;
         }
         let submission = Submission {
             store_history: !is_private(&text),
@@ -402,12 +414,12 @@ impl Shell {
             ..Submission::default()
         };
         let run = self.session.submit(submission);
-        self.aside
-            .wait_for_floor(&run, &mut self.showing, &self.editor)?;
-        let (mut aftermath, mut typed) = self.showing.show(&run)?;
-        while let Some(wish) = self.wishes.take() {
-            let theme = self.showing.appearance().theme;
-            if let Some(id) = self.wishes.grant(wish, &mut self.editor, theme)? {
+        self.interruptions
+            .wait_for_start(&run, &mut self.run_view, &self.editor)?;
+        let (mut aftermath, mut typed) = self.run_view.show(&run)?;
+        while let Some(wish) = self.editor_requests.take() {
+            let theme = self.run_view.appearance().theme;
+            if let Some(id) = self.editor_requests.handle(wish, &mut self.editor, theme)? {
                 let rest;
                 (aftermath, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
                 typed.extend(rest);
@@ -417,20 +429,20 @@ impl Shell {
     }
 
     fn leave(&mut self) -> Result<(), Report> {
-        let (aside, guard) = (&self.aside, self.showing.guard.as_deref());
+        let (interruptions, guard) = (&self.interruptions, self.run_view.guard.as_deref());
         if let Some(guard) = guard {
-            // What is typed from here on is for whoever has the terminal next, but for Ctrl-C.
+            // Keys from here on are for the next owner of the terminal, except Ctrl-C.
             guard.restore();
         }
         let closed = self.session.close_while(LEAVE, || {
             // A screen that is gone is noticed below.
-            let _ = aside.show_background();
+            let _ = interruptions.show_background();
             if guard.is_some_and(TerminalGuard::take_interrupt) {
                 self.session.interrupt();
             }
         });
-        self.aside.background.await_end();
-        self.aside.show_background()?;
+        self.interruptions.background.await_end();
+        self.interruptions.show_background()?;
         if let Some(number) = closed.resumable {
             self.screen
                 .trusted(format!("\nTo resume: ipycodex -r {number}\n").as_bytes())?;

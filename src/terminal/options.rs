@@ -1,4 +1,4 @@
-//! What the REPL is given.
+//! The options of the REPL.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{Loading, Notice};
 
-/// What the REPL is given.
 pub struct ReplOptions {
     /// The writer.
     pub screen: Screen,
@@ -27,17 +26,16 @@ pub struct ReplOptions {
     pub history_hint: bool,
     /// Everything is a prompt.
     pub prompt_mode: bool,
-    /// What keys do.
     pub keys: Arc<Keymap>,
     /// The line editor's manner.
     pub edit_mode: EditMode,
     /// The command line of the user's own editor.
     pub external_editor: Option<String>,
-    /// Nobody has said which theme code has: it follows the terminal's background.
+    /// No code theme is configured: it follows the terminal's background.
     pub asks_background: bool,
-    /// Said before the first prompt.
+    /// Printed before the first prompt.
     pub reports: Vec<Report>,
-    /// Said before anything else.
+    /// Printed before anything else.
     pub greeting: Option<Greeting>,
     /// Replayed while the prompt can be used, after the files at home.
     pub startup: Option<Loading>,
@@ -49,7 +47,7 @@ pub struct ReplOptions {
     pub environment: Environment,
     /// The record, and the directory of what was too long for it.
     pub record: [PathBuf; 2],
-    /// Called when the first prompt stands, with how something is said above it.
+    /// Called at the first prompt, with a function that prints notices above it.
     pub ready: Ready,
     /// Called before a signal ends the program.
     pub dying: Box<dyn Fn() + Send>,
@@ -57,5 +55,5 @@ pub struct ReplOptions {
     pub resumed: bool,
 }
 
-/// What is done when the first prompt stands.
+/// Called at the first prompt, with a function that prints notices above it.
 pub type Ready = Box<dyn FnOnce(Box<dyn Fn(&Notice) + Send>) + Send>;

@@ -1,10 +1,10 @@
-//! The whole terminal, lent for a while: lines on the alternate screen, keys one by one.
+//! The full-screen panel: lines on the alternate screen, keys one by one.
 //!
-//! In: a [`PanelFrame`] for the size of the moment. Out: events. Invariant: when it is dropped, screen, cursor and mode
-//! are as they were, so the editor finds its line where it left it; a signal or a panic meanwhile goes through the
-//! guard. Ctrl-Z stops the program here too; whoever shows frames hears of a new size when it goes on.
+//! In: a [`PanelFrame`] for the current size. Out: events. Invariant: after the drop, screen, cursor and mode are as
+//! before, so the editor finds its line where it was; a signal or a panic meanwhile goes through the guard. Ctrl-Z
+//! suspends here too, and the caller gets a resize when the program continues.
 //!
-//! Absent on purpose: what is on the lines, and what keys mean.
+//! Absent on purpose: the content of the lines, and the meaning of keys.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::runtime::TerminalSize;
 use crate::screen::Screen;
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
-use crate::terminal::ahead::ctrl_c;
+use crate::terminal::typeahead::ctrl_c;
 use crate::text::keys::by_habit;
 use crate::text::{Line, split_at_columns};
 
-/// What the terminal is to show.
+/// The content of the terminal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PanelFrame {
     /// From the top; what the terminal has no room for is left out.
@@ -31,7 +31,6 @@ pub(super) struct PanelFrame {
     pub(super) cursor: Option<(usize, usize)>,
 }
 
-/// The lent terminal.
 pub(super) struct Panel<'a> {
     screen: &'a Screen,
     /// Left before the mode is given back.
@@ -109,7 +108,7 @@ impl<'a> Panel<'a> {
                 event => {
                     // The library forgets keys that come together with a change of size.
                     if let (Event::Resize(..), Some(guard)) = (&event, self.mode.0) {
-                        guard.tell_of_keys();
+                        guard.renotify_keys();
                     }
                     return Ok(Some(by_habit(event)));
                 }
@@ -120,7 +119,7 @@ impl<'a> Panel<'a> {
 
 impl Drop for Panel<'_> {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back; the next write says so.
+        // A terminal that is gone needs no reset; the next write fails.
         let _ = self.screen.pastes(false);
     }
 }
@@ -130,7 +129,7 @@ impl Drop for Raw<'_> {
         let _ = disable_raw_mode();
         if let Some(guard) = self.0 {
             // The library gives back the mode it found, which after a stop may have been the shell's.
-            guard.take_again();
+            guard.reclaim();
         }
     }
 }
@@ -185,7 +184,7 @@ mod tests {
     use std::num::NonZeroU16;
 
     use super::*;
-    use crate::terminal::layout::Look;
+    use crate::terminal::layout::PanelStyle;
 
     #[test]
     fn lines_are_cut_at_the_edge_and_a_shorter_frame_leaves_nothing_behind() {
@@ -197,12 +196,12 @@ mod tests {
             vt100::Parser::new(NonZeroU16::new(3).unwrap(), NonZeroU16::new(6).unwrap(), 9);
         let long = PanelFrame {
             lines: vec![
-                Line::of(Look::Plain, "123456789"),
-                Line::of(Look::Match, "漢字漢字"),
-                Line::of(Look::Plain, "ab")
-                    .and(Look::Dim, "cdefgh")
+                Line::of(PanelStyle::Plain, "123456789"),
+                Line::of(PanelStyle::Match, "漢字漢字"),
+                Line::of(PanelStyle::Plain, "ab")
+                    .and(PanelStyle::Dim, "cdefgh")
                     .reversed(),
-                Line::of(Look::Plain, "no room"),
+                Line::of(PanelStyle::Plain, "no room"),
             ],
             cursor: Some((9, 9)),
         };
@@ -211,7 +210,7 @@ mod tests {
         assert_eq!(terminal.screen().cursor_position(), (2, 5));
         assert!(terminal.screen().cell(2, 5).unwrap().inverse());
         let short = PanelFrame {
-            lines: vec![Line::default(), Line::of(Look::Plain, "x")],
+            lines: vec![Line::default(), Line::of(PanelStyle::Plain, "x")],
             cursor: None,
         };
         terminal.process(painted(&short, size, false).as_bytes());

@@ -1,5 +1,4 @@
-//! The labels in front of the input: IPython's `In [n]: ` and `   ...: `; with vi's mode before them as in IPython,
-//! too.
+//! The labels in front of the input: IPython's `In [n]: ` and ` ...: `, with vi's mode before them as in IPython.
 
 use std::borrow::Cow;
 
@@ -10,22 +9,22 @@ use reedline::{
 
 use crate::input::Mode;
 use crate::session::SessionHandle;
-use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 
 /// The label of one input.
 #[derive(Clone)]
 pub(super) struct Label {
     line: u32,
-    /// Tells the number while it may still change.
+    /// Source of the number while it may still change.
     session: Option<SessionHandle>,
     replaces: Option<u32>,
-    /// Tells the mode of input and of vi.
-    snapshot: Shared,
+    /// For the input mode and vi's mode.
+    snapshot: SharedSnapshot,
 }
 
 impl Label {
     /// `In [n]: `, or `Pr [n]: ` in prompt mode, whichever the snapshot says at the time.
-    pub(super) fn new(line: u32, snapshot: Shared) -> Self {
+    pub(super) fn new(line: u32, snapshot: SharedSnapshot) -> Self {
         Label {
             line,
             session: None,
@@ -53,7 +52,7 @@ impl Label {
     /// `[nav] In [n]: `.
     fn own(&self) -> String {
         let (mode, vi) = {
-            let snapshot = look(&self.snapshot);
+            let snapshot = lock_snapshot(&self.snapshot);
             (snapshot.mode, snapshot.vi.clone())
         };
         let vi = match vi {
@@ -143,7 +142,7 @@ mod tests {
             ),
         ] {
             let snapshot = Snapshot::new(mode);
-            look(&snapshot).vi.clone_from(&vi);
+            lock_snapshot(&snapshot).vi.clone_from(&vi);
             let label = Label::new(line, snapshot);
             assert_eq!(label.render_prompt_left(), left);
             assert_eq!(label.render_prompt_multiline_indicator(), continuation);

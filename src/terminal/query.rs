@@ -1,11 +1,10 @@
-//! Asks the terminal for its background, between two readings of the editor, and listens to what it says.
+//! The blocking query for the terminal's background, used between two reads of the editor.
 //!
-//! Out go `OSC 11 ; ?` and, behind it, `CSI c` (which terminal are you), which every terminal answers: when that reply
-//! is there, no other comes any more, so a terminal that does not know the first question costs one round trip. Owns
-//! standard input while it listens. Invariant: every byte that belongs to neither reply is given back, in the order it
-//! was typed. tmux answers both itself.
+//! Writes `OSC 11 ; ?` and, behind it, `CSI c` (primary device attributes), which every terminal answers: after that
+//! reply no other comes, so a terminal that does not know OSC 11 costs one round trip. Owns standard input while it
+//! reads. Invariant: every byte that belongs to neither reply is returned, in order. tmux answers both itself.
 //!
-//! Absent on purpose: the first prompt, which waits for no answer; it is taken out of the editor's keys (`ground`).
+//! Absent on purpose: the first prompt, which does not wait; there `background_color` filters the reply.
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -15,41 +14,39 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::markdown::Background;
 
 /// The question.
-pub(super) const BACKGROUND: &[u8] = b"\x1b]11;?\x07";
+pub(super) const BACKGROUND_QUERY: &[u8] = b"\x1b]11;?\x07";
 
-/// Which terminal are you?
-pub(super) const TERMINAL: &[u8] = b"\x1b[c";
+/// Primary device attributes.
+pub(super) const DEVICE_QUERY: &[u8] = b"\x1b[c";
 
-/// What an answer begins with, behind its introducer.
-pub(super) const COLOUR: &str = "11;";
+/// The prefix of a reply, behind its introducer.
+pub(super) const COLOUR_PREFIX: &str = "11;";
 
 /// The colour of an answer that came so, without its introducer and its end.
 pub(super) fn colour(answer: &str) -> Option<&str> {
-    answer.strip_prefix(COLOUR)
+    answer.strip_prefix(COLOUR_PREFIX)
 }
 
-/// How long a terminal is waited for, once. A reply that comes later is taken out of what is typed ([`take_out`], or by
-/// the editor's `ground`).
+/// How long the replies are waited for, once. A later reply is taken out of what is typed ([`extract_replies`], or by
+/// `background_color` in the editor).
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What came back.
+/// The replies, and the keys typed meanwhile.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
-    /// What the terminal said.
+pub(super) struct QueryReply {
     pub(super) background: Option<Background>,
-    /// What was typed meanwhile.
     pub(super) typed: Vec<u8>,
-    /// The terminal has said all it was asked.
+    /// The device attributes have come: no further reply will.
     pub(super) complete: bool,
 }
 
 /// Listens until both replies are there.
-pub(super) fn listen() -> Heard {
+pub(super) fn read_replies() -> QueryReply {
     let deadline = Instant::now() + PATIENCE;
     let stdin = std::io::stdin();
     let mut bytes = Vec::new();
     loop {
-        let heard = take_out(&bytes);
+        let heard = extract_replies(&bytes);
         let left = deadline.saturating_duration_since(Instant::now());
         if heard.complete || left.is_zero() {
             return heard;
@@ -74,9 +71,9 @@ pub(super) fn listen() -> Heard {
     }
 }
 
-/// What the bytes so far say, and what of them was typed.
-pub(super) fn take_out(bytes: &[u8]) -> Heard {
-    let mut heard = Heard::default();
+/// Takes the replies out of the bytes read so far.
+pub(super) fn extract_replies(bytes: &[u8]) -> QueryReply {
+    let mut heard = QueryReply::default();
     let mut rest = bytes;
     if let Some((start, colour, length)) = colour_reply(rest) {
         heard.background = Background::of_colour(&colour);
@@ -160,13 +157,13 @@ mod tests {
             ),
             (b"\x1b[?1u\x1b[?62c", None, b"\x1b[?1u", true),
         ] {
-            let expected = Heard {
+            let expected = QueryReply {
                 background,
                 typed: typed.to_vec(),
                 complete,
             };
             assert_eq!(
-                take_out(bytes),
+                extract_replies(bytes),
                 expected,
                 "{:?}",
                 String::from_utf8_lossy(bytes)

@@ -1,11 +1,11 @@
-//! Signals: a new size, a stop that is over, and the ones that end us; before there is a session, and once there is
-//! one.
+//! Signal handling: resize, continue, and the signals that end us; with a session ([`listen`]) and before there is one.
 //!
-//! After a stop the terminal has the shell's mode until ours is set again. Ctrl-C and Ctrl-\ typed in that moment come
-//! as signals of the terminal; they mean what they mean as keys, while the same signals from anyone else end us.
+//! After a stop the terminal has the shell's mode until ours is set again. A Ctrl-C or Ctrl-\ typed in that moment
+//! comes as a signal from the terminal (`SI_KERNEL`) and means what the key means; the same signals from another sender
+//! end us.
 //!
-//! A hang-up is a save point: the turn stops, what is there is committed, children end, the terminal is given back, and
-//! then we die by the same signal, so that whoever waits sees it.
+//! A hang-up is a save point: the turn stops, the record is committed, children end, the terminal is restored, and then
+//! we die by the same signal, so that our parent sees it.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +22,8 @@ use crate::runtime::{CellTerminal, TerminalSize};
 use crate::screen::Screen;
 use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
-use crate::terminal::keys::gate::{self, Waker};
-use crate::terminal::told::Told;
+use crate::terminal::keys::key_queue::{self, InputWaker};
+use crate::terminal::reader_waker::ReaderWaker;
 
 /// How long the session may take to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);
@@ -31,20 +31,20 @@ const SAVE: Duration = Duration::from_millis(1800);
 /// The origin of a signal that the terminal sends for a key (`SI_KERNEL`).
 const OF_A_KEY: i32 = 0x80;
 
-/// Who hears of what does not end us.
-pub(super) struct Listeners {
+/// The receivers of signals that do not end us.
+pub(super) struct SignalTargets {
     /// The cell's terminal.
-    pub(super) cells: Attached,
+    pub(super) cells: CellTerminalSlot,
     /// The reader of the keyboard.
-    pub(super) told: Told,
-    /// Whoever reads it between two runs.
-    pub(super) waker: Waker,
+    pub(super) reader_waker: ReaderWaker,
+    /// The reader of the keyboard between two runs.
+    pub(super) waker: InputWaker,
     /// Called before a signal ends us, when the session has been saved.
     pub(super) dying: Box<dyn Fn() + Send>,
 }
 
 /// The cell's terminal, once there is one.
-pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
+pub(super) type CellTerminalSlot = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
 
 /// Begins to listen; `ending` becomes true when a signal ends us.
 ///
@@ -54,15 +54,15 @@ pub(super) fn listen(
     session: SessionHandle,
     screen: Screen,
     restorer: Option<Restorer>,
-    listeners: Listeners,
+    listeners: SignalTargets,
     ending: Arc<AtomicBool>,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH];
     let mut signals = SignalsInfo::<WithRawSiginfo>::new(heard).map_err(failed)?;
-    let Listeners {
+    let SignalTargets {
         cells,
-        told,
+        reader_waker,
         waker,
         dying,
     } = listeners;
@@ -77,14 +77,14 @@ pub(super) fn listen(
             match signal {
                 SIGWINCH => {
                     resize(screen.size());
-                    waker.bell.ring();
+                    waker.editor_waker.wake();
                     continue;
                 }
                 SIGCONT => {
                     if let Some(restorer) = &restorer
-                        && restorer.take_again()
+                        && restorer.reclaim()
                     {
-                        told.resumed();
+                        reader_waker.resumed();
                         waker.resumed();
                         if restorer.is_lent() {
                             // A program draws its screen again when the size has changed.
@@ -100,17 +100,17 @@ pub(super) fn listen(
             }
             if let (SIGINT | SIGQUIT, OF_A_KEY, Some(restorer)) = (signal, heard.si_code, &restorer)
             {
-                if signal == SIGINT && !told.interrupt() {
+                if signal == SIGINT && !reader_waker.interrupt() {
                     restorer.keep_interrupt();
                     // Who has begun to listen since then may not have found it.
-                    if told.is_heard() && restorer.take_interrupt() {
-                        told.interrupt();
+                    if reader_waker.has_reader() && restorer.take_interrupt() {
+                        reader_waker.interrupt();
                     }
                     waker.wake();
                 }
                 continue;
             }
-            // What ran ends now; the editor must not take the terminal again.
+            // The running cell ends now; the editor must not take the terminal again.
             ending.store(true, Ordering::SeqCst);
             if let Some(restorer) = &restorer {
                 restorer.restore();
@@ -118,7 +118,7 @@ pub(super) fn listen(
             session.close(SAVE);
             dying();
             if let Some(restorer) = &restorer {
-                restorer.restore_for_good();
+                restorer.restore_finally();
             }
             // Returns only when the signal cannot be raised; then its number has to do as the status.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -143,7 +143,7 @@ fn notice_hang_up() -> std::io::Result<()> {
     NOTICED.call_once(|| {
         let wait = || {
             let stdin = std::io::stdin();
-            // Nothing is asked for, so only the end is told.
+            // Without requested events, only the hang-up is reported.
             let mut terminal = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty())];
             while poll(&mut terminal, None) == Err(rustix::io::Errno::INTR) {}
             // A process may always signal itself.
@@ -161,13 +161,13 @@ fn notice_hang_up() -> std::io::Result<()> {
 }
 
 /// While it lives, a signal that ends us gives the terminal back first; for a time without a session.
-pub(super) struct Watch(Handle);
+pub(super) struct SignalWatch(Handle);
 
 /// Begins to watch.
 ///
 /// # Errors
 /// When handlers or a thread cannot be had.
-pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
+pub(super) fn restore_on_signal(restorer: Restorer) -> Result<SignalWatch, Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM];
     let mut signals = Signals::new(heard).map_err(failed)?;
@@ -175,12 +175,12 @@ pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
     let listen = move || {
         for signal in signals.forever() {
             if signal == SIGCONT {
-                if restorer.take_again() {
-                    gate::resize();
+                if restorer.reclaim() {
+                    key_queue::raise_resize();
                 }
                 continue;
             }
-            restorer.restore_for_good();
+            restorer.restore_finally();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             std::process::exit(128 + signal);
         }
@@ -190,10 +190,10 @@ pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
         .spawn(listen)
         .map_err(failed)?;
     notice_hang_up().map_err(failed)?;
-    Ok(Watch(handle))
+    Ok(SignalWatch(handle))
 }
 
-impl Drop for Watch {
+impl Drop for SignalWatch {
     fn drop(&mut self) {
         self.0.close();
     }

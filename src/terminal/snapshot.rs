@@ -1,16 +1,16 @@
-//! What is being typed, shared by painter, keys and whoever prints beside the input.
+//! A snapshot of the text being typed, shared by painter, keys and whoever prints above the input.
 //!
-//! The painter writes it at every paint; keys that came in one read are parsed before any is painted, so who decides by
-//! it takes it only while it is fresh.
+//! The painter updates it at every paint. Keys that came in one read are parsed before any of them is painted, so
+//! decisions use the snapshot only while it is `fresh`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reedline::PromptViMode;
 
 use crate::input::Mode;
-use crate::terminal::spoken::Spoken;
+use crate::terminal::cell_language::CellLanguage;
 
-/// What is on the screen, as of the last paint: shared by painter and keys.
+/// The input as of the last paint.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     /// All of the text.
@@ -21,8 +21,7 @@ pub(super) struct Snapshot {
     pub(super) fresh: bool,
     /// How the text will be read.
     pub(super) mode: Mode,
-    /// What cells are written in.
-    pub(super) spoken: Spoken,
+    pub(super) cell_language: CellLanguage,
     /// vi's mode; `None` in emacs mode.
     pub(super) vi: Option<PromptViMode>,
     /// The next paint is that of a submitted text.
@@ -32,22 +31,22 @@ pub(super) struct Snapshot {
 }
 
 /// A snapshot all sides hold.
-pub(super) type Shared = Arc<Mutex<Snapshot>>;
+pub(super) type SharedSnapshot = Arc<Mutex<Snapshot>>;
 
 /// Locks it.
-pub(super) fn look(shared: &Shared) -> MutexGuard<'_, Snapshot> {
+pub(super) fn lock_snapshot(shared: &SharedSnapshot) -> MutexGuard<'_, Snapshot> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Snapshot {
     /// Nothing typed yet.
-    pub(super) fn new(mode: Mode) -> Shared {
+    pub(super) fn new(mode: Mode) -> SharedSnapshot {
         Arc::new(Mutex::new(Snapshot {
             text: String::new(),
             cursor: 0,
             fresh: false,
             mode,
-            spoken: Spoken::default(),
+            cell_language: CellLanguage::default(),
             vi: None,
             submitted: false,
             windowed: false,

@@ -1,9 +1,9 @@
-//! What comes before the first input while the prompt can be used: files at home, then the startup notebook.
+//! Runs before the first input, while the prompt is usable: start-up files of the home directory, the startup notebook.
 //!
-//! A thread takes the events of their runs and shows them above the input; the label follows the number the next input
-//! takes. When an input is submitted before they are over, the rest of them is shown like any run, with Ctrl-C at hand,
-//! and the input comes after. A notebook that has not begun is not over: whether there is one at all is known then.
-//! What files at home print is shown up to a limit: there is somebody typing below.
+//! A thread takes their events and prints them above the input; the label follows the next input's number. When an
+//! input is submitted before they are over, the rest is shown like any run, with Ctrl-C available, and the input comes
+//! after. A notebook that has not begun counts as pending: only then is it known whether there is one. The output shown
+//! is limited ([`SHOWN`]), because the user may be typing below.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,26 +14,26 @@ use crate::screen::Screen;
 use crate::session::{
     BeginEvent, CellEvent, Loading, Next, QuestionEvent, Run, SessionEvent, SessionHandle,
 };
-use crate::terminal::background::{Background, Teller};
+use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
 use crate::terminal::editor::Repaint;
 
 /// How soon the run is given away, at the latest.
 const SOON: Duration = Duration::from_millis(20);
 
-/// How long an input waits before it is said what for.
+/// How long an input waits before the reason is shown.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Bytes of output that are shown above the input.
 const SHOWN: usize = 64 << 10;
 
-/// What comes before the first input, in progress.
+/// The runs before the first input, in progress.
 pub(super) struct Startup {
     wanted: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Early>>,
+    thread: JoinHandle<Vec<StartupRun>>,
 }
 
 /// A run that comes before the first input.
-pub(super) struct Early {
+pub(super) struct StartupRun {
     /// As the user knows it.
     pub(super) name: &'static str,
     /// Its events.
@@ -46,39 +46,39 @@ impl Startup {
     /// Begins with it: files at home, then `notebook`. `renumbered` is called when the label may have changed, `asks`
     /// when something needs an answer: it is shown by whoever takes the rest. `None` when no thread can be had: then
     /// nothing of them is shown.
-    pub(super) fn begin(
+    pub(super) fn start(
         session: &SessionHandle,
         notebook: Option<Loading>,
         asks: impl Fn() + Send + 'static,
-        background: Background,
+        background: BackgroundOutput,
         screen: Screen,
         renumbered: Repaint,
     ) -> Option<Self> {
-        let home = Early {
+        let home = StartupRun {
             name: "start-up files",
             run: session.set_up(),
             may_be_nothing: false,
         };
-        let notebook = notebook.map(|notebook| Early {
+        let notebook = notebook.map(|notebook| StartupRun {
             name: "startup.ipynb",
             run: session.load(notebook),
             may_be_nothing: true,
         });
         let runs = [home].into_iter().chain(notebook).collect();
-        Startup::follow(runs, asks, background, screen, renumbered)
+        Startup::spawn(runs, asks, background, screen, renumbered)
     }
 
-    fn follow(
-        runs: Vec<Early>,
+    fn spawn(
+        runs: Vec<StartupRun>,
         asks: impl Fn() + Send + 'static,
-        background: Background,
+        background: BackgroundOutput,
         screen: Screen,
         renumbered: Repaint,
     ) -> Option<Self> {
         let wanted = Arc::new(AtomicBool::new(false));
         let given = Arc::clone(&wanted);
         let take = move || {
-            let mut teller = Teller::new(screen);
+            let mut renderer = EventRenderer::new(screen);
             let mut runs = runs.into_iter();
             let mut asked = None;
             while let Some(early) = runs.next() {
@@ -89,9 +89,9 @@ impl Startup {
                         .load(Ordering::SeqCst)
                         .then(|| *asked.get_or_insert_with(Instant::now));
                     if begun && asked.is_some_and(|asked| asked.elapsed() >= PATIENCE) {
-                        // Who shows the rest does not know how its line began.
-                        let rest = teller.rest().into_iter();
-                        rest.for_each(|text| background.say(&text));
+                        // The next printer does not know how the line began.
+                        let rest = renderer.finish_line().into_iter();
+                        rest.for_each(|text| background.print(&text));
                         return std::iter::once(early).chain(runs).collect();
                     }
                     match early.run.next_blocking(Some(SOON)) {
@@ -114,8 +114,8 @@ impl Startup {
                             };
                             shown += printed;
                             if printed == 0 || shown <= SHOWN {
-                                let told = teller.tell(*event).into_iter();
-                                told.for_each(|text| background.say(&text));
+                                let told = renderer.render(*event).into_iter();
+                                told.for_each(|text| background.print(&text));
                             }
                             renumbered();
                         }
@@ -124,7 +124,7 @@ impl Startup {
                 }
                 if shown > SHOWN {
                     let name = early.name;
-                    background.say(&format!(
+                    background.print(&format!(
                         "{name} printed {shown} bytes, not all of them shown"
                     ));
                 }
@@ -137,8 +137,8 @@ impl Startup {
         Some(Startup { wanted, thread })
     }
 
-    /// What is left, when it has begun and is not over soon; waits for its beginning.
-    pub(super) fn take(self) -> Vec<Early> {
+    /// Takes the runs that have begun and are not over soon; waits for their beginning.
+    pub(super) fn take(self) -> Vec<StartupRun> {
         self.wanted.store(true, Ordering::SeqCst);
         self.thread.join().unwrap_or_default()
     }

@@ -1,21 +1,19 @@
-//! Which rows of a long text are on the screen.
+//! The window on a text taller than the screen: which of its rows are visible.
 //!
-//! The editor's painter measures all of the text several times at every key and has no view that scrolls: a text taller
-//! than the screen costs 17 ms a key at 500 lines, hides what follows the cursor's line, and leaves rows in the
-//! scrollback. So it is given a *window*: as many whole rows around the cursor as the screen holds. What it is given
-//! must be as many bytes up to the cursor as there are in its buffer, since it splits the text there: rows above the
-//! window become NUL, one for each byte, which the painter measures as nothing and terminals ignore (it is their
-//! padding character), if they get there at all ([`paints`](super::paints) leaves them out). Rows below the window are
-//! left out. In front of the window stands the continuation label instead of `In [n]:`, or nothing when its first row
-//! is the middle of a wrapped line.
+//! reedline's painter measures all of the text several times at every key and cannot scroll: a text taller than the
+//! screen costs 17 ms a key at 500 lines, hides what follows the cursor's line, and leaves rows in the scrollback. So
+//! it gets a *window*: as many whole rows around the cursor as the screen holds. The painter splits its text at the
+//! cursor's byte offset, so each byte of a row above the window becomes a NUL, which the painter measures as nothing
+//! and terminals ignore as padding, if NULs get there at all ([`paint_capture`](super::paint_capture) drops them). Rows
+//! below the window are left out. The window's first row has the continuation label, or none when that row is the
+//! middle of a wrapped line.
 //!
 //! In: text, cursor, size of the terminal, columns of the labels. Out: [`WindowShown`]. Invariants: rows are those the
-//! whole text would wrap to; a window is at most one row less than the screen (at the screen's height the painter
-//! changes to another way of drawing) and keeps some rows free below the cursor for a menu; the cursor is in it; it
-//! moves only as far as it must. When the text is submitted the window is erased and all of the text printed once
-//! (`echo`).
+//! whole text would wrap to; a window is at most one row less than the screen (at the screen's height the painter draws
+//! in another way) and keeps some rows free below the cursor for a menu; the cursor is in it; the window moves only as
+//! far as it must. When the text is submitted, the window is erased and all of the text printed once.
 //!
-//! Absent on purpose: the search in the history, which the painter draws without asking us.
+//! Absent on purpose: reedline's own history search, which does not ask us.
 
 use std::ops::Range;
 
@@ -38,9 +36,9 @@ pub(super) struct Window {
     top: usize,
 }
 
-/// What stands in front of the first row.
+/// The prefix of the first visible row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum RowPrefix {
     /// The label of the input.
     Label,
     /// That of a later line.
@@ -49,19 +47,17 @@ pub(super) enum Front {
     Nothing,
 }
 
-/// What is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WindowShown {
     /// Bytes of the text.
     pub(super) range: Range<usize>,
-    /// What stands in front of it.
-    pub(super) front: Front,
+    pub(super) front: RowPrefix,
     /// Rows of the screen it takes, when it is less than the text.
     pub(super) rows: Option<usize>,
 }
 
 impl Window {
-    /// What to show of `text` on a terminal of these columns and rows.
+    /// The visible part of `text` on a terminal of these columns and rows.
     pub(super) fn show(
         &mut self,
         text: &str,
@@ -71,10 +67,10 @@ impl Window {
         let (columns, rows) = (usize::from(columns), usize::from(rows));
         let whole = WindowShown {
             range: 0..text.len(),
-            front: Front::Label,
+            front: RowPrefix::Label,
             rows: None,
         };
-        let layout = Layout {
+        let layout = WrapLayout {
             text,
             columns,
             label: self.label,
@@ -116,9 +112,9 @@ impl Window {
         WindowShown {
             range: top..if all { text.len() } else { end },
             front: match (top, at_line) {
-                (0, _) => Front::Label,
-                (_, true) => Front::Continuation,
-                (_, false) => Front::Nothing,
+                (0, _) => RowPrefix::Label,
+                (_, true) => RowPrefix::Continuation,
+                (_, false) => RowPrefix::Nothing,
             },
             rows: Some(used + beyond),
         }
@@ -126,14 +122,14 @@ impl Window {
 }
 
 /// A text and how it wraps.
-struct Layout<'a> {
+struct WrapLayout<'a> {
     text: &'a str,
     columns: usize,
     label: usize,
     continuation: usize,
 }
 
-impl Layout<'_> {
+impl WrapLayout<'_> {
     /// The line that holds byte `at`, without its newline.
     fn line_at(&self, at: usize) -> Range<usize> {
         let bytes = self.text.as_bytes();

@@ -1,8 +1,8 @@
-//! Asks whoever knows, and hands the editor what has come.
+//! Requests completions, and hands the editor what has arrived.
 //!
-//! One question is under way at a time: of the text and cursor the menu shows. Typing on in the same word narrows what
-//! is known without asking; leaving the word ends it. A second Tab at the same place asks the interpreter for a deeper
-//! look. Invariant: nothing found for another text is ever offered.
+//! One request is pending at a time, for the text and cursor the menu shows. Typing on in the same word narrows the
+//! known completions without a request; leaving the word drops them. A second Tab at the same place asks the
+//! interpreter for a deeper look. Invariant: completions found for another text are never offered.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -12,12 +12,12 @@ use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
 
 use crate::runtime::{Completion, RuntimeAnswer, RuntimeRequest};
-use crate::terminal::complete::desk::{Desk, locked};
 use crate::terminal::complete::found::FoundCompletion;
+use crate::terminal::complete::menu_state::{MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, Keep, source};
 use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{Told, briefly, look};
-use crate::terminal::snapshot::{self, Shared};
+use crate::terminal::complete::wait::{AnswerPoll, poll_answer, wait_briefly};
+use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::editable;
 use crate::text::escape::visible;
 use crate::text::offset::CodePoints;
@@ -27,32 +27,32 @@ const MOST: usize = 500;
 
 /// A text and the cursor in it (bytes).
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct TextPosition {
     text: String,
     cursor: usize,
 }
 
-/// What was found for a place.
-struct Known {
-    place: Place,
+/// The completions found for a position.
+struct KnownCompletions {
+    place: TextPosition,
     /// Where what is replaced begins.
     start: usize,
     found: Arc<[Suggestion]>,
     /// There is no more.
     all: bool,
-    /// The interpreter said it.
+    /// The interpreter's answer.
     live: bool,
 }
 
 /// A question under way.
-struct Job {
-    place: Place,
-    asked: Asked,
+struct PendingRequest {
+    place: TextPosition,
+    asked: PendingAnswer,
     /// Another question was answered for this place before: what is shown stays until this one is.
     again: bool,
 }
 
-enum Asked {
+enum PendingAnswer {
     Interpreter {
         answer: oneshot::Receiver<RuntimeAnswer>,
         part: Range<usize>,
@@ -62,27 +62,27 @@ enum Asked {
 }
 
 /// The completer of the editor.
-pub(super) struct Tab {
+pub(super) struct TabCompleter {
     sources: Sources,
-    snapshot: Shared,
-    desk: Arc<Mutex<Desk>>,
+    snapshot: SharedSnapshot,
+    menu_state: Arc<Mutex<MenuState>>,
     /// Wakes the editor when an answer comes.
     waker: Waker,
-    job: Option<Job>,
-    known: Option<Known>,
+    job: Option<PendingRequest>,
+    known: Option<KnownCompletions>,
 }
 
-impl Tab {
+impl TabCompleter {
     pub(super) fn new(
         sources: Sources,
-        snapshot: Shared,
-        desk: Arc<Mutex<Desk>>,
+        snapshot: SharedSnapshot,
+        menu_state: Arc<Mutex<MenuState>>,
         waker: Waker,
     ) -> Self {
-        Tab {
+        TabCompleter {
             sources,
             snapshot,
-            desk,
+            menu_state,
             waker,
             job: None,
             known: None,
@@ -90,8 +90,8 @@ impl Tab {
     }
 
     /// Asks whoever knows about a place.
-    fn ask(&mut self, place: Place, deep: bool) {
-        let mode = snapshot::look(&self.snapshot).mode;
+    fn ask(&mut self, place: TextPosition, deep: bool) {
+        let mode = snapshot::lock_snapshot(&self.snapshot).mode;
         let asked = match source(&place.text, place.cursor, mode) {
             CompletionSource::Nothing => {
                 self.job = None;
@@ -106,7 +106,7 @@ impl Tab {
                     position,
                     deep,
                 };
-                Asked::Interpreter {
+                PendingAnswer::Interpreter {
                     answer: self.sources.ask(request),
                     part,
                     keep,
@@ -114,14 +114,14 @@ impl Tab {
             }
             other => {
                 let before = place.text[..place.cursor].to_owned();
-                Asked::Other(self.sources.look_up(other, before))
+                PendingAnswer::Other(self.sources.look_up(other, before))
             }
         };
         let again = self
             .known
             .as_ref()
             .is_some_and(|known| known.place == place);
-        self.job = Some(Job {
+        self.job = Some(PendingRequest {
             place,
             asked,
             again,
@@ -134,16 +134,16 @@ impl Tab {
             return true;
         };
         let (found, live) = match &mut job.asked {
-            Asked::Interpreter { answer, part, keep } => {
+            PendingAnswer::Interpreter { answer, part, keep } => {
                 let told = if patient {
-                    briefly(answer)
+                    wait_briefly(answer)
                 } else {
-                    look(answer, &self.waker)
+                    poll_answer(answer, &self.waker)
                 };
                 let items = match told {
-                    Told::Waiting => return false,
-                    Told::Answer(RuntimeAnswer::Completions(items)) => items,
-                    Told::Never | Told::Answer(_) => Vec::new(),
+                    AnswerPoll::Waiting => return false,
+                    AnswerPoll::Answer(RuntimeAnswer::Completions(items)) => items,
+                    AnswerPoll::Closed | AnswerPoll::Answer(_) => Vec::new(),
                 };
                 let code = &job.place.text[part.clone()];
                 let mut found = kept(items, code, part.start, *keep);
@@ -152,16 +152,16 @@ impl Tab {
                 }
                 (found, true)
             }
-            Asked::Other(answer) => {
+            PendingAnswer::Other(answer) => {
                 let told = if patient {
-                    briefly(answer)
+                    wait_briefly(answer)
                 } else {
-                    look(answer, &self.waker)
+                    poll_answer(answer, &self.waker)
                 };
                 match told {
-                    Told::Waiting => return false,
-                    Told::Never => (Vec::new(), false),
-                    Told::Answer(found) => (found, false),
+                    AnswerPoll::Waiting => return false,
+                    AnswerPoll::Closed => (Vec::new(), false),
+                    AnswerPoll::Answer(found) => (found, false),
                 }
             }
         };
@@ -171,8 +171,8 @@ impl Tab {
         true
     }
 
-    /// What is known of a word that has been typed on.
-    fn narrowed(&self, place: &Place) -> Option<Known> {
+    /// The known completions, narrowed to a word that has been typed on.
+    fn narrowed(&self, place: &TextPosition) -> Option<KnownCompletions> {
         let known = self.known.as_ref().filter(|known| known.all)?;
         let old = &known.place;
         let same_around = place.cursor >= old.cursor
@@ -192,7 +192,7 @@ impl Tab {
                 ..each.clone()
             })
             .collect();
-        Some(Known {
+        Some(KnownCompletions {
             place: place.clone(),
             start: known.start,
             found: left.into(),
@@ -202,7 +202,7 @@ impl Tab {
     }
 
     /// The place is in the word the menu was opened for.
-    fn same_word(&self, place: &Place) -> bool {
+    fn same_word(&self, place: &TextPosition) -> bool {
         self.known.as_ref().is_some_and(|known| {
             let old = &known.place;
             place.cursor > known.start
@@ -212,13 +212,13 @@ impl Tab {
     }
 }
 
-impl Completer for Tab {
+impl Completer for TabCompleter {
     fn complete(&mut self, text: &str, cursor: usize) -> CompletionResult {
-        let place = Place {
+        let place = TextPosition {
             text: text.to_owned(),
             cursor,
         };
-        let opened = std::mem::take(&mut locked(&self.desk).opened);
+        let opened = std::mem::take(&mut locked(&self.menu_state).opened);
         let known_here = self
             .known
             .as_ref()
@@ -267,24 +267,24 @@ impl Completer for Tab {
     }
 
     fn poll_completion(&mut self) -> CompletionStatus {
-        let mut desk = locked(&self.desk);
-        if let Some(looking) = &mut desk.looking {
-            match look(looking, &self.waker) {
-                Told::Waiting => return CompletionStatus::Pending,
-                Told::Never => desk.looked = Some(RuntimeAnswer::Inspection(None)),
-                Told::Answer(answer) => desk.looked = Some(answer),
+        let mut menu_state = locked(&self.menu_state);
+        if let Some(looking) = &mut menu_state.looking {
+            match poll_answer(looking, &self.waker) {
+                AnswerPoll::Waiting => return CompletionStatus::Pending,
+                AnswerPoll::Closed => menu_state.looked = Some(RuntimeAnswer::Inspection(None)),
+                AnswerPoll::Answer(answer) => menu_state.looked = Some(answer),
             }
-            desk.looking = None;
+            menu_state.looking = None;
             return CompletionStatus::Ready;
         }
-        drop(desk);
+        drop(menu_state);
         let asked = self.job.is_some();
         if !self.settle(false) {
             return CompletionStatus::Pending;
         }
         let live = self.known.as_ref().filter(|known| known.live);
         let place = live.map(|known| known.place.clone());
-        if std::mem::take(&mut locked(&self.desk).deeper)
+        if std::mem::take(&mut locked(&self.menu_state).deeper)
             && let Some(place) = place
         {
             self.ask(place, true);
@@ -300,8 +300,8 @@ impl Completer for Tab {
     }
 }
 
-/// What was found as the editor takes it: one start for all, no control characters.
-fn known(place: Place, found: Vec<FoundCompletion>, live: bool) -> Known {
+/// Completions as reedline takes them: one start for all, no control characters.
+fn known(place: TextPosition, found: Vec<FoundCompletion>, live: bool) -> KnownCompletions {
     let start = found.first().map_or(place.cursor, |first| first.start);
     let all = found.len() < MOST;
     let span = Span::new(start, place.cursor.max(start));
@@ -316,7 +316,7 @@ fn known(place: Place, found: Vec<FoundCompletion>, live: bool) -> Known {
             ..Suggestion::default()
         })
         .collect();
-    Known {
+    KnownCompletions {
         place,
         start,
         found: suggestions.into(),
@@ -376,7 +376,7 @@ fn described(item: &Completion) -> String {
 }
 
 /// Our own magics beside those of the interpreter, where a text may begin with one.
-fn add_ours(found: &mut Vec<FoundCompletion>, place: &Place) {
+fn add_ours(found: &mut Vec<FoundCompletion>, place: &TextPosition) {
     let typed = place.text[..place.cursor].trim_start();
     let start = place.cursor - typed.len();
     for name in ["%ipycodex", "%%ipycodex"] {

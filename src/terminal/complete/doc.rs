@@ -1,8 +1,8 @@
-//! Signature and doc of what stands at the cursor, shown below the line while it is being typed.
+//! Signature and documentation of the name at the cursor, shown below the line while it is typed.
 //!
-//! It is a menu without choices: the editor draws it below the cursor and takes it away, the line, the cursor and undo
-//! are never touched. In: an inspection by the interpreter. Out: rows that fit. Shift-Tab again shows all of it, Up and
-//! Down then scroll; Esc, typing and moving close it. Absent on purpose: looking anything up.
+//! A reedline menu without choices: drawn below the cursor and removed again; line, cursor and undo stay untouched. In:
+//! an inspection by the interpreter. Out: rows that fit. Shift-Tab again shows all of it, Up and Down then scroll; Esc,
+//! typing and moving close it. Absent on purpose: looking anything up.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -16,11 +16,11 @@ use serde_json::Value;
 use crate::input::Mode;
 use crate::output::mime::MimeBundle;
 use crate::runtime::{LOOK, RuntimeAnswer, RuntimeRequest};
-use crate::terminal::complete::desk::{DOC, Desk, locked};
+use crate::terminal::complete::menu_state::{DOC, MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, source};
 use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{Told, briefly};
-use crate::terminal::snapshot::{self, Shared};
+use crate::terminal::complete::wait::{AnswerPoll, wait_briefly};
+use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
 use crate::text::{Break, Room, cut, expand_tabs, rows};
@@ -32,29 +32,29 @@ const FIRST: usize = 7;
 pub(super) struct DocMenu {
     settings: MenuSettings,
     sources: Sources,
-    snapshot: Shared,
-    desk: Arc<Mutex<Desk>>,
+    snapshot: SharedSnapshot,
+    menu_state: Arc<Mutex<MenuState>>,
     colour: bool,
     active: bool,
     waiting: bool,
     /// The name at the cursor.
     name: String,
-    shown: Option<Shown>,
+    shown: Option<DocText>,
     whole: bool,
     first: usize,
     size: (usize, usize),
     text_rows: usize,
 }
 
-/// What is shown: a head whose marked part (bytes) stands out, and lines.
+/// The text shown: a head whose marked part (bytes) stands out, and lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Shown {
+struct DocText {
     head: String,
     mark: Option<Range<usize>>,
     lines: Vec<String>,
 }
 
-impl Shown {
+impl DocText {
     /// Laid out for so many columns; what goes on from a line stands under it.
     fn rows(&self, width: usize, colour: bool) -> Vec<String> {
         let mut shown_rows = Vec::new();
@@ -105,15 +105,15 @@ impl MenuBuilder for DocMenu {
 impl DocMenu {
     pub(super) fn new(
         sources: Sources,
-        snapshot: Shared,
-        desk: Arc<Mutex<Desk>>,
+        snapshot: SharedSnapshot,
+        menu_state: Arc<Mutex<MenuState>>,
         colour: bool,
     ) -> Self {
         DocMenu {
             settings: MenuSettings::default(),
             sources,
             snapshot,
-            desk,
+            menu_state,
             colour,
             active: false,
             waiting: false,
@@ -132,13 +132,13 @@ impl DocMenu {
         self.active = false;
         self.waiting = false;
         self.shown = None;
-        locked(&self.desk).looking = None;
+        locked(&self.menu_state).looking = None;
     }
 
     /// Asks what stands at the cursor.
     fn ask(&mut self, text: &str, cursor: usize) {
         self.name = name_at(text, cursor).to_owned();
-        let mode = snapshot::look(&self.snapshot).mode;
+        let mode = snapshot::lock_snapshot(&self.snapshot).mode;
         let Some((code, position)) = asked(text, cursor, mode) else {
             self.shown = Some(nothing(&self.name));
             return;
@@ -148,13 +148,13 @@ impl DocMenu {
             position,
             detailed: false,
         });
-        match briefly(&mut answer) {
-            Told::Waiting => {
+        match wait_briefly(&mut answer) {
+            AnswerPoll::Waiting => {
                 self.waiting = true;
-                locked(&self.desk).looking = Some(answer);
+                locked(&self.menu_state).looking = Some(answer);
             }
-            Told::Never => self.shown = Some(nothing(&self.name)),
-            Told::Answer(answer) => self.shown = Some(shown(&answer, &self.name)),
+            AnswerPoll::Closed => self.shown = Some(nothing(&self.name)),
+            AnswerPoll::Answer(answer) => self.shown = Some(shown(&answer, &self.name)),
         }
     }
 
@@ -179,7 +179,7 @@ impl DocMenu {
         }
     }
 
-    /// What is on the screen, and whether there is more.
+    /// The visible rows, and the line that says how many more there are.
     fn visible_rows(&self) -> (Vec<String>, Option<String>) {
         let rows = self.rows();
         let room = self.room();
@@ -212,7 +212,7 @@ impl DocMenu {
     }
 }
 
-/// What the interpreter is asked about a place; nothing in prose.
+/// The code and position to inspect; `None` in prose.
 fn asked(text: &str, cursor: usize, mode: Mode) -> Option<(String, CodePoints)> {
     let part = match source(text, cursor, mode) {
         CompletionSource::Interpreter { part, .. } => part,
@@ -241,25 +241,25 @@ fn name_at(text: &str, cursor: usize) -> &str {
     text[start..end].trim_matches('.')
 }
 
-/// What is said where the interpreter knows nothing.
-fn nothing(name: &str) -> Shown {
+/// The text where the interpreter knows nothing.
+fn nothing(name: &str) -> DocText {
     let head = match name.split_once('.') {
         Some((module, _)) => format!("No documentation for `{name}`: is `{module}` imported?"),
         None if name.is_empty() => "No documentation: there is no name at the cursor.".into(),
         None => format!("No documentation for `{name}`: has the cell that defines it been run?"),
     };
-    Shown {
+    DocText {
         head,
         mark: None,
         lines: Vec::new(),
     }
 }
 
-fn shown(answer: &RuntimeAnswer, name: &str) -> Shown {
+fn shown(answer: &RuntimeAnswer, name: &str) -> DocText {
     let RuntimeAnswer::Inspection(Some(bundle)) = answer else {
         return nothing(name);
     };
-    read(bundle).unwrap_or_else(|| Shown {
+    read(bundle).unwrap_or_else(|| DocText {
         head: String::new(),
         mark: None,
         lines: lines(&bundle.for_model()),
@@ -267,7 +267,7 @@ fn shown(answer: &RuntimeAnswer, name: &str) -> Shown {
 }
 
 /// The pieces of an inspection.
-fn read(bundle: &MimeBundle) -> Option<Shown> {
+fn read(bundle: &MimeBundle) -> Option<DocText> {
     let look = bundle.get(LOOK)?.as_object()?;
     let text = |name: &str| look.get(name).and_then(Value::as_str).unwrap_or_default();
     let signature = text("signature");
@@ -296,7 +296,7 @@ fn read(bundle: &MimeBundle) -> Option<Shown> {
         head.push_str(&visible(&signature[to..]));
         (head, ends.map(|_| start..end))
     };
-    Some(Shown {
+    Some(DocText {
         head,
         mark,
         lines: lines(text("doc")),
@@ -363,7 +363,7 @@ impl Menu for DocMenu {
         if !self.active {
             return;
         }
-        let told = locked(&self.desk).looked.take();
+        let told = locked(&self.menu_state).looked.take();
         if let (true, Some(answer)) = (self.waiting, told) {
             self.waiting = false;
             self.shown = Some(shown(&answer, &self.name));
@@ -435,7 +435,7 @@ impl Menu for DocMenu {
 mod tests {
     use super::*;
 
-    fn look(text: serde_json::Value) -> Shown {
+    fn look(text: serde_json::Value) -> DocText {
         let bundle = MimeBundle::new([(LOOK.to_owned(), text)].into_iter().collect());
         shown(&RuntimeAnswer::Inspection(Some(bundle)), "f")
     }

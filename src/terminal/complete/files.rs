@@ -1,7 +1,7 @@
-//! Files and programs that begin as typed. Reads folders, so it runs beside the editor, never in it.
+//! Completes names of files and programs. Reads directories, so it runs beside the editor, never in it.
 //!
-//! In: a path as typed and how it is written. Out: what can stand in its place, written the same way. Invariant: what
-//! is inserted reads back as the name of the file. Absent on purpose: matching inside of names.
+//! In: a path as typed, and how it is quoted. Out: replacements, quoted the same way. Invariant: an inserted path reads
+//! back as the name of the file. Absent on purpose: matching inside of names.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::terminal::complete::found::FoundCompletion;
-use crate::terminal::complete::rules::{Wanted, Writing};
+use crate::terminal::complete::rules::{FileKind, PathQuoting};
 
 /// At most so many are offered.
 const MOST: usize = 500;
@@ -18,8 +18,8 @@ const MOST: usize = 500;
 pub(super) fn files(
     typed: &str,
     start: usize,
-    writing: Writing,
-    wanted: Wanted,
+    writing: PathQuoting,
+    wanted: FileKind,
     cwd: &Path,
     home: Option<&Path>,
 ) -> Vec<FoundCompletion> {
@@ -53,7 +53,7 @@ pub(super) fn files(
 }
 
 /// Names in a folder that begin with `prefix`; those of folders end in a slash.
-fn entries(folder: &Path, prefix: &str, wanted: Wanted) -> Vec<String> {
+fn entries(folder: &Path, prefix: &str, wanted: FileKind) -> Vec<String> {
     let Ok(read) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -69,10 +69,10 @@ fn entries(folder: &Path, prefix: &str, wanted: Wanted) -> Vec<String> {
         }
         let counts = is_folder
             || match wanted {
-                Wanted::Any => true,
-                Wanted::Folders => false,
-                Wanted::Scripts => ends_in(&name, &["py", "ipy", "ipynb"]),
-                Wanted::Notebooks => ends_in(&name, &["ipynb"]),
+                FileKind::Any => true,
+                FileKind::Folders => false,
+                FileKind::Scripts => ends_in(&name, &["py", "ipy", "ipynb"]),
+                FileKind::Notebooks => ends_in(&name, &["ipynb"]),
             };
         counts.then_some(name)
     });
@@ -113,12 +113,12 @@ pub(super) fn programs(prefix: &str, path: Option<&OsStr>) -> Vec<String> {
 }
 
 /// A path as typed, read as what it names.
-fn read_as(typed: &str, writing: Writing) -> Cow<'_, str> {
+fn read_as(typed: &str, writing: PathQuoting) -> Cow<'_, str> {
     let escapes = match writing {
-        Writing::Raw | Writing::ShellQuoted('\'') => return Cow::Borrowed(typed),
-        Writing::Text(_) => "\\'\"",
-        Writing::ShellQuoted(_) => "\\\"$`",
-        Writing::Shell => "",
+        PathQuoting::Raw | PathQuoting::ShellQuoted('\'') => return Cow::Borrowed(typed),
+        PathQuoting::Text(_) => "\\'\"",
+        PathQuoting::ShellQuoted(_) => "\\\"$`",
+        PathQuoting::Shell => "",
     };
     if !typed.contains('\\') {
         return Cow::Borrowed(typed);
@@ -136,7 +136,7 @@ fn read_as(typed: &str, writing: Writing) -> Cow<'_, str> {
 }
 
 /// A name as it is written there; `None` when it cannot be.
-fn write_as(name: &str, writing: Writing) -> Option<String> {
+fn write_as(name: &str, writing: PathQuoting) -> Option<String> {
     if name.chars().any(char::is_control) {
         return None;
     }
@@ -151,12 +151,12 @@ fn write_as(name: &str, writing: Writing) -> Option<String> {
         written
     };
     Some(match writing {
-        Writing::Raw => name.to_owned(),
-        Writing::Text(quote) => escaped(&|c| c == '\\' || c == quote),
-        Writing::Shell => {
+        PathQuoting::Raw => name.to_owned(),
+        PathQuoting::Text(quote) => escaped(&|c| c == '\\' || c == quote),
+        PathQuoting::Shell => {
             escaped(&|c| c.is_ascii() && !c.is_ascii_alphanumeric() && !"_@%+=:,./-".contains(c))
         }
-        Writing::ShellQuoted('\'') => name.replace('\'', "'\\''"),
-        Writing::ShellQuoted(_) => escaped(&|c| matches!(c, '"' | '\\' | '$' | '`')),
+        PathQuoting::ShellQuoted('\'') => name.replace('\'', "'\\''"),
+        PathQuoting::ShellQuoted(_) => escaped(&|c| matches!(c, '"' | '\\' | '$' | '`')),
     })
 }

@@ -1,4 +1,4 @@
-//! Something that could stand at the cursor.
+//! A completion found.
 
 /// Something that can stand between `start` and the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -6,6 +6,6 @@ pub(super) struct FoundCompletion {
     /// Bytes from the start of the text.
     pub(super) start: usize,
     pub(super) value: String,
-    /// What it is, for the second column.
+    /// Its kind, for the second column.
     pub(super) detail: String,
 }

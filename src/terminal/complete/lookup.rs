@@ -1,5 +1,5 @@
-//! Sources other than the interpreter, asked. Slow things (folders, the record, the agent) are waited for here, so it
-//! runs on a thread of its own, never in the editor.
+//! Completions from sources other than the interpreter. Slow sources (directories, the record, the agent) are waited
+//! for here, on a thread of their own, never in the editor.
 
 use crate::environment::Environment;
 use crate::magics::{self, CommandValues, values};
@@ -8,7 +8,7 @@ use crate::terminal::complete::files::{files, programs};
 use crate::terminal::complete::found::FoundCompletion;
 use crate::terminal::complete::rules::CompletionSource;
 
-/// What may stand at the end of `before`, the text up to the cursor.
+/// Completions at the end of `before`, the text up to the cursor.
 pub(super) fn look_up(
     source: &CompletionSource,
     before: &str,

@@ -1,8 +1,8 @@
-//! The menu of completions below the line: one a row, what it is beside it.
+//! The completion menu below the line: one completion a row, its detail beside it.
 //!
-//! In: what the completer has. Out: rows that fit the width, edits of the line. Invariants: the chosen one stays chosen
-//! while more arrives; nothing to show means no menu; rows are cut at whole characters. Absent on purpose: what is
-//! offered.
+//! In: the completer's suggestions. Out: rows that fit the width, edits of the line. Invariants: the chosen one stays
+//! chosen while more arrive; an empty menu closes; rows are cut at whole characters. Absent on purpose: the choice of
+//! completions.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,8 +12,8 @@ use reedline::{
     Suggestion, Suggestions, UndoBehavior,
 };
 
-use crate::terminal::complete::desk::{Desk, MENU, locked};
-use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::complete::menu_state::{MENU, MenuState, locked};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::{columns, cut};
 
 /// Rows of the menu at most, the one that counts included.
@@ -23,10 +23,10 @@ const ROWS: usize = 11;
 const INDENT: usize = 4;
 
 /// The menu.
-pub(super) struct TabMenu {
+pub(super) struct CompletionMenu {
     settings: MenuSettings,
-    desk: Arc<Mutex<Desk>>,
-    snapshot: Shared,
+    menu_state: Arc<Mutex<MenuState>>,
+    snapshot: SharedSnapshot,
     active: bool,
     values: Suggestions,
     provisional: bool,
@@ -39,17 +39,17 @@ pub(super) struct TabMenu {
     deepened: bool,
 }
 
-impl MenuBuilder for TabMenu {
+impl MenuBuilder for CompletionMenu {
     fn settings_mut(&mut self) -> &mut MenuSettings {
         &mut self.settings
     }
 }
 
-impl TabMenu {
-    pub(super) fn new(desk: Arc<Mutex<Desk>>, snapshot: Shared) -> Self {
-        TabMenu {
+impl CompletionMenu {
+    pub(super) fn new(menu_state: Arc<Mutex<MenuState>>, snapshot: SharedSnapshot) -> Self {
+        CompletionMenu {
             settings: MenuSettings::default(),
-            desk,
+            menu_state,
             snapshot,
             active: false,
             values: Vec::new().into(),
@@ -68,14 +68,14 @@ impl TabMenu {
         self.active = false;
         self.provisional = false;
         self.values = Vec::new().into();
-        let mut desk = locked(&self.desk);
-        (desk.opened, desk.deeper) = (false, false);
+        let mut menu_state = locked(&self.menu_state);
+        (menu_state.opened, menu_state.deeper) = (false, false);
     }
 
     /// Wants a deeper look, once.
     fn deepen(&mut self) {
         if !std::mem::replace(&mut self.deepened, true) {
-            locked(&self.desk).deeper = true;
+            locked(&self.menu_state).deeper = true;
         }
     }
 
@@ -144,7 +144,7 @@ impl TabMenu {
     }
 }
 
-/// What all of them begin with, when that is more than what is typed.
+/// The common prefix of all of them, when it is longer than the typed text.
 fn common<'a>(values: &'a [Suggestion], typed: &str) -> Option<&'a str> {
     let first = values.first()?.value.as_str();
     let length = values.iter().fold(first.len(), |length, each| {
@@ -158,7 +158,7 @@ fn common<'a>(values: &'a [Suggestion], typed: &str) -> Option<&'a str> {
     (common.len() > typed.len() && common.starts_with(typed)).then_some(common)
 }
 
-impl Menu for TabMenu {
+impl Menu for CompletionMenu {
     fn settings(&self) -> &MenuSettings {
         &self.settings
     }
@@ -179,7 +179,7 @@ impl Menu for TabMenu {
                 self.close();
                 self.active = true;
                 self.deepened = false;
-                locked(&self.desk).opened = true;
+                locked(&self.menu_state).opened = true;
             }
             MenuEvent::Deactivate => self.close(),
             // Pressed before there was an answer: what is meant is the second Tab.
@@ -232,7 +232,7 @@ impl Menu for TabMenu {
         }
         let cursor = editor.line_buffer().insertion_point();
         if let Some(spaces) = indentation(editor.get_buffer(), cursor) {
-            if std::mem::take(&mut locked(&self.desk).opened) {
+            if std::mem::take(&mut locked(&self.menu_state).opened) {
                 replace(editor, cursor, cursor, &" ".repeat(spaces));
             }
             self.close();
@@ -286,7 +286,7 @@ impl Menu for TabMenu {
     fn replace_in_buffer(&self, editor: &mut Editor) {
         if let Some(value) = self.values.get(self.chosen) {
             // The key that takes it would have submitted the text.
-            look(&self.snapshot).submitted = false;
+            lock_snapshot(&self.snapshot).submitted = false;
             let cursor = editor.line_buffer().insertion_point();
             replace(editor, value.span.start, cursor, &value.value);
         }

@@ -1,21 +1,21 @@
-//! Tab, Shift-Tab: what could stand at the cursor, and what stands there.
+//! Tab and Shift-Tab: completions at the cursor, and the documentation of the name there.
 //!
-//! `rules` decides from the text who knows; `completer` asks (the live interpreter, or `lookup` on a thread of its own)
-//! and gives the editor what has come; `menu` shows it below the line, `doc` shows signature and doc there. In: keys of
-//! the editor, answers of the session. Out: edits of the line, and rows below it. Invariants: the editor is never kept
-//! waiting longer than [`wait::BRIEFLY`]; an answer counts only for the text and cursor it was asked for; what comes
-//! from elsewhere is shown without control characters.
+//! `rules` chooses the source from the text; `completer` asks it (the live interpreter, or `lookup` on a thread of its
+//! own) and hands the editor what has come; `menu` shows it below the line, `doc` shows signature and documentation
+//! there. In: keys of the editor, answers of the session. Out: edits of the line, and rows below it. Invariants: the
+//! editor never waits longer than [`wait::BRIEFLY`]; an answer counts only for the text and cursor it was requested
+//! for; foreign text is shown without control characters.
 //!
-//! Absent on purpose: what the interpreter knows, and keys (`terminal::keys` binds them to the names here).
+//! Absent on purpose: the interpreter's knowledge, and keys (`terminal::keys` binds them).
 
+mod code_context;
 mod completer;
-mod desk;
 mod doc;
 mod files;
 mod found;
 mod lookup;
 mod menu;
-mod place;
+mod menu_state;
 mod question;
 mod rules;
 mod sources;
@@ -28,15 +28,15 @@ use std::sync::{Arc, Mutex};
 
 use reedline::{Reedline, ReedlineEvent, ReedlineMenu};
 
-use crate::terminal::snapshot::Shared;
-use crate::terminal::waiting::{EditorWait, Patient};
-use completer::Tab;
-use desk::{DOC, Desk, MENU};
+use crate::terminal::editor_wait::{EditorWait, WaitingCompleter};
+use crate::terminal::snapshot::SharedSnapshot;
+use completer::TabCompleter;
 use doc::DocMenu;
-use menu::TabMenu;
+use menu::CompletionMenu;
+use menu_state::{DOC, MENU, MenuState};
 pub(super) use sources::Sources;
 
-/// What Tab is to the editor: indents in white space, completes elsewhere, goes on in an open menu.
+/// Tab as an event: indents in white space, completes elsewhere, goes on in an open menu.
 pub(super) fn tab() -> ReedlineEvent {
     ReedlineEvent::UntilFound(vec![
         ReedlineEvent::Menu(MENU.into()),
@@ -44,7 +44,7 @@ pub(super) fn tab() -> ReedlineEvent {
     ])
 }
 
-/// What Shift-Tab is: back in an open menu, else signature and doc of what stands at the cursor.
+/// Shift-Tab as an event: back in an open menu, else signature and doc of the name at the cursor.
 pub(super) fn back_tab() -> ReedlineEvent {
     ReedlineEvent::UntilFound(vec![
         ReedlineEvent::MenuPrevious,
@@ -52,27 +52,27 @@ pub(super) fn back_tab() -> ReedlineEvent {
     ])
 }
 
-/// What a key is that takes what is chosen in an open menu, and is `otherwise` when there is none.
+/// Accepts the chosen completion of an open menu; `otherwise` without one.
 pub(super) fn or_take(otherwise: ReedlineEvent) -> ReedlineEvent {
     ReedlineEvent::UntilFound(vec![ReedlineEvent::MenuAccept, otherwise])
 }
 
-/// Makes an editor complete from these sources. `snapshot` says how its text is read.
+/// Installs completion from these sources. `snapshot` holds the input mode.
 pub(super) fn install(
     line: Reedline,
     sources: Sources,
-    snapshot: Shared,
+    snapshot: SharedSnapshot,
     colour: bool,
     waiting: EditorWait,
 ) -> Reedline {
-    let desk = Arc::new(Mutex::new(Desk::default()));
-    let (asked, waker) = (sources.clone(), waiting.bell.waker());
-    let tab = Patient {
-        completer: Tab::new(asked, Arc::clone(&snapshot), Arc::clone(&desk), waker),
+    let menu_state = Arc::new(Mutex::new(MenuState::default()));
+    let (asked, waker) = (sources.clone(), waiting.editor_waker.task_waker());
+    let tab = WaitingCompleter {
+        completer: TabCompleter::new(asked, Arc::clone(&snapshot), Arc::clone(&menu_state), waker),
         waiting,
     };
-    let menu = TabMenu::new(Arc::clone(&desk), Arc::clone(&snapshot));
-    let doc = DocMenu::new(sources, snapshot, desk, colour);
+    let menu = CompletionMenu::new(Arc::clone(&menu_state), Arc::clone(&snapshot));
+    let doc = DocMenu::new(sources, snapshot, menu_state, colour);
     line.with_completer(Box::new(tab))
         .with_quick_completions(true)
         .with_partial_completions(true)

@@ -1,17 +1,16 @@
-//! What Tab asks, and of whom. Offsets are bytes of the whole text.
+//! The source of completions at a cursor. Offsets are bytes of the whole text.
 
 use std::ops::Range;
 
-/// Who knows what could stand at the cursor. Offsets are bytes of the whole text.
+/// The source of completions. Offsets are bytes of the whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CompletionSource {
-    /// Nobody: prose, comments.
+    /// None: prose, comments.
     Nothing,
     /// The interpreter, asked about this part of the text.
     Interpreter {
         /// The text it gets.
         part: Range<usize>,
-        /// What of its answer is kept.
         keep: Keep,
     },
     /// The file system.
@@ -19,9 +18,8 @@ pub(super) enum CompletionSource {
         /// Where the path as typed begins.
         start: usize,
         /// How it is written.
-        writing: Writing,
-        /// Which files count.
-        wanted: Wanted,
+        writing: PathQuoting,
+        wanted: FileKind,
     },
     /// Programs on the search path.
     Programs {
@@ -33,7 +31,7 @@ pub(super) enum CompletionSource {
         /// Where the word begins.
         start: usize,
     },
-    /// What may follow such a command.
+    /// Arguments of such a command.
     Values {
         /// Where the word begins.
         start: usize,
@@ -47,22 +45,22 @@ pub(super) enum CompletionSource {
     },
 }
 
-/// What of the interpreter's answer is kept.
+/// The completions to keep of the interpreter's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// All of it.
     All,
     /// All of it, with our own magics.
     Magics,
-    /// What can be called.
+    /// Callables.
     Callables,
-    /// What has a value to send: not modules, keywords, magics.
+    /// Names with a value to send: no modules, keywords, magics.
     Values,
 }
 
 /// How a path is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writing {
+pub(super) enum PathQuoting {
     /// In a Python string with backslash escapes, in these quotes.
     Text(char),
     /// In a Python string without them.
@@ -73,14 +71,13 @@ pub(super) enum Writing {
     ShellQuoted(char),
 }
 
-/// Which files count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum FileKind {
     /// All.
     Any,
     /// Folders only.
     Folders,
-    /// What Python runs, and folders.
+    /// Files that Python runs, and folders.
     Scripts,
     /// Notebooks, and folders.
     Notebooks,

@@ -1,12 +1,14 @@
-//! What Tab asks for at a place in a text. Pure rules.
+//! Decides what Tab completes at a place in a text. Pure rules.
 //!
-//! In: the text being typed, the cursor (bytes), how the text will be read. Out: a [`CompletionSource`]: who knows, and
-//! which part of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this
-//! file only finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
+//! In: the text being typed, the cursor (bytes), the input mode. Out: a [`CompletionSource`]: the source, and the part
+//! of the text it is asked about. Total: any text and any cursor give one. `input` classifies the text; this file only
+//! finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
 
 use crate::input::{Input, Mode, classify, open_file};
-use crate::terminal::complete::place::{Place, place};
-pub(super) use crate::terminal::complete::question::{CompletionSource, Keep, Wanted, Writing};
+use crate::terminal::complete::code_context::{CodeContext, place};
+pub(super) use crate::terminal::complete::question::{
+    CompletionSource, FileKind, Keep, PathQuoting,
+};
 use crate::terminal::complete::strings::{is_key, names_symbol};
 
 /// Magics whose arguments are paths.
@@ -39,7 +41,7 @@ const PYTHON_CELLS: &[&str] = &[
     "time", "timeit", "capture", "prun", "debug", "python", "pypy",
 ];
 
-/// Says who knows what could stand at `cursor`. One inside a character or past the end counts as the character's start.
+/// Returns the source of completions at `cursor`. A cursor inside a character counts as that character's start.
 pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> CompletionSource {
     let cursor = floor(text, cursor);
     let body = body_start(text);
@@ -104,8 +106,8 @@ fn prompt(text: &str, cursor: usize, from: usize) -> CompletionSource {
     if let Some((name, quote)) = open_file(before) {
         return CompletionSource::Files {
             start: line + name,
-            writing: quote.map_or(Writing::Shell, |_| Writing::Raw),
-            wanted: Wanted::Any,
+            writing: quote.map_or(PathQuoting::Shell, |_| PathQuoting::Raw),
+            wanted: FileKind::Any,
         };
     }
     let word = before
@@ -187,9 +189,9 @@ fn in_code(
     all: CompletionSource,
 ) -> CompletionSource {
     match place(&text[code..cursor]) {
-        Place::Code => all,
-        Place::Comment => CompletionSource::Nothing,
-        Place::Escape(at) => {
+        CodeContext::Code => all,
+        CodeContext::Comment => CompletionSource::Nothing,
+        CodeContext::Escape(at) => {
             let at = code + at;
             if text[at..].starts_with('!') {
                 let marks = text[at..].chars().take_while(|c| *c == '!').count();
@@ -198,8 +200,8 @@ fn in_code(
                 magic(text, cursor, from, at)
             }
         }
-        Place::Text { triple: true, .. } => CompletionSource::Nothing,
-        Place::Text {
+        CodeContext::StringLiteral { triple: true, .. } => CompletionSource::Nothing,
+        CodeContext::StringLiteral {
             before,
             begin,
             quote,
@@ -213,11 +215,11 @@ fn in_code(
             CompletionSource::Files {
                 start: code + begin,
                 writing: if raw {
-                    Writing::Raw
+                    PathQuoting::Raw
                 } else {
-                    Writing::Text(quote)
+                    PathQuoting::Text(quote)
                 },
-                wanted: Wanted::Any,
+                wanted: FileKind::Any,
             }
         }
     }
@@ -251,14 +253,14 @@ fn magic(text: &str, cursor: usize, from: usize, at: usize) -> CompletionSource 
     };
     match name {
         "ipycodex" => ours(text, cursor, after),
-        "cd" | "pushd" | "bookmark" => files(Wanted::Folders),
-        "run" => files(Wanted::Scripts),
-        name if FILE_MAGICS.contains(&name) => files(Wanted::Any),
+        "cd" | "pushd" | "bookmark" => files(FileKind::Folders),
+        "run" => files(FileKind::Scripts),
+        name if FILE_MAGICS.contains(&name) => files(FileKind::Any),
         name if SHELL_CELLS.contains(&name) => shell(text, cursor, after),
         _ => match place(&text[after..cursor]) {
-            Place::Code | Place::Escape(_) => asked(Keep::All),
-            Place::Comment => CompletionSource::Nothing,
-            Place::Text {
+            CodeContext::Code | CodeContext::Escape(_) => asked(Keep::All),
+            CodeContext::Comment => CompletionSource::Nothing,
+            CodeContext::StringLiteral {
                 before,
                 begin,
                 quote,
@@ -269,8 +271,8 @@ fn magic(text: &str, cursor: usize, from: usize, at: usize) -> CompletionSource 
                 } else {
                     CompletionSource::Files {
                         start: after + begin,
-                        writing: Writing::Text(quote),
-                        wanted: Wanted::Any,
+                        writing: PathQuoting::Text(quote),
+                        wanted: FileKind::Any,
                     }
                 }
             }
@@ -292,9 +294,9 @@ fn ours(text: &str, cursor: usize, after: usize) -> CompletionSource {
                     start,
                     writing,
                     wanted: if command == "export" {
-                        Wanted::Any
+                        FileKind::Any
                     } else {
-                        Wanted::Notebooks
+                        FileKind::Notebooks
                     },
                 }
             }
@@ -350,22 +352,22 @@ fn shell_command(text: &str, cursor: usize, from: usize) -> CompletionSource {
     let word = &text[start..cursor];
     let before = text[from..start].trim_end();
     let first = before.is_empty() || before.ends_with(['|', ';', '&', '(']);
-    if first && writing == Writing::Shell && !word.contains('/') && !word.starts_with('~') {
+    if first && writing == PathQuoting::Shell && !word.contains('/') && !word.starts_with('~') {
         return CompletionSource::Programs { start };
     }
     CompletionSource::Files {
         start,
         writing,
         wanted: if before == "cd" {
-            Wanted::Folders
+            FileKind::Folders
         } else {
-            Wanted::Any
+            FileKind::Any
         },
     }
 }
 
 /// Where the word of a shell line that ends at the cursor begins, quotes not counted, and how it is written.
-fn last_word(text: &str, cursor: usize, from: usize) -> (usize, Writing) {
+fn last_word(text: &str, cursor: usize, from: usize) -> (usize, PathQuoting) {
     let mut start = from;
     let mut quote = None;
     let mut escaped = false;
@@ -387,5 +389,8 @@ fn last_word(text: &str, cursor: usize, from: usize) -> (usize, Writing) {
             None => {}
         }
     }
-    (start, quote.map_or(Writing::Shell, Writing::ShellQuoted))
+    (
+        start,
+        quote.map_or(PathQuoting::Shell, PathQuoting::ShellQuoted),
+    )
 }

@@ -1,4 +1,4 @@
-//! Who is asked what could stand at the cursor.
+//! The sources of completions, and asking them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use crate::environment::Environment;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::SessionHandle;
 
-/// Who can be asked.
 #[derive(Clone)]
 pub(in crate::terminal) struct Sources {
     session: SessionHandle,
@@ -42,7 +41,7 @@ impl Sources {
         let sources = self.clone();
         let look = move || {
             let found = lookup::look_up(&source, &before, &sources.session, &sources.environment);
-            // Whoever asked may be elsewhere by now.
+            // The receiver may be gone by now.
             let _ = tell.send(found);
         };
         let _ = std::thread::Builder::new()

@@ -1,7 +1,7 @@
-//! What a string that is being typed is: a key, the name of a symbol, or neither.
+//! Classifies a string being typed: a key of an object, the name of a symbol, or neither.
 //!
-//! In: the code before the string, or what has been typed of it. Out: yes or no. Total. Absent on purpose: where the
-//! string begins (`place`).
+//! In: the code before the string, or what has been typed of it. Out: yes or no. Total. Absent on purpose: finding the
+//! string (`code_context`).
 
 /// True before a string that is the key of something, or one of several: `d[`, `d["a", `, `d[["a", `, and not an item
 /// of a list.

@@ -1,7 +1,7 @@
 //! Which source is asked at a place: cases as text, `|` being the cursor.
 
-use super::place::{Place, place};
-use super::rules::{CompletionSource, Keep, Wanted, Writing, source};
+use super::code_context::{CodeContext, place};
+use super::rules::{CompletionSource, FileKind, Keep, PathQuoting, source};
 use crate::input::Mode;
 use crate::properties;
 use proptest::prelude::*;
@@ -28,16 +28,16 @@ fn said(marked: &str, mode: Mode) -> String {
             wanted,
         } => {
             let writing = match writing {
-                Writing::Text(quote) => format!("in {quote}"),
-                Writing::Raw => "raw".into(),
-                Writing::Shell => "bare".into(),
-                Writing::ShellQuoted(quote) => format!("shell {quote}"),
+                PathQuoting::Text(quote) => format!("in {quote}"),
+                PathQuoting::Raw => "raw".into(),
+                PathQuoting::Shell => "bare".into(),
+                PathQuoting::ShellQuoted(quote) => format!("shell {quote}"),
             };
             let wanted = match wanted {
-                Wanted::Any => "files",
-                Wanted::Folders => "folders",
-                Wanted::Scripts => "scripts",
-                Wanted::Notebooks => "notebooks",
+                FileKind::Any => "files",
+                FileKind::Folders => "folders",
+                FileKind::Scripts => "scripts",
+                FileKind::Notebooks => "notebooks",
             };
             format!("{wanted} {writing} {}", rest(start))
         }
@@ -56,7 +56,7 @@ fn check(mode: Mode, cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn python_is_the_interpreters() {
+fn python_is_completed_by_the_interpreter() {
     check(
         Mode::Cells,
         &[
@@ -199,10 +199,10 @@ fn prompts_know_references_files_and_skills_only() {
 #[test]
 fn places_in_code() {
     let kind = |code: &str| match place(code) {
-        Place::Code => "code",
-        Place::Comment => "comment",
-        Place::Escape(_) => "escape",
-        Place::Text { .. } => "text",
+        CodeContext::Code => "code",
+        CodeContext::Comment => "comment",
+        CodeContext::Escape(_) => "escape",
+        CodeContext::StringLiteral { .. } => "text",
     };
     for (code, expected) in [
         ("", "code"),

@@ -1,4 +1,4 @@
-//! A short wait for an answer that is nearly always there at once.
+//! A short wait for an answer that nearly always comes at once.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use tokio::sync::oneshot;
 /// when it comes.
 pub(super) const BRIEFLY: Duration = Duration::from_millis(12);
 
-/// What became of a question.
-pub(super) enum Told<T> {
+/// The state of a pending answer.
+pub(super) enum AnswerPoll<T> {
     /// Nothing yet.
     Waiting,
     /// There will be no answer.
-    Never,
+    Closed,
     /// This.
     Answer(T),
 }
 
-/// What has come by now; whoever waits for more is woken when it comes.
-pub(super) fn look<T>(answer: &mut oneshot::Receiver<T>, waker: &Waker) -> Told<T> {
+/// Polls the answer; `waker` is woken when it comes later.
+pub(super) fn poll_answer<T>(answer: &mut oneshot::Receiver<T>, waker: &Waker) -> AnswerPoll<T> {
     match Pin::new(answer).poll(&mut Context::from_waker(waker)) {
-        Poll::Ready(Ok(answer)) => Told::Answer(answer),
-        Poll::Ready(Err(_)) => Told::Never,
-        Poll::Pending => Told::Waiting,
+        Poll::Ready(Ok(answer)) => AnswerPoll::Answer(answer),
+        Poll::Ready(Err(_)) => AnswerPoll::Closed,
+        Poll::Pending => AnswerPoll::Waiting,
     }
 }
 
-/// What comes within [`BRIEFLY`].
-pub(super) fn briefly<T>(answer: &mut oneshot::Receiver<T>) -> Told<T> {
+/// Waits for the answer for [`BRIEFLY`] at most.
+pub(super) fn wait_briefly<T>(answer: &mut oneshot::Receiver<T>) -> AnswerPoll<T> {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -42,9 +42,9 @@ pub(super) fn briefly<T>(answer: &mut oneshot::Receiver<T>) -> Told<T> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let until = Instant::now() + BRIEFLY;
     loop {
-        let told = look(answer, &waker);
+        let told = poll_answer(answer, &waker);
         let left = until.saturating_duration_since(Instant::now());
-        if !matches!(told, Told::Waiting) || left.is_zero() {
+        if !matches!(told, AnswerPoll::Waiting) || left.is_zero() {
             return told;
         }
         std::thread::park_timeout(left);

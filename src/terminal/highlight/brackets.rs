@@ -1,11 +1,11 @@
-//! The bracket at the cursor, or right before it, and its partner.
+//! Marks the bracket at the cursor, or right before it, and its partner.
 //!
-//! Brackets in strings and comments are not among those `lines` sees. Invariant: at most two marks. An open bracket
-//! that waits for its partner is no fault, a closing one without a partner is.
+//! Brackets in strings and comments are not in the `line_scan`. Invariant: at most two marks. An open bracket without a
+//! partner is not an error, a closing one without a partner is.
 
 use nu_ansi_term::{Color, Style};
 
-use super::sheet::Line;
+use super::cache::CachedLine;
 
 /// Where a mark stands (bytes from the first line's start) and how it changes the style there.
 pub(super) type Mark = (usize, fn(Style) -> Style);
@@ -19,7 +19,7 @@ fn alone(style: Style) -> Style {
 }
 
 /// The marks for a cursor this many bytes from the start of the first line.
-pub(super) fn marks(lines: &[Line], cursor: usize) -> Vec<Mark> {
+pub(super) fn marks(lines: &[CachedLine], cursor: usize) -> Vec<Mark> {
     let mut starts = 0;
     let mut found = None;
     for (number, line) in lines.iter().enumerate() {
@@ -32,7 +32,7 @@ pub(super) fn marks(lines: &[Line], cursor: usize) -> Vec<Mark> {
     let Some((number, column)) = found else {
         return Vec::new();
     };
-    let here = &lines[number].seen.brackets;
+    let here = &lines[number].scan.brackets;
     let at = |column: usize| here.iter().position(|(offset, _)| *offset == column);
     let Some(place) = at(column).or_else(|| column.checked_sub(1).and_then(at)) else {
         return Vec::new();
@@ -58,19 +58,19 @@ pub(super) fn marks(lines: &[Line], cursor: usize) -> Vec<Mark> {
 
 type Bracket = (usize, (usize, u8));
 
-fn from_here(lines: &[Line], mut start: usize) -> impl Iterator<Item = Bracket> {
+fn from_here(lines: &[CachedLine], mut start: usize) -> impl Iterator<Item = Bracket> {
     lines.iter().flat_map(move |line| {
         let begins = start;
         start += line.text.len() + 1;
-        line.seen.brackets.iter().map(move |b| (begins, *b))
+        line.scan.brackets.iter().map(move |b| (begins, *b))
     })
 }
 
-fn back_from(lines: &[Line], mut start: usize) -> impl Iterator<Item = Bracket> {
+fn back_from(lines: &[CachedLine], mut start: usize) -> impl Iterator<Item = Bracket> {
     lines.iter().rev().flat_map(move |line| {
         start -= line.text.len() + 1;
         let begins = start;
-        line.seen.brackets.iter().rev().map(move |b| (begins, *b))
+        line.scan.brackets.iter().rev().map(move |b| (begins, *b))
     })
 }
 
@@ -115,16 +115,16 @@ fn partner_of(byte: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sheet::Sheet;
+    use super::super::cache::HighlightCache;
     use super::*;
     use crate::markdown::Theme;
 
     /// The text with its cursor as `|`; what is marked, in order, `!` behind what has no partner.
     fn check(text: &str, expected: &[(usize, bool)]) {
         let cursor = text.find('|').expect("a cursor");
-        let mut sheet = Sheet::new(Theme::default());
-        sheet.set_text(&text.replacen('|', "", 1));
-        let mut marked: Vec<(usize, bool)> = marks(sheet.lines(), cursor)
+        let mut cache = HighlightCache::new(Theme::default());
+        cache.set_text(&text.replacen('|', "", 1));
+        let mut marked: Vec<(usize, bool)> = marks(cache.lines(), cursor)
             .into_iter()
             .map(|(at, style)| (at, style(Style::new()).foreground.is_some()))
             .collect();

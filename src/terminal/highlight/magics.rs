@@ -1,4 +1,4 @@
-//! Which language stands behind a magic: the body of a cell magic, the rest of a line magic.
+//! The language behind a magic: of the body of a cell magic, of the rest of a line magic.
 
 /// The language of some lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) enum Language {
 }
 
 /// The language of the lines under `head`, the first line of a cell.
-pub(super) fn of_body(head: &str) -> Language {
+pub(super) fn body_language(head: &str) -> Language {
     let Some(magic) = head.trim_start().strip_prefix("%%") else {
         return Language::Python;
     };
@@ -51,7 +51,7 @@ pub(super) fn of_body(head: &str) -> Language {
 }
 
 /// The language of what follows the magic `name` (with its `%`), or the mark of a call, on its line.
-pub(super) fn of_rest(name: &str) -> Language {
+pub(super) fn rest_language(name: &str) -> Language {
     match name.trim_start_matches('%') {
         "/" | "time" | "timeit" | "prun" | "memit" | "mprun" | "lprun" | "debug" | "psearch" => {
             Language::Python
@@ -83,7 +83,7 @@ mod tests {
             ("%%nobody_knows", Language::Python),
             ("%%", Language::Python),
         ] {
-            assert_eq!(of_body(head), language, "{head:?}");
+            assert_eq!(body_language(head), language, "{head:?}");
         }
     }
 }

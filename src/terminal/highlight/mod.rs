@@ -1,18 +1,18 @@
-//! Paints the text being typed: colours, bracket marks, and the rows of it that fit on the screen.
+//! Highlights the text being typed: colours, bracket marks, and the rows of it that fit on the screen.
 //!
-//! Called by the editor on every paint, cursor moves included; keeps the [`Snapshot`](super::snapshot::Snapshot) others
-//! decide from. Cells are Python with IPython's magics and commands in the code theme in force (`lines` and `magics`
-//! say what a line is, `sheet` keeps what is known of it, `brush` paints it, `worker` is the brush's thread, `brackets`
-//! finds partners), prompts are plain, and without colour all is. Invariants: what is painted are the bytes of the
-//! text, but for the rows a [`window`](super::window) hides; a paint waits for colours for 2 ms at most.
+//! reedline calls it on every paint, cursor moves included; it updates the [`Snapshot`](super::snapshot::Snapshot).
+//! Cells are Python with IPython's magics and commands, in the code theme in force (`line_scan` and `magics` classify
+//! lines, `cache` keeps the results, `line_painter` colours a line, `worker` is its thread, `brackets` finds partners);
+//! prompts are plain, and without colour everything is. Invariants: the painted bytes are those of the text, except for
+//! the rows a [`window`](super::window) hides; a paint waits for colours for 2 ms at most.
 //!
-//! Absent on purpose: what a text is (`input`), whether it is complete.
+//! Absent on purpose: classifying the text (`input`), and its completeness.
 
 mod brackets;
-mod brush;
-mod lines;
+mod cache;
+mod line_painter;
+mod line_scan;
 mod magics;
-mod sheet;
 mod worker;
 
 use std::ops::Range;
@@ -23,48 +23,48 @@ use reedline::{Highlighter, Prompt, StyledText};
 
 use crate::input::code_start;
 use crate::markdown::{Background, Theme};
-use crate::terminal::front::{Fronted, NextFront};
-use crate::terminal::paints::Paints;
+use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::prompt::Label;
-use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::terminal::window::{Window, WindowShown};
+use crate::terminal::windowed_prompt::{NextPrefix, WindowedPrompt};
 use crate::text::escape::visible_lines;
 use brackets::{Mark, marks};
-use sheet::Sheet;
-use worker::Colours;
+use cache::HighlightCache;
+use worker::HighlightWorker;
 
 /// A piece of the text and how it looks.
 type Piece = (Style, String);
 
 /// How the text looks, shared by the editor and its highlighter.
-pub(super) struct Look {
-    snapshot: Shared,
+pub(super) struct InputRenderer {
+    snapshot: SharedSnapshot,
     /// `None` without colour.
-    colours: Option<Arc<Colours>>,
+    colours: Option<Arc<HighlightWorker>>,
     size: Box<dyn Fn() -> (u16, u16) + Send + Sync>,
-    view: Mutex<View>,
-    front: NextFront,
+    view: Mutex<ViewState>,
+    front: NextPrefix,
 }
 
 #[derive(Default)]
-struct View {
+struct ViewState {
     window: Window,
     last: Option<WindowShown>,
 }
 
-impl Look {
+impl InputRenderer {
     /// `size` gives the terminal's columns and rows at that moment.
     pub(super) fn new(
-        snapshot: Shared,
+        snapshot: SharedSnapshot,
         theme: Option<Theme>,
         size: Box<dyn Fn() -> (u16, u16) + Send + Sync>,
     ) -> Arc<Self> {
-        Arc::new(Look {
+        Arc::new(InputRenderer {
             snapshot,
-            colours: theme.map(Colours::new),
+            colours: theme.map(HighlightWorker::new),
             size,
             view: Mutex::default(),
-            front: NextFront::default(),
+            front: NextPrefix::default(),
         })
     }
 
@@ -78,28 +78,32 @@ impl Look {
     /// Paints in this theme from now on.
     pub(super) fn set_theme(&self, theme: Theme) {
         if let Some(colours) = &self.colours {
-            colours.sheet().set_theme(theme);
+            colours.cache().set_theme(theme);
         }
     }
 
-    /// The terminal told what the text stands on: it is painted again, in the theme for that.
+    /// Repaints in the theme for the background the terminal reported.
     pub(super) fn set_background(&self, background: Background) {
         if let (Some(colours), Ok(theme)) = (&self.colours, Theme::named(background.theme())) {
-            colours.sheet().set_theme(theme);
+            colours.cache().set_theme(theme);
             colours.ask_repaint();
         }
     }
 
     /// The label of the text, in front of the rows that are shown.
-    pub(super) fn fronted<'a>(&'a self, label: &'a Label, paints: &'a Paints) -> Fronted<'a> {
+    pub(super) fn windowed_prompt<'a>(
+        &'a self,
+        label: &'a Label,
+        paint_capture: &'a PaintCapture,
+    ) -> WindowedPrompt<'a> {
         let columns = |text: &str| crate::text::columns(text);
         let mut view = self.view();
         view.window.label = columns(&label.render_prompt_left());
         view.window.continuation = columns(&label.render_prompt_multiline_indicator());
-        Fronted {
+        WindowedPrompt {
             label,
             front: &self.front,
-            paints,
+            paint_capture,
             snapshot: &self.snapshot,
         }
     }
@@ -134,9 +138,9 @@ impl Look {
     /// The pieces of `text` within `range`; brackets are marked for a cursor in the text. Without one it is the last
     /// paint: the text stays as it is painted now.
     fn pieces(&self, text: &str, cursor: usize, range: Range<usize>) -> Vec<Piece> {
-        let (mode, spoken) = {
-            let snapshot = look(&self.snapshot);
-            (snapshot.mode, snapshot.spoken.clone())
+        let (mode, cell_language) = {
+            let snapshot = lock_snapshot(&self.snapshot);
+            (snapshot.mode, snapshot.cell_language.clone())
         };
         let code = code_start(text, mode);
         let (Some(colours), Some(start)) = (&self.colours, code) else {
@@ -145,22 +149,22 @@ impl Look {
         let wanted =
             1 + memchr::memchr_iter(b'\n', &text.as_bytes()[start..range.end.max(start)]).count();
         let last = cursor == usize::MAX;
-        let sheet = colours.sheet_of(&text[start..], wanted, spoken.other(), last);
+        let cache = colours.update(&text[start..], wanted, cell_language.other(), last);
         let marks = match cursor.checked_sub(start) {
-            Some(cursor) if cursor <= text.len() => marks(sheet.lines(), cursor),
+            Some(cursor) if cursor <= text.len() => marks(cache.lines(), cursor),
             _ => Vec::new(),
         };
-        compose(&sheet, text, start, &marks, range)
+        compose(&cache, text, start, &marks, range)
     }
 
-    fn view(&self) -> std::sync::MutexGuard<'_, View> {
+    fn view(&self) -> std::sync::MutexGuard<'_, ViewState> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The pieces of `text` within `range`, neighbours of one style joined; its code begins at `start`.
 fn compose(
-    sheet: &Sheet,
+    cache: &HighlightCache,
     text: &str,
     start: usize,
     marks: &[Mark],
@@ -173,7 +177,7 @@ fn compose(
     };
     out.push(0..start, Style::default());
     let mut at = start;
-    for line in sheet.lines() {
+    for line in cache.lines() {
         let end = at + line.text.len();
         if end >= out.range.start && at <= out.range.end {
             for (length, style) in &line.spans {
@@ -228,19 +232,19 @@ impl Pieces<'_> {
 }
 
 /// Paints the text and keeps the snapshot.
-pub(super) struct Highlight {
+pub(super) struct InputHighlighter {
     /// Shared with the editor.
-    pub(super) look: Arc<Look>,
+    pub(super) look: Arc<InputRenderer>,
     /// Called when the text being typed becomes a prompt.
     pub(super) on_prompt: Box<dyn Fn() + Send>,
     /// Called before every paint.
     pub(super) before: Box<dyn Fn() + Send>,
 }
 
-impl Highlighter for Highlight {
+impl Highlighter for InputHighlighter {
     fn highlight(&self, text: &str, cursor: usize) -> StyledText {
         (self.before)();
-        let mut snapshot = look(&self.look.snapshot);
+        let mut snapshot = lock_snapshot(&self.look.snapshot);
         if text.starts_with('.') && !snapshot.text.starts_with('.') {
             (self.on_prompt)();
         }
@@ -255,7 +259,7 @@ impl Highlighter for Highlight {
         let shown = view.window.show(text, cursor, (self.look.size)());
         view.last = Some(shown.clone());
         drop(view);
-        look(&self.look.snapshot).windowed = shown.rows.is_some();
+        lock_snapshot(&self.look.snapshot).windowed = shown.rows.is_some();
         self.look.front.set(shown.front);
         let mut styled = StyledText::new();
         if shown.range.start > 0 {
@@ -263,7 +267,7 @@ impl Highlighter for Highlight {
             let hidden = "\0".repeat(shown.range.start);
             styled.push((Style::default(), hidden));
         }
-        // What is submitted stays on the screen: without marks.
+        // A submitted text stays on the screen: without marks.
         let cursor = if submitted { usize::MAX } else { cursor };
         for piece in self.look.pieces(text, cursor, shown.range) {
             styled.push(piece);

@@ -6,23 +6,23 @@ use nu_ansi_term::{Color, Style};
 use proptest::prelude::*;
 use reedline::Highlighter;
 
-use super::brush::Brush;
-use super::sheet::{Sheet, Span};
+use super::cache::{HighlightCache, Span};
+use super::line_painter::LinePainter;
 use super::*;
 use crate::input::Mode;
 use crate::properties;
 use crate::terminal::snapshot::Snapshot;
 
 /// Paints until nothing is left.
-fn paint(sheet: &mut Sheet, brush: &mut Brush) {
-    while let Some(task) = brush.next(sheet) {
+fn paint(cache: &mut HighlightCache, brush: &mut LinePainter) {
+    while let Some(task) = brush.next(cache) {
         let spans = brush.paint(&task);
-        sheet.painted(task.at, spans);
+        cache.painted(task.at, spans);
     }
 }
 
-fn spans(sheet: &Sheet) -> Vec<Vec<Span>> {
-    sheet
+fn spans(cache: &HighlightCache) -> Vec<Vec<Span>> {
+    cache
         .lines()
         .iter()
         .map(|line| line.spans.clone())
@@ -32,10 +32,13 @@ fn spans(sheet: &Sheet) -> Vec<Vec<Span>> {
 /// The words of a text that have a colour, with whether it is the one of magics.
 fn coloured(text: &str) -> Vec<(String, bool)> {
     let theme = Theme::default();
-    let mut sheet = Sheet::new(theme);
-    sheet.set_text(text);
-    paint(&mut sheet, &mut Brush::new(theme).expect("Python is known"));
-    let pieces = compose(&sheet, text, 0, &[], 0..text.len());
+    let mut cache = HighlightCache::new(theme);
+    cache.set_text(text);
+    paint(
+        &mut cache,
+        &mut LinePainter::new(theme).expect("Python is known"),
+    );
+    let pieces = compose(&cache, text, 0, &[], 0..text.len());
     let together: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
     assert_eq!(together, text);
     pieces
@@ -114,34 +117,34 @@ proptest! {
         steps in prop::collection::vec(0usize..4, 6),
     ) {
         let theme = Theme::default();
-        let mut sheet = Sheet::new(theme);
-        let mut brush = Brush::new(theme).expect("Python is known");
+        let mut cache = HighlightCache::new(theme);
+        let mut brush = LinePainter::new(theme).expect("Python is known");
         for (text, steps) in texts.iter().zip(&steps) {
-            sheet.set_text(text);
+            cache.set_text(text);
             for _ in 0..*steps {
-                if let Some(task) = brush.next(&mut sheet) {
+                if let Some(task) = brush.next(&mut cache) {
                     let spans = brush.paint(&task);
-                    sheet.painted(task.at, spans);
+                    cache.painted(task.at, spans);
                 }
             }
-            for line in sheet.lines() {
+            for line in cache.lines() {
                 let covered: usize = line.spans.iter().map(|(length, _)| length).sum();
                 prop_assert_eq!(covered, line.text.len());
             }
         }
-        paint(&mut sheet, &mut brush);
-        let mut fresh = Sheet::new(theme);
+        paint(&mut cache, &mut brush);
+        let mut fresh = HighlightCache::new(theme);
         fresh.set_text(texts.last().expect("one at least"));
-        paint(&mut fresh, &mut Brush::new(theme).expect("Python is known"));
-        prop_assert_eq!(spans(&sheet), spans(&fresh));
+        paint(&mut fresh, &mut LinePainter::new(theme).expect("Python is known"));
+        prop_assert_eq!(spans(&cache), spans(&fresh));
     }
 }
 
-fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> Highlight {
-    let look = Look::new(Snapshot::new(mode), theme, Box::new(move || size));
+fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> InputHighlighter {
+    let look = InputRenderer::new(Snapshot::new(mode), theme, Box::new(move || size));
     let label = Label::new(1, Snapshot::new(mode));
-    let _ = look.fronted(&label, &Paints::default());
-    Highlight {
+    let _ = look.windowed_prompt(&label, &PaintCapture::default());
+    InputHighlighter {
         look,
         on_prompt: Box::new(|| {}),
         before: Box::new(|| {}),
@@ -172,16 +175,16 @@ proptest! {
 }
 
 /// Paints until the thread has painted all.
-fn settled(highlight: &Highlight, text: &str, cursor: usize) -> Vec<(Style, String)> {
+fn settled(highlight: &InputHighlighter, text: &str, cursor: usize) -> Vec<(Style, String)> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let painted = highlight.highlight(text, cursor).buffer;
         let colours = highlight.look.colours.as_ref().expect("with colour");
-        let sheet = colours.sheet();
-        if sheet.ready && !sheet.owed && sheet.done == sheet.lines().len() {
+        let cache = colours.cache();
+        if cache.ready && !cache.owed && cache.done == cache.lines().len() {
             return painted;
         }
-        drop(sheet);
+        drop(cache);
         assert!(Instant::now() < deadline, "the thread has not painted");
         std::thread::yield_now();
     }
@@ -223,7 +226,7 @@ fn prompts_are_plain_and_code_in_prompt_mode_is_not() {
 #[test]
 fn marks_are_gone_from_what_was_submitted() {
     let highlight = highlight(Some(Theme::default()), Mode::Cells, (80, 24));
-    let marked = |highlight: &Highlight| {
+    let marked = |highlight: &InputHighlighter| {
         let painted = highlight.highlight("f(x)", 4).buffer;
         painted
             .iter()
@@ -231,14 +234,14 @@ fn marks_are_gone_from_what_was_submitted() {
             .count()
     };
     assert_eq!(marked(&highlight), 2);
-    look(&highlight.look.snapshot).submitted = true;
+    lock_snapshot(&highlight.look.snapshot).submitted = true;
     assert_eq!(marked(&highlight), 0);
 }
 
 #[test]
 fn what_is_submitted_before_the_colours_are_loaded_has_them() {
     let highlight = highlight(Some(Theme::default()), Mode::Cells, (80, 24));
-    look(&highlight.look.snapshot).submitted = true;
+    lock_snapshot(&highlight.look.snapshot).submitted = true;
     let painted = highlight.highlight("return 1", 8).buffer;
     let coloured =
         |(style, word): &(Style, String)| word.trim() == "return" && style.foreground.is_some();

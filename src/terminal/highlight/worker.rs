@@ -1,16 +1,16 @@
-//! The thread that has the brush: loads it, paints what changes, asks for a repaint when a paint did not wait.
+//! The highlighting thread: loads the painter, paints changed lines, requests a repaint for a paint that did not wait.
 //!
-//! It begins with the first text there is and loads (some 8 ms); nothing waits for that. From then on a paint gives it
-//! what changed and waits a moment, in which a line or ten are painted; a paint that could not wait shows the colours
-//! there are and is repeated. Invariant: nobody holds the sheet while painting.
+//! The thread starts with the first text and loads (some 8 ms); nothing waits for that. Later a paint hands over what
+//! changed and waits 2 ms at most, enough for some ten lines; a paint that could not wait shows the colours there are
+//! and is repeated. Invariant: the cache is not locked while painting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::brush::Brush;
+use super::cache::HighlightCache;
+use super::line_painter::LinePainter;
 use super::magics::Language;
-use super::sheet::Sheet;
 use crate::markdown::{Theme, warm_up};
 
 /// How long a paint waits for colours.
@@ -19,20 +19,20 @@ const PATIENCE: Duration = Duration::from_millis(2);
 /// How long the last paint of a text waits, the loading of the colours included: it stays on the screen.
 const LAST_PATIENCE: Duration = Duration::from_millis(500);
 
-/// A sheet shared by the editor's paints and the thread.
-pub(super) struct Colours {
-    sheet: Mutex<Sheet>,
+/// The cache shared by the editor's paints and the thread.
+pub(super) struct HighlightWorker {
+    cache: Mutex<HighlightCache>,
     changed: Condvar,
     painted: Condvar,
     started: AtomicBool,
     repaint: OnceLock<Arc<dyn Fn() + Send + Sync>>,
 }
 
-impl Colours {
+impl HighlightWorker {
     /// Nothing to paint.
     pub(super) fn new(theme: Theme) -> Arc<Self> {
-        Arc::new(Colours {
-            sheet: Mutex::new(Sheet::new(theme)),
+        Arc::new(HighlightWorker {
+            cache: Mutex::new(HighlightCache::new(theme)),
             changed: Condvar::new(),
             painted: Condvar::new(),
             started: AtomicBool::new(false),
@@ -40,7 +40,7 @@ impl Colours {
         })
     }
 
-    /// How a repaint is asked for.
+    /// Sets the repaint callback; the first one wins.
     pub(super) fn repaint_with(&self, repaint: Arc<dyn Fn() + Send + Sync>) {
         // The first one holds.
         let _ = self.repaint.set(repaint);
@@ -53,24 +53,24 @@ impl Colours {
         }
     }
 
-    /// The sheet as it is.
-    pub(super) fn sheet(&self) -> MutexGuard<'_, Sheet> {
-        self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The cache as it is.
+    pub(super) fn cache(&self) -> MutexGuard<'_, HighlightCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The sheet of this text, with the colours of its first `wanted` lines if they can be had in a moment; the `last`
     /// paint of a text waits longer.
-    pub(super) fn sheet_of(
+    pub(super) fn update(
         self: &Arc<Self>,
         text: &str,
         wanted: usize,
         language: Option<String>,
         last: bool,
-    ) -> MutexGuard<'_, Sheet> {
-        let mut sheet = self.sheet();
-        sheet.set_language(language.map_or(Language::Python, Language::Named));
-        sheet.set_text(text);
-        sheet.wanted = wanted.min(sheet.lines().len());
+    ) -> MutexGuard<'_, HighlightCache> {
+        let mut cache = self.cache();
+        cache.set_language(language.map_or(Language::Python, Language::Named));
+        cache.set_text(text);
+        cache.wanted = wanted.min(cache.lines().len());
         if !self.started.swap(true, Ordering::Relaxed) {
             let colours = Arc::clone(self);
             // Without a thread the text stays plain.
@@ -78,50 +78,50 @@ impl Colours {
                 .name("colours".into())
                 .spawn(move || colours.work());
         }
-        let missing = |sheet: &Sheet| !sheet.ready || sheet.done < sheet.wanted;
-        if sheet.has_edits() {
+        let missing = |cache: &HighlightCache| !cache.ready || cache.done < cache.wanted;
+        if cache.has_edits() {
             self.changed.notify_one();
         }
-        if missing(&sheet) && (sheet.ready || last) {
+        if missing(&cache) && (cache.ready || last) {
             let patience = if last { LAST_PATIENCE } else { PATIENCE };
             let waited = self
                 .painted
-                .wait_timeout_while(sheet, patience, |sheet| missing(sheet));
-            sheet = waited.unwrap_or_else(PoisonError::into_inner).0;
+                .wait_timeout_while(cache, patience, |cache| missing(cache));
+            cache = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        sheet.owed = missing(&sheet);
-        sheet
+        cache.owed = missing(&cache);
+        cache
     }
 
     fn work(&self) {
         warm_up();
-        let theme = self.sheet().theme;
-        let Some(mut brush) = Brush::new(theme) else {
+        let theme = self.cache().theme;
+        let Some(mut painter) = LinePainter::new(theme) else {
             return;
         };
-        let mut sheet = self.sheet();
-        sheet.ready = true;
+        let mut cache = self.cache();
+        cache.ready = true;
         loop {
-            let task = brush.next(&mut sheet);
-            if sheet.done >= sheet.wanted {
+            let task = painter.next(&mut cache);
+            if cache.done >= cache.wanted {
                 self.painted.notify_one();
-                if std::mem::take(&mut sheet.owed) {
+                if std::mem::take(&mut cache.owed) {
                     self.ask_repaint();
                 }
             }
             let Some(task) = task else {
-                let waited = self.changed.wait_while(sheet, |sheet| !sheet.has_edits());
-                sheet = waited.unwrap_or_else(PoisonError::into_inner);
+                let waited = self.changed.wait_while(cache, |cache| !cache.has_edits());
+                cache = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            drop(sheet);
-            let spans = brush.paint(&task);
-            sheet = self.sheet();
-            if sheet.has_edits() {
+            drop(cache);
+            let spans = painter.paint(&task);
+            cache = self.cache();
+            if cache.has_edits() {
                 // Lines have changed meanwhile: the number may mean another one.
-                brush.take_back(&task);
+                painter.take_back(&task);
             } else {
-                sheet.painted(task.at, spans);
+                cache.painted(task.at, spans);
             }
         }
     }

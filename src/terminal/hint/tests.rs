@@ -162,7 +162,7 @@ fn a_blank_text_asks_nothing() {
 }
 
 #[test]
-fn it_is_taken_whole_or_by_words_and_only_as_it_was_shown() {
+fn a_hint_is_accepted_whole_or_by_words_and_only_as_shown() {
     let mut stage = stage();
     let rest = "al(a.b, 'c')\n    d";
     let take = |stage: &Stage, words: usize| -> Vec<String> {
@@ -210,7 +210,7 @@ fn a_long_one_is_shown_in_part() {
 }
 
 #[test]
-fn a_missing_agent_is_told_of_once_and_other_failures_never() {
+fn a_missing_agent_is_reported_once_and_other_failures_never() {
     let mut stage = stage();
     let mut fails = |kind, message: &str| {
         assert_eq!(stage.press("x|"), None);

@@ -1,7 +1,7 @@
-//! Changes of the text that depend on the text: which bytes go, what comes in their place.
+//! Edits that depend on the text: which bytes are replaced, and by what.
 //!
-//! Pure. The keys use it while they know the text ([`TypedText`]), the editor with its own text when they do not.
-//! Absent on purpose: cutting's memory (`ring`), moving, single characters.
+//! Pure. The keys use them while they know the text ([`TypedText`]), the editor with its own text when they do not.
+//! Absent on purpose: the kill ring (`kill_ring`), moving, single characters.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use reedline::EditCommand;
 
 use crate::config::KeyAction;
 use crate::input::{Mode, clause_indent};
-use crate::terminal::keys::typed::TypedText;
+use crate::terminal::keys::typed_text::TypedText;
 use crate::text::last_word;
 
 /// Columns of a level.

@@ -1,10 +1,10 @@
-//! What Enter does to a text that is known.
+//! Enter on a known text: a new line with its indentation, or a submit.
 
 use reedline::{EditCommand, ReedlineEvent};
 
 use crate::input::{Completeness, Mode};
-use crate::terminal::keys::typed::TypedText;
-use crate::terminal::spoken::Spoken;
+use crate::terminal::cell_language::CellLanguage;
+use crate::terminal::keys::typed_text::TypedText;
 
 /// A line that is begun, indented by so many columns.
 pub(super) fn newline(indent: usize) -> ReedlineEvent {
@@ -16,15 +16,15 @@ pub(super) fn newline(indent: usize) -> ReedlineEvent {
 }
 
 /// How far a line begun at the cursor is indented.
-pub(super) fn indent_at(typed: &TypedText, (mode, spoken): &(Mode, Spoken)) -> usize {
-    match spoken.completeness(&typed.text[..typed.cursor], *mode) {
+pub(super) fn indent_at(typed: &TypedText, (mode, cell_language): &(Mode, CellLanguage)) -> usize {
+    match cell_language.completeness(&typed.text[..typed.cursor], *mode) {
         Completeness::Incomplete { indent } => indent,
         Completeness::Complete | Completeness::Invalid => 0,
     }
 }
 
-/// What Enter does at the cursor: a new line, or the text is submitted.
-pub(super) fn enter(typed: &TypedText, reading: &(Mode, Spoken)) -> ReedlineEvent {
+/// Enter at the cursor: a new line, or a submit.
+pub(super) fn enter(typed: &TypedText, reading: &(Mode, CellLanguage)) -> ReedlineEvent {
     let after = &typed.text[typed.cursor..];
     if !after.trim().is_empty() && after.contains('\n') {
         return newline(indent_at(typed, reading));

@@ -1,12 +1,12 @@
-//! Esc in vi's modes: what is Esc and a character there rather than Alt and that character. Most terminals send the
-//! same for both.
+//! Esc in vi's modes: tells Esc and a character from Alt and that character. Most terminals send the same bytes for
+//! both.
 //!
 //! Absent on purpose: Esc before a key in emacs mode, which is Alt however slow.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use crate::config::{Meaning, Shares};
-use crate::terminal::keys::does;
+use crate::terminal::keys::action_events;
 
 /// Of Esc and a character that came in one read: the character.
 pub(super) fn behind(event: &Event) -> Option<KeyEvent> {
@@ -22,7 +22,7 @@ pub(super) fn is_chord(meaning: &Meaning, empty: bool) -> bool {
         Meaning::Begun => true,
         Meaning::Actions(actions) => actions.iter().any(|action| {
             let means = empty || action.shares() != Shares::WhereNothingIsTyped;
-            means && !does::is_of_vi(*action)
+            means && !action_events::is_of_vi(*action)
         }),
         Meaning::Nothing => false,
     }

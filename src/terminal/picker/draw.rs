@@ -1,14 +1,13 @@
-//! The picker on the terminal: filter, list, the end of the chosen session, keys.
+//! Draws the picker: filter, list, preview of the chosen session, keys.
 //!
-//! In: the machine and a size. Out: a frame that fits; what there is no room for goes from the end: first the look at
-//! the session, then the help.
+//! In: the picker and a size. Out: a frame that fits; without room the preview goes first, then the help.
 
 use crate::dialog::display_form;
 use crate::history::{Glance, Scope, SearchHit, SessionRow};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{Look, sighted, wrapped};
+use crate::terminal::layout::{PanelStyle, with_excerpt, wrapped};
 use crate::terminal::panel::PanelFrame;
-use crate::terminal::picker::state::{Picker, PickerAsking};
+use crate::terminal::picker::state::{Picker, PickerMode};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::{Line, columns, cut, cut_front, expand_tabs};
 
@@ -59,11 +58,11 @@ pub(super) fn frame(picker: &Picker, size: TerminalSize) -> PanelFrame {
         } else {
             "  no matching session"
         };
-        lines.push(Line::of(Look::Dim, none));
+        lines.push(Line::of(PanelStyle::Dim, none));
     }
     let bottom = height.saturating_sub(help.len());
     if looks {
-        lines.push(Line::of(Look::Dim, "─".repeat(width)));
+        lines.push(Line::of(PanelStyle::Dim, "─".repeat(width)));
         let preview = preview(picker, width, bottom.saturating_sub(lines.len()));
         lines.extend(preview);
     }
@@ -89,26 +88,26 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
     };
     let title = "Resume session";
     let room = width.saturating_sub(title.len() + columns(&count) + 4);
-    // Of a long path the end tells most.
+    // The end of a long path is its most telling part.
     let place = cut_front(&place, room);
-    Line::of(Look::Strong, title)
-        .and(Look::Dim, format!("  {place}  "))
-        .and(Look::Dim, count)
+    Line::of(PanelStyle::Strong, title)
+        .and(PanelStyle::Dim, format!("  {place}  "))
+        .and(PanelStyle::Dim, count)
 }
 
-/// What is being typed, and the column of the cursor.
+/// The edited line, and the column of the cursor.
 fn filter_line(picker: &Picker) -> (Line, usize) {
-    let (label, entry) = match picker.asking() {
-        PickerAsking::Choice => ("> ", picker.entry()),
-        PickerAsking::Delete(id) => {
+    let (label, entry) = match picker.mode() {
+        PickerMode::Choice => ("> ", picker.entry()),
+        PickerMode::Delete(id) => {
             let question = format!("Delete session {id} and everything in it? (y/N) ");
             let column = columns(&question);
-            return (Line::of(Look::Strong, question), column);
+            return (Line::of(PanelStyle::Strong, question), column);
         }
-        PickerAsking::Name(_, name) => ("Name: ", name),
+        PickerMode::Name(_, name) => ("Name: ", name),
     };
     let column = label.len() + columns(entry.before());
-    let line = Line::of(Look::Strong, label).and(Look::Plain, entry.text());
+    let line = Line::of(PanelStyle::Strong, label).and(PanelStyle::Plain, entry.text());
     (line, column)
 }
 
@@ -118,7 +117,7 @@ fn header(width: usize) -> Line {
     } else {
         "      ID  Start         Last prompt"
     };
-    Line::of(Look::Dim, text)
+    Line::of(PanelStyle::Dim, text)
 }
 
 fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen: bool) -> Line {
@@ -130,20 +129,20 @@ fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen:
         let start: String = row.start.chars().skip(5).take(11).collect();
         format!("{mark}{:>6}  {start:12}  ", row.id)
     };
-    let mut line = Line::of(Look::Plain, facts.clone());
+    let mut line = Line::of(PanelStyle::Plain, facts.clone());
     let mut room = width.saturating_sub(facts.len());
     if let Some(name) = &row.name {
         let name = format!("[{}] ", visible(name));
         room = room.saturating_sub(columns(&name));
-        line = line.and(Look::Strong, name);
+        line = line.and(PanelStyle::Strong, name);
     }
     if let Some(first) = found.and_then(<[SearchHit]>::first) {
-        return reversed(sighted(line, &first.text, &first.at, room), chosen);
+        return reversed(with_excerpt(line, &first.text, &first.at, room), chosen);
     }
     let (look, text) = if row.last_prompt.is_empty() {
-        (Look::Dim, &row.last_input)
+        (PanelStyle::Dim, &row.last_input)
     } else {
-        (Look::Plain, &row.last_prompt)
+        (PanelStyle::Plain, &row.last_prompt)
     };
     let text = start(text);
     reversed(line.and(look, cut(&text, room)), chosen)
@@ -166,15 +165,15 @@ fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
     };
     let mut lines = Vec::new();
     if let Some(name) = &row.name {
-        lines.push(Line::of(Look::Strong, format!("[{}]", visible(name))));
+        lines.push(Line::of(PanelStyle::Strong, format!("[{}]", visible(name))));
     }
     if *picker.scope() == Scope::All {
-        lines.push(Line::of(Look::Dim, visible(&row.cwd)));
+        lines.push(Line::of(PanelStyle::Dim, visible(&row.cwd)));
     }
     if let Some(found) = picker.found(row.id) {
         lines.extend(found.iter().take(room).map(|entry| {
-            let line = Line::of(Look::Dim, format!("[{}] ", entry.line));
-            sighted(line, &entry.text, &entry.at, width.saturating_sub(8))
+            let line = Line::of(PanelStyle::Dim, format!("[{}] ", entry.line));
+            with_excerpt(line, &entry.text, &entry.at, width.saturating_sub(8))
         }));
     } else if let Some(glance) = picker.glance() {
         lines.extend(glanced(glance, width, room.saturating_sub(lines.len())));
@@ -192,7 +191,7 @@ fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
         let text = expand_tabs(&visible_lines(text.trim_end()), 0);
         for (at, line) in text.lines().enumerate() {
             let label = if at == 0 { &label } else { &more };
-            inputs.push(Line::of(Look::Dim, label).and(Look::Plain, line));
+            inputs.push(Line::of(PanelStyle::Dim, label).and(PanelStyle::Plain, line));
         }
     }
     let Some((prompt, answer)) = &glance.exchange else {
@@ -203,7 +202,7 @@ fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
     let rows = wrapped(prompt.trim_end(), width)
         .into_iter()
         .take((room / 3).max(1));
-    lines.extend(rows.map(|row| Line::of(Look::Strong, row)));
+    lines.extend(rows.map(|row| Line::of(PanelStyle::Strong, row)));
     // The start of the answer, and under it the last inputs, if there are any.
     let keep = inputs.len().min(room / 3);
     let left = room.saturating_sub(lines.len() + keep);
@@ -212,7 +211,7 @@ fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
         answer
             .into_iter()
             .take(left)
-            .map(|row| Line::of(Look::Plain, row)),
+            .map(|row| Line::of(PanelStyle::Plain, row)),
     );
     lines.extend(inputs.split_off(inputs.len() - keep));
     lines
@@ -220,15 +219,15 @@ fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
 
 /// The keys, or what there is to say, on one or two lines.
 fn help(picker: &Picker, width: usize) -> Vec<Line> {
-    if let Some(said) = picker.said() {
-        return vec![Line::of(Look::Strong, visible(said))];
+    if let Some(message) = picker.message() {
+        return vec![Line::of(PanelStyle::Strong, visible(message))];
     }
-    if !matches!(picker.asking(), PickerAsking::Choice) {
-        let keys = match picker.asking() {
-            PickerAsking::Name(..) => "Enter rename · Esc back",
+    if !matches!(picker.mode(), PickerMode::Choice) {
+        let keys = match picker.mode() {
+            PickerMode::Name(..) => "Enter rename · Esc back",
             _ => "y delete · any other key keeps it",
         };
-        return vec![Line::of(Look::Dim, keys)];
+        return vec![Line::of(PanelStyle::Dim, keys)];
     }
     let mut lines = vec![String::new()];
     for key in KEYS {
@@ -248,7 +247,7 @@ fn help(picker: &Picker, width: usize) -> Vec<Line> {
     }
     lines
         .into_iter()
-        .map(|line| Line::of(Look::Dim, line))
+        .map(|line| Line::of(PanelStyle::Dim, line))
         .collect()
 }
 

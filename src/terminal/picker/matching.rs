@@ -1,4 +1,4 @@
-//! How well a session fits what was typed.
+//! Fuzzy matching of sessions against the filter.
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32String};
@@ -35,7 +35,7 @@ impl Scorer {
         let number = filter.trim().parse::<i64>().ok();
         let score = |(index, (id, text)): (usize, &(i64, Utf32String))| {
             let score = pattern.score(text.slice(..), &mut self.matcher)?;
-            // Who types a number means that session.
+            // A typed number means that session.
             let score = if number == Some(*id) { u32::MAX } else { score };
             Some((score, index))
         };
@@ -43,7 +43,7 @@ impl Scorer {
     }
 }
 
-/// What of a session is looked at.
+/// The text of a session that is matched.
 pub(super) fn text_of(row: &SessionRow) -> Utf32String {
     let start: String = row.start.chars().take(16).collect();
     let cut = |text: &str| text.chars().take(LOOKED_AT).collect::<String>();

@@ -1,7 +1,8 @@
-//! The picker of sessions: a list that narrows as one types, with a look at the end of each; rename and delete inside.
+//! The session picker: a list that narrows as one types, with a preview of each session's end; rename and delete
+//! inside.
 //!
-//! In: an [`Archive`]. Out: [`Picked`]. The list is read page by page between keys, so that the first rows are there at
-//! once however many there are. Absent on purpose: starting what was picked.
+//! In: an [`Archive`]. Out: [`Picked`]. The list is read page by page between keys, so the first rows appear at once
+//! however many there are. Absent on purpose: resuming the picked session.
 
 mod draw;
 mod matching;
@@ -17,8 +18,8 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
-use crate::terminal::signals::watch;
-use state::{Picker, PickerWish};
+use crate::terminal::signals::restore_on_signal;
+use state::{Picker, PickerEffect};
 
 /// Sessions read before anything is shown: enough for most screens.
 const FIRST: u32 = 30;
@@ -26,7 +27,7 @@ const FIRST: u32 = 30;
 /// Sessions read at a time between keys.
 const PAGE: u32 = 200;
 
-/// What came of it.
+/// The outcome of the picker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picked {
     /// This session.
@@ -75,17 +76,17 @@ pub fn pick(
         let wish = match event {
             Some(Event::Key(key)) => picker.on_key(&key),
             Some(Event::Paste(text)) => picker.on_paste(&text),
-            _ => PickerWish::Nothing,
+            _ => PickerEffect::Nothing,
         };
         match wish {
-            PickerWish::Nothing => {}
-            PickerWish::Resume(id) => return Ok(Picked::Session(id)),
-            PickerWish::Cancel => return Ok(Picked::Cancelled),
-            PickerWish::Delete(id) => {
+            PickerEffect::Nothing => {}
+            PickerEffect::Resume(id) => return Ok(Picked::Session(id)),
+            PickerEffect::Cancel => return Ok(Picked::Cancelled),
+            PickerEffect::Delete(id) => {
                 let deleted = archive.delete(id);
                 picker.on_deleted(id, deleted);
             }
-            PickerWish::Rename(id, name) => {
+            PickerEffect::Rename(id, name) => {
                 let renamed = archive.rename(id, &name);
                 picker.on_renamed(id, &name, renamed);
             }
@@ -102,7 +103,7 @@ pub fn pick_first(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<
     let _watch = match &guard {
         Some(guard) => {
             guard.restore_on_crash();
-            Some(watch(guard.restorer())?)
+            Some(restore_on_signal(guard.restorer())?)
         }
         None => None,
     };

@@ -1,6 +1,6 @@
-//! The picker as a pure machine: rows and keys in, wishes out.
+//! The picker as a pure state machine: rows and keys in, [`PickerEffect`]s out.
 //!
-//! Invariant: the chosen session stays chosen while rows come in; once the filter changes it is the best one.
+//! Invariant: the chosen session stays chosen while rows come in; when the filter changes, the best match is chosen.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,8 @@ use crate::text::needle::Needle;
 /// Rows that Page Up and Page Down move over.
 const PAGE: usize = 8;
 
-/// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PickerWish {
+pub(super) enum PickerEffect {
     Nothing,
     Resume(i64),
     Cancel,
@@ -26,9 +25,9 @@ pub(super) enum PickerWish {
     Rename(i64, String),
 }
 
-/// What keys mean at the moment.
+/// The meaning of keys at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PickerAsking {
+pub(super) enum PickerMode {
     /// They narrow and choose.
     Choice,
     /// Delete this one?
@@ -47,7 +46,6 @@ struct Search {
     found: HashMap<i64, Vec<SearchHit>>,
 }
 
-/// The machine.
 pub(super) struct Picker {
     near: Scope,
     all: bool,
@@ -61,8 +59,8 @@ pub(super) struct Picker {
     chosen: usize,
     filter: Entry,
     search: Option<Search>,
-    asking: PickerAsking,
-    said: Option<String>,
+    mode: PickerMode,
+    message: Option<String>,
     glance: Option<(i64, Glance)>,
 }
 
@@ -80,8 +78,8 @@ impl Picker {
             chosen: 0,
             filter: Entry::default(),
             search: None,
-            asking: PickerAsking::Choice,
-            said: None,
+            mode: PickerMode::Choice,
+            message: None,
             glance: None,
         }
     }
@@ -106,7 +104,7 @@ impl Picker {
         (!self.complete).then(|| self.rows.last().map_or(i64::MAX, |row| row.id))
     }
 
-    /// What is looked for below which number, while the search goes on.
+    /// The needle and the number below which to search on, while the search goes on.
     pub(super) fn next_search(&self) -> Option<(&Needle, i64)> {
         let search = self.search.as_ref()?;
         (!search.complete).then_some((&search.needle, search.before))
@@ -184,17 +182,17 @@ impl Picker {
         self.filter.text()
     }
 
-    /// It, being typed.
+    /// The filter as an editable line.
     pub(super) fn entry(&self) -> &Entry {
         &self.filter
     }
 
-    pub(super) fn asking(&self) -> &PickerAsking {
-        &self.asking
+    pub(super) fn mode(&self) -> &PickerMode {
+        &self.mode
     }
 
-    pub(super) fn said(&self) -> Option<&str> {
-        self.said.as_deref()
+    pub(super) fn message(&self) -> Option<&str> {
+        self.message.as_deref()
     }
 
     /// Entries of a session that a search found; `None`: nothing is being searched for.
@@ -204,55 +202,57 @@ impl Picker {
     }
 
     /// Takes a key.
-    pub(super) fn on_key(&mut self, key: &KeyEvent) -> PickerWish {
-        self.said = None;
-        match std::mem::replace(&mut self.asking, PickerAsking::Choice) {
-            PickerAsking::Choice => self.on_choice_key(key),
-            PickerAsking::Delete(id) => {
+    pub(super) fn on_key(&mut self, key: &KeyEvent) -> PickerEffect {
+        self.message = None;
+        match std::mem::replace(&mut self.mode, PickerMode::Choice) {
+            PickerMode::Choice => self.on_choice_key(key),
+            PickerMode::Delete(id) => {
                 if matches!(key.code, KeyCode::Char('y' | 'Y'))
                     && key.modifiers.difference(KeyModifiers::SHIFT).is_empty()
                 {
-                    return PickerWish::Delete(id);
+                    return PickerEffect::Delete(id);
                 }
-                self.said = Some(format!("session {id} is kept"));
-                PickerWish::Nothing
+                self.message = Some(format!("session {id} is kept"));
+                PickerEffect::Nothing
             }
-            PickerAsking::Name(id, mut name) => {
-                if leaves(key) {
-                    return PickerWish::Nothing;
+            PickerMode::Name(id, mut name) => {
+                if is_cancel_key(key) {
+                    return PickerEffect::Nothing;
                 }
                 if key.code == KeyCode::Enter {
-                    return PickerWish::Rename(id, name.text().trim().to_owned());
+                    return PickerEffect::Rename(id, name.text().trim().to_owned());
                 }
                 name.on_key(key);
-                self.asking = PickerAsking::Name(id, name);
-                PickerWish::Nothing
+                self.mode = PickerMode::Name(id, name);
+                PickerEffect::Nothing
             }
         }
     }
 
     /// Takes pasted text.
-    pub(super) fn on_paste(&mut self, text: &str) -> PickerWish {
-        match &mut self.asking {
-            PickerAsking::Choice => {
+    pub(super) fn on_paste(&mut self, text: &str) -> PickerEffect {
+        match &mut self.mode {
+            PickerMode::Choice => {
                 self.filter.paste(text);
                 self.filter_changed();
             }
-            PickerAsking::Name(_, name) => name.paste(text),
-            PickerAsking::Delete(_) => {}
+            PickerMode::Name(_, name) => name.paste(text),
+            PickerMode::Delete(_) => {}
         }
-        PickerWish::Nothing
+        PickerEffect::Nothing
     }
 
-    fn on_choice_key(&mut self, key: &KeyEvent) -> PickerWish {
-        if leaves(key) {
-            return PickerWish::Cancel;
+    fn on_choice_key(&mut self, key: &KeyEvent) -> PickerEffect {
+        if is_cancel_key(key) {
+            return PickerEffect::Cancel;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let id = self.chosen().map(|row| row.id);
         match key.code {
-            KeyCode::Enter => return id.map_or(PickerWish::Nothing, PickerWish::Resume),
-            KeyCode::Char('d') if control && self.filter().is_empty() => return PickerWish::Cancel,
+            KeyCode::Enter => return id.map_or(PickerEffect::Nothing, PickerEffect::Resume),
+            KeyCode::Char('d') if control && self.filter().is_empty() => {
+                return PickerEffect::Cancel;
+            }
             KeyCode::Up => self.step(-1),
             KeyCode::Char('p' | 'k') if control => self.step(-1),
             KeyCode::Down => self.step(1),
@@ -261,29 +261,29 @@ impl Picker {
             KeyCode::PageDown => (0..PAGE).for_each(|_| self.step(1)),
             KeyCode::Home => self.chosen = 0,
             KeyCode::End => self.chosen = self.shown.len().saturating_sub(1),
-            KeyCode::Tab => self.turn_scope(),
-            KeyCode::Char('a') if control => self.turn_scope(),
-            KeyCode::Delete => self.asking = id.map_or(PickerAsking::Choice, PickerAsking::Delete),
+            KeyCode::Tab => self.toggle_scope(),
+            KeyCode::Char('a') if control => self.toggle_scope(),
+            KeyCode::Delete => self.mode = id.map_or(PickerMode::Choice, PickerMode::Delete),
             KeyCode::Char('x') if control => {
-                self.asking = id.map_or(PickerAsking::Choice, PickerAsking::Delete);
+                self.mode = id.map_or(PickerMode::Choice, PickerMode::Delete);
             }
             KeyCode::Char('r') if control => {
                 if let Some(row) = self.chosen() {
                     let name = Entry::with(row.name.as_deref().unwrap_or_default());
-                    self.asking = PickerAsking::Name(row.id, name);
+                    self.mode = PickerMode::Name(row.id, name);
                 }
             }
-            KeyCode::Char('f') if control => self.turn_search(),
+            KeyCode::Char('f') if control => self.toggle_search(),
             _ => {
                 if self.filter.on_key(key) {
                     self.filter_changed();
                 }
             }
         }
-        PickerWish::Nothing
+        PickerEffect::Nothing
     }
 
-    /// Says how the deletion of a session went.
+    /// Reports the deletion of a session.
     pub(super) fn on_deleted(&mut self, id: i64, deleted: Result<(), Report>) {
         match deleted {
             Ok(()) => {
@@ -292,23 +292,23 @@ impl Picker {
                 self.texts.retain(|(known, _)| *known != id);
                 self.show_anew();
                 self.chosen = chosen.min(self.shown.len().saturating_sub(1));
-                self.said = Some(format!("session {id} deleted"));
+                self.message = Some(format!("session {id} deleted"));
             }
-            Err(report) => self.said = Some(format!("not deleted: {}", told(&report))),
+            Err(report) => self.message = Some(format!("not deleted: {}", report_line(&report))),
         }
     }
 
-    /// Says how the naming of a session went.
+    /// Reports the renaming of a session.
     pub(super) fn on_renamed(&mut self, id: i64, name: &str, renamed: Result<(), Report>) {
         if let Err(report) = renamed {
-            self.said = Some(format!("not renamed: {}", told(&report)));
+            self.message = Some(format!("not renamed: {}", report_line(&report)));
             return;
         }
         if let Some(index) = self.rows.iter().position(|row| row.id == id) {
             self.rows[index].name = (!name.is_empty()).then(|| name.to_owned());
             self.texts[index].1 = text_of(&self.rows[index]);
         }
-        self.said = Some(match name {
+        self.message = Some(match name {
             "" => format!("session {id} has no name now"),
             name => format!("session {id} is named `{name}`"),
         });
@@ -319,7 +319,7 @@ impl Picker {
         self.chosen = self.chosen.saturating_add_signed(by).min(last);
     }
 
-    fn turn_scope(&mut self) {
+    fn toggle_scope(&mut self) {
         self.all = !self.all;
         (self.rows, self.texts) = (Vec::new(), Vec::new());
         self.complete = false;
@@ -327,10 +327,10 @@ impl Picker {
         self.show_anew();
     }
 
-    fn turn_search(&mut self) {
+    fn toggle_search(&mut self) {
         if self.search.take().is_none() {
             if self.filter().trim().is_empty() {
-                self.said = Some("type what to look for, then Ctrl-F".into());
+                self.message = Some("type what to look for, then Ctrl-F".into());
                 return;
             }
             self.search = Some(Search {
@@ -387,7 +387,7 @@ impl Picker {
 }
 
 /// Keys that leave without an answer.
-fn leaves(key: &KeyEvent) -> bool {
+fn is_cancel_key(key: &KeyEvent) -> bool {
     match key.code {
         KeyCode::Esc => true,
         KeyCode::Char('c' | 'g') => key.modifiers.contains(KeyModifiers::CONTROL),
@@ -395,7 +395,7 @@ fn leaves(key: &KeyEvent) -> bool {
     }
 }
 
-fn told(report: &Report) -> String {
+fn report_line(report: &Report) -> String {
     let mut line = report.message.clone();
     for cause in &report.causes {
         line.push_str(": ");

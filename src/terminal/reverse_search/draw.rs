@@ -1,20 +1,19 @@
-//! The search on the terminal: what is looked for, the inputs that fit (the newest at the bottom), all of the chosen
-//! one.
+//! Draws the reverse search: the needle, the matching inputs (newest at the bottom), all of the chosen one.
 //!
-//! In: the machine and a size. Out: a frame that fits; of an input too long for it, the part with what was found.
+//! In: the search and a size. Out: a frame that fits; of an input too long for it, the part with the match.
 
 use nu_ansi_term::Style;
 
 use crate::history::{CellEnd, Facts};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{Look, sighted};
+use crate::terminal::layout::{PanelStyle, with_excerpt};
 use crate::terminal::panel::PanelFrame;
 use crate::terminal::reverse_search::state::ReverseSearch;
 use crate::text::escape::visible;
 use crate::text::needle::Needle;
 use crate::text::{Break, Line, columns, cut, cut_front, expand_tabs, styled_rows};
 
-/// From so many columns on each row of the list says what is known of it, in so many of them.
+/// The width from which each row of the list shows its facts, and the columns of those facts.
 const WIDE: usize = 100;
 const FACTS: usize = 52;
 
@@ -35,11 +34,11 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
         "(reverse-search) "
     };
     let cursor = label.len() + columns(&typed);
-    let mut lines = vec![Line::of(Look::Strong, label).and(Look::Plain, typed)];
+    let mut lines = vec![Line::of(PanelStyle::Strong, label).and(PanelStyle::Plain, typed)];
     if count > 0 && cursor + 16 < width {
         let more = if search.is_complete() { "" } else { "+" };
         let counted = format!("  {}/{count}{more}", place + 1);
-        lines[0] = std::mem::take(&mut lines[0]).and(Look::Dim, counted);
+        lines[0] = std::mem::take(&mut lines[0]).and(PanelStyle::Dim, counted);
     }
     let help = usize::from(height > 6);
     let room = height.saturating_sub(2 + help);
@@ -65,7 +64,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     }
     lines.push(rule(search.facts(place), width));
     let left = height.saturating_sub(lines.len() + help);
-    // What was found stays in sight.
+    // The match stays visible.
     let skip = (whole.1 + 1).saturating_sub(left);
     whole.0.drain(..skip.min(whole.0.len()));
     whole.0.truncate(left);
@@ -77,7 +76,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
         } else {
             KEYS_IN_SHORT
         };
-        lines.push(Line::of(Look::Dim, keys));
+        lines.push(Line::of(PanelStyle::Dim, keys));
     }
     PanelFrame {
         lines,
@@ -96,7 +95,7 @@ fn rule(facts: Option<&Facts>, width: usize) -> Line {
     let known = visible(&known);
     let known = cut(&known, width);
     let rest = "─".repeat(width.saturating_sub(columns(&known)));
-    Line::of(Look::Dim, known.into_owned() + &rest)
+    Line::of(PanelStyle::Dim, known.into_owned() + &rest)
 }
 
 fn ended(state: Option<CellEnd>) -> &'static str {
@@ -110,24 +109,24 @@ fn ended(state: Option<CellEnd>) -> &'static str {
 
 /// One row of the list.
 fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Facts>) -> Line {
-    let mark = Line::of(Look::Plain, mark);
+    let mark = Line::of(PanelStyle::Plain, mark);
     let room = width.saturating_sub(2 + facts.map_or(0, |_| FACTS));
     let line = match needle.find(text) {
-        Some(at) => sighted(mark, text, &at, room),
+        Some(at) => with_excerpt(mark, text, &at, room),
         None => {
             let start: String = text.chars().take(room + 1).collect();
-            mark.and(Look::Plain, cut(&visible(&start), room))
+            mark.and(PanelStyle::Plain, cut(&visible(&start), room))
         }
     };
     let Some(facts) = facts else {
         return line;
     };
     let gap = " ".repeat((width - FACTS).saturating_sub(line.width()) + 1);
-    // Of a directory the end says most.
+    // The end of a directory is its most telling part.
     let directory = visible(&facts.directory);
     let directory = cut_front(&directory, 20);
     let known = format!("{:11}  {:16}  {directory}", ended(facts.state), facts.time);
-    line.and(Look::Dim, gap + &cut(&known, FACTS - 1))
+    line.and(PanelStyle::Dim, gap + &cut(&known, FACTS - 1))
 }
 
 /// All rows of an input, every place marked, and the first row with one.
@@ -147,11 +146,11 @@ fn whole(text: &str, needle: &Needle, width: usize) -> (Vec<Line>, usize) {
             first.get_or_insert(rows.len());
         }
         for at in places {
-            pieces.push((Look::Plain.into(), safe(&line[from..at.start])));
-            pieces.push((Look::Match.into(), safe(&line[at.clone()])));
+            pieces.push((PanelStyle::Plain.into(), safe(&line[from..at.start])));
+            pieces.push((PanelStyle::Match.into(), safe(&line[at.clone()])));
             from = at.end;
         }
-        pieces.push((Look::Plain.into(), safe(&line[from..])));
+        pieces.push((PanelStyle::Plain.into(), safe(&line[from..])));
         let pieces: Vec<_> = pieces
             .iter()
             .map(|(style, text)| (*style, text.as_str()))

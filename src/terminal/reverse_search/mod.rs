@@ -1,8 +1,8 @@
-//! Ctrl-R: an earlier input looked up by a part of it, the whole of it shown.
+//! Ctrl-R: reverse search over earlier inputs, the whole of the chosen one shown.
 //!
-//! In: the inputs in memory, in the order in which people look back, and those of the record that are further back:
-//! they are looked up between keys. Out: the text that takes the place of what is being typed, or nothing: then that
-//! stays as it was. The editor's own search shows no lines of a longer input.
+//! In: the inputs in memory, newest first, and older ones from the record, looked up between keys. Out: the text that
+//! replaces the buffer, or `None`: then the buffer is unchanged. reedline's own search shows no lines of a longer
+//! input.
 
 mod draw;
 mod state;
@@ -17,8 +17,8 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
-pub(super) use state::Taken;
-use state::{ReverseSearch, SearchWish};
+pub(super) use state::FoundInput;
+use state::{ReverseSearch, SearchEffect};
 
 /// How long a key that was typed ahead waits for what it is about.
 const AHEAD: Duration = Duration::from_secs(1);
@@ -27,28 +27,28 @@ const AHEAD: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lets the user search. The function gives events that were read before it was their turn, the oldest first.
-pub(super) type LookBack = Box<dyn Fn(Ahead<'_>) -> Result<Option<Taken>, Report>>;
+pub(super) type SearchHistory = Box<dyn Fn(Ahead<'_>) -> Result<Option<FoundInput>, Report>>;
 
 type Ahead<'a> = &'a mut dyn FnMut() -> Option<Event>;
 
 /// A search over `recall` on this terminal.
-pub(super) fn looking(
+pub(super) fn search_history(
     screen: &Screen,
     guard: Option<Arc<TerminalGuard>>,
     recall: &Recall,
-) -> LookBack {
+) -> SearchHistory {
     let (screen, recall) = (screen.clone(), recall.clone());
-    Box::new(move |ahead| look_back(&screen, guard.as_deref(), &recall, ahead))
+    Box::new(move |ahead| run_search(&screen, guard.as_deref(), &recall, ahead))
 }
 
-fn look_back(
+fn run_search(
     screen: &Screen,
     guard: Option<&TerminalGuard>,
     recall: &Recall,
     ahead: Ahead<'_>,
-) -> Result<Option<Taken>, Report> {
+) -> Result<Option<FoundInput>, Report> {
     recall.wait_loaded(PATIENCE);
-    let mut back = Back {
+    let mut back = OlderInputs {
         recall,
         further: recall.further(""),
         text: String::new(),
@@ -85,25 +85,24 @@ fn look_back(
         let wish = match event {
             Some(Event::Key(key)) => search.on_key(&key),
             Some(Event::Paste(text)) => search.on_paste(&text),
-            _ => SearchWish::Nothing,
+            _ => SearchEffect::Nothing,
         };
         match wish {
-            SearchWish::Nothing => {}
-            SearchWish::Back => return Ok(None),
-            SearchWish::Take(taken) => return Ok(Some(taken)),
+            SearchEffect::Nothing => {}
+            SearchEffect::Back => return Ok(None),
+            SearchEffect::Take(taken) => return Ok(Some(taken)),
         }
     }
 }
 
-/// What is further back than memory.
-struct Back<'a> {
+/// The inputs older than those in memory.
+struct OlderInputs<'a> {
     recall: &'a Recall,
     further: Option<Further>,
-    /// What it looks for.
     text: String,
 }
 
-impl Back<'_> {
+impl OlderInputs<'_> {
     /// Looks through a part; true when there is something new to see.
     fn step(&mut self, search: &mut ReverseSearch) -> bool {
         if self.text != search.needle().text() {

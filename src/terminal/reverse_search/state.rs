@@ -1,7 +1,7 @@
-//! The search as a pure machine: inputs and keys in, wishes out.
+//! The reverse search as a pure state machine: inputs and keys in, [`SearchEffect`]s out.
 //!
-//! Invariants: while what is chosen still fits a longer text, it stays chosen; else the newest older one that fits is.
-//! No text is there twice. What is further back than the inputs it begins with comes later, when it is wanted.
+//! Invariants: the chosen input stays chosen while it matches a longer needle, else the newest older match is chosen.
+//! No text occurs twice. Inputs older than those in memory are added on demand.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,28 +15,27 @@ use crate::text::entry::Entry;
 use crate::text::escape::editable;
 use crate::text::needle::Needle;
 
-/// What was looked up.
+/// The input found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::terminal) struct Taken {
+pub(in crate::terminal) struct FoundInput {
     /// All of it.
     pub(in crate::terminal) text: String,
     /// Where the cursor goes: bytes from its start.
     pub(in crate::terminal) cursor: usize,
 }
 
-/// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SearchWish {
+pub(super) enum SearchEffect {
     Nothing,
     /// The text that was there before.
     Back,
-    Take(Taken),
+    Take(FoundInput),
 }
 
-/// So many that fit are known beyond the chosen one, if there are any.
+/// Matches to know beyond the chosen one.
 const AHEAD: usize = 200;
 
-struct Input {
+struct Candidate {
     typed: RecordedInput,
     /// As it stands in the editor.
     text: Arc<str>,
@@ -44,13 +43,13 @@ struct Input {
     facts: Option<Option<Facts>>,
 }
 
-impl Input {
-    fn of(typed: RecordedInput) -> Self {
+impl Candidate {
+    fn from_recorded(typed: RecordedInput) -> Self {
         let text = match editable(&typed.text) {
             Cow::Borrowed(_) => Arc::clone(&typed.text),
             Cow::Owned(text) => text.into(),
         };
-        Input {
+        Candidate {
             typed,
             text,
             facts: None,
@@ -58,11 +57,10 @@ impl Input {
     }
 }
 
-/// The machine.
 pub(super) struct ReverseSearch {
     /// Newest first.
-    inputs: Vec<Input>,
-    /// So many of them were there from the beginning.
+    inputs: Vec<Candidate>,
+    /// How many of them were in memory at the start.
     first: usize,
     /// There may be others further back.
     more: bool,
@@ -84,7 +82,7 @@ impl ReverseSearch {
             first: inputs.len(),
             more,
             complete: !more,
-            inputs: inputs.into_iter().map(Input::of).collect(),
+            inputs: inputs.into_iter().map(Candidate::from_recorded).collect(),
             typed: Entry::default(),
             needle: Needle::new(""),
             chosen: 0,
@@ -125,7 +123,7 @@ impl ReverseSearch {
         let new = found
             .into_iter()
             .filter(|typed| known.insert(Arc::clone(&typed.text)));
-        self.inputs.extend(new.map(Input::of));
+        self.inputs.extend(new.map(Candidate::from_recorded));
         self.fitting.extend(before..self.inputs.len());
         self.inputs.len() > before
     }
@@ -140,18 +138,17 @@ impl ReverseSearch {
             .collect()
     }
 
-    /// What is known of an input.
+    /// Sets the facts of an input.
     pub(super) fn learn(&mut self, index: usize, facts: Option<Facts>) {
         self.inputs[index].facts = Some(facts);
     }
 
-    /// What is known of the one at this place.
+    /// The facts of the match at this index.
     pub(super) fn facts(&self, place: usize) -> Option<&Facts> {
         let index = self.fitting.get(place)?;
         self.inputs.get(*index)?.facts.as_ref()?.as_ref()
     }
 
-    /// What is looked for.
     pub(super) fn needle(&self) -> &Needle {
         &self.needle
     }
@@ -183,11 +180,11 @@ impl ReverseSearch {
     }
 
     /// Takes a key.
-    pub(super) fn on_key(&mut self, key: &KeyEvent) -> SearchWish {
+    pub(super) fn on_key(&mut self, key: &KeyEvent) -> SearchEffect {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => return SearchWish::Back,
-            KeyCode::Char('c' | 'g') if control => return SearchWish::Back,
+            KeyCode::Esc => return SearchEffect::Back,
+            KeyCode::Char('c' | 'g') if control => return SearchEffect::Back,
             KeyCode::Char('r' | 'p') if control => self.step(1),
             KeyCode::Up => self.step(1),
             KeyCode::Char('s' | 'n') if control => self.step(-1),
@@ -206,23 +203,23 @@ impl ReverseSearch {
                 }
             }
         }
-        SearchWish::Nothing
+        SearchEffect::Nothing
     }
 
     /// Takes pasted text.
-    pub(super) fn on_paste(&mut self, text: &str) -> SearchWish {
+    pub(super) fn on_paste(&mut self, text: &str) -> SearchEffect {
         self.typed.paste(text);
         self.look();
-        SearchWish::Nothing
+        SearchEffect::Nothing
     }
 
     /// The chosen one, with the cursor at its end or where it was found.
-    fn take(&self, at_end: bool) -> SearchWish {
+    fn take(&self, at_end: bool) -> SearchEffect {
         let Some(text) = self.chosen() else {
-            return SearchWish::Back;
+            return SearchEffect::Back;
         };
         let found = self.needle.find(text).map_or(0, |at| at.start);
-        SearchWish::Take(Taken {
+        SearchEffect::Take(FoundInput {
             cursor: if at_end { text.len() } else { found },
             text: text.to_owned(),
         })
@@ -240,7 +237,7 @@ impl ReverseSearch {
         if !longer || self.needle.text().is_empty() {
             self.inputs.truncate(self.first);
         }
-        // What has been looked through for a shorter text has no others for a longer one.
+        // A record searched for a shorter text has no further matches for a longer one.
         self.complete = !self.more || self.complete && longer;
         self.fitting = (0..self.inputs.len())
             .filter(|index| self.fits(&self.inputs[*index].text))
@@ -260,7 +257,7 @@ impl ReverseSearch {
 mod tests {
     use super::*;
 
-    fn typed(script: &[&str]) -> (ReverseSearch, SearchWish) {
+    fn typed(script: &[&str]) -> (ReverseSearch, SearchEffect) {
         let inputs = [
             "x = Alpha",
             "def f():\n    return beta",
@@ -272,7 +269,7 @@ mod tests {
             row: 0,
         });
         let mut search = ReverseSearch::new(inputs.to_vec(), false);
-        let mut wish = SearchWish::Nothing;
+        let mut wish = SearchEffect::Nothing;
         for word in script {
             let keys: Vec<(KeyCode, KeyModifiers)> = match *word {
                 "Up" => vec![(KeyCode::Up, KeyModifiers::NONE)],
@@ -325,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_further_back_comes_when_it_is_wanted() {
+    fn older_inputs_are_loaded_on_demand() {
         let typed = |text: &str| RecordedInput {
             text: text.into(),
             row: 7,
@@ -357,9 +354,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_taken_or_all_is_as_before() {
+    fn a_match_is_taken_or_the_buffer_is_unchanged() {
         let taken = |text: &str, cursor| {
-            SearchWish::Take(Taken {
+            SearchEffect::Take(FoundInput {
                 text: text.into(),
                 cursor,
             })
@@ -370,10 +367,10 @@ mod tests {
             (vec!["= 2", "^e"], taken("beta = 2", 8)),
             (vec!["= 2", "Left"], taken("beta = 2", 5)),
             (vec!["= 2", "^a"], taken("beta = 2", 5)),
-            (vec!["= 2", "Esc"], SearchWish::Back),
-            (vec!["= 2", "^g"], SearchWish::Back),
-            (vec!["= 2", "^c"], SearchWish::Back),
-            (vec!["zzz", "Enter"], SearchWish::Back),
+            (vec!["= 2", "Esc"], SearchEffect::Back),
+            (vec!["= 2", "^g"], SearchEffect::Back),
+            (vec!["= 2", "^c"], SearchEffect::Back),
+            (vec!["zzz", "Enter"], SearchEffect::Back),
         ] {
             assert_eq!(typed(&script).1, wish, "{script:?}");
         }

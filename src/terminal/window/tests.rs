@@ -40,7 +40,7 @@ fn a_text_that_fits_is_shown_whole() {
         let shown = window().show(&text, text.len(), (80, rows));
         assert_eq!(shown.range, 0..text.len());
         assert_eq!(shown.rows, None);
-        assert_eq!(shown.front, Front::Label);
+        assert_eq!(shown.front, RowPrefix::Label);
     }
 }
 
@@ -59,16 +59,16 @@ fn a_window_follows_the_cursor_and_moves_no_further_than_it_must() {
         (lines(&shown), shown.front)
     };
     // Six rows below the cursor are free.
-    assert_eq!(show(text.len()), ((83, 99), Front::Continuation));
-    assert_eq!(show(start(90)), ((83, 99), Front::Continuation));
-    assert_eq!(show(start(83)), ((83, 99), Front::Continuation));
+    assert_eq!(show(text.len()), ((83, 99), RowPrefix::Continuation));
+    assert_eq!(show(start(90)), ((83, 99), RowPrefix::Continuation));
+    assert_eq!(show(start(83)), ((83, 99), RowPrefix::Continuation));
     // Two rows above a cursor that left upwards.
-    assert_eq!(show(start(82)), ((80, 99), Front::Continuation));
-    assert_eq!(show(start(50)), ((48, 70), Front::Continuation));
-    assert_eq!(show(start(60)), ((48, 70), Front::Continuation));
-    assert_eq!(show(start(64)), ((48, 70), Front::Continuation));
-    assert_eq!(show(start(65)), ((49, 71), Front::Continuation));
-    assert_eq!(show(0), ((0, 22), Front::Label));
+    assert_eq!(show(start(82)), ((80, 99), RowPrefix::Continuation));
+    assert_eq!(show(start(50)), ((48, 70), RowPrefix::Continuation));
+    assert_eq!(show(start(60)), ((48, 70), RowPrefix::Continuation));
+    assert_eq!(show(start(64)), ((48, 70), RowPrefix::Continuation));
+    assert_eq!(show(start(65)), ((49, 71), RowPrefix::Continuation));
+    assert_eq!(show(0), ((0, 22), RowPrefix::Label));
 }
 
 #[test]
@@ -76,11 +76,14 @@ fn a_line_longer_than_the_screen_is_shown_from_one_of_its_rows() {
     let text = "x".repeat(5_000);
     let mut window = window();
     let shown = window.show(&text, text.len(), (80, 24));
-    assert_eq!(shown.front, Front::Nothing);
+    assert_eq!(shown.front, RowPrefix::Nothing);
     assert_eq!((shown.range.start + LABEL.len()) % 80, 0);
     assert_eq!(shown.range.end, text.len());
     let shown = window.show(&text, 0, (80, 24));
-    assert_eq!((shown.range, shown.front), (0..23 * 80 - 8, Front::Label));
+    assert_eq!(
+        (shown.range, shown.front),
+        (0..23 * 80 - 8, RowPrefix::Label)
+    );
 }
 
 #[test]
@@ -122,9 +125,9 @@ proptest! {
             let shown = window.show(&text, cursor, (columns, rows));
             prop_assert!(shown.range.start <= cursor && cursor <= shown.range.end);
             let front = match shown.front {
-                Front::Label => LABEL,
-                Front::Continuation => CONTINUATION,
-                Front::Nothing => "",
+                RowPrefix::Label => LABEL,
+                RowPrefix::Continuation => CONTINUATION,
+                RowPrefix::Nothing => "",
             };
             let part = rows_on_a_terminal(front, &text[shown.range.clone()], columns, 200);
             match shown.rows {

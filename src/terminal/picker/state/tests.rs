@@ -33,8 +33,8 @@ fn picker() -> Picker {
 }
 
 /// Types a script: `<Down>`, `<C-x>` or the characters themselves.
-fn typed(picker: &mut Picker, script: &str) -> PickerWish {
-    let mut wish = PickerWish::Nothing;
+fn typed(picker: &mut Picker, script: &str) -> PickerEffect {
+    let mut wish = PickerEffect::Nothing;
     let mut rest = script;
     while let Some(first) = rest.chars().next() {
         let (code, modifiers, length) = match rest.strip_prefix('<').and_then(|r| r.split_once('>'))
@@ -78,37 +78,37 @@ fn shown(picker: &Picker) -> Vec<i64> {
     picker.shown_from(0).map(|(row, _)| row.id).collect()
 }
 
-fn check(script: &str, expected: PickerWish) {
+fn check(script: &str, expected: PickerEffect) {
     assert_eq!(typed(&mut picker(), script), expected, "{script}");
 }
 
 #[test]
 fn enter_resumes_the_chosen_one_and_the_newest_is_chosen_first() {
-    check("<Enter>", PickerWish::Resume(9));
-    check("<Down><Down><Up><Enter>", PickerWish::Resume(8));
-    check("<Up><Enter>", PickerWish::Resume(9));
-    check("<PageDown><Enter>", PickerWish::Resume(5));
-    check("<End><Enter>", PickerWish::Resume(5));
-    check("<End><Home><C-n><Enter>", PickerWish::Resume(8));
-    check("zzzz<Enter>", PickerWish::Nothing);
+    check("<Enter>", PickerEffect::Resume(9));
+    check("<Down><Down><Up><Enter>", PickerEffect::Resume(8));
+    check("<Up><Enter>", PickerEffect::Resume(9));
+    check("<PageDown><Enter>", PickerEffect::Resume(5));
+    check("<End><Enter>", PickerEffect::Resume(5));
+    check("<End><Home><C-n><Enter>", PickerEffect::Resume(8));
+    check("zzzz<Enter>", PickerEffect::Nothing);
     for leaving in ["<Esc>", "<C-c>", "<C-g>", "<C-d>", "abc<Esc>", "abc<C-c>"] {
-        check(leaving, PickerWish::Cancel);
+        check(leaving, PickerEffect::Cancel);
     }
-    check("abc<C-d>", PickerWish::Nothing);
+    check("abc<C-d>", PickerEffect::Nothing);
 }
 
 #[test]
 fn typing_narrows_over_name_prompts_number_and_start() {
-    check("sky<Enter>", PickerWish::Resume(8));
-    check("rain<Enter>", PickerWish::Resume(8));
-    check("prsr<Enter>", PickerWish::Resume(7));
-    check("7<Enter>", PickerWish::Resume(7));
-    check("2026-01-06<Enter>", PickerWish::Resume(6));
-    check("plot<Enter>", PickerWish::Resume(9));
-    check("plot<Down><Enter>", PickerWish::Resume(5));
-    check("plot agn<Enter>", PickerWish::Resume(5));
-    check("zz<Backspace><Backspace><Enter>", PickerWish::Resume(9));
-    check("<Down>plot<C-u><Enter>", PickerWish::Resume(9));
+    check("sky<Enter>", PickerEffect::Resume(8));
+    check("rain<Enter>", PickerEffect::Resume(8));
+    check("prsr<Enter>", PickerEffect::Resume(7));
+    check("7<Enter>", PickerEffect::Resume(7));
+    check("2026-01-06<Enter>", PickerEffect::Resume(6));
+    check("plot<Enter>", PickerEffect::Resume(9));
+    check("plot<Down><Enter>", PickerEffect::Resume(5));
+    check("plot agn<Enter>", PickerEffect::Resume(5));
+    check("zz<Backspace><Backspace><Enter>", PickerEffect::Resume(9));
+    check("<Down>plot<C-u><Enter>", PickerEffect::Resume(9));
 }
 
 #[test]
@@ -126,19 +126,19 @@ fn what_is_chosen_stays_chosen_while_rows_come() {
 
 #[test]
 fn a_deletion_is_asked_for_and_only_y_does_it() {
-    check("<Down><C-x>y", PickerWish::Delete(8));
-    check("<Delete>Y", PickerWish::Delete(9));
+    check("<Down><C-x>y", PickerEffect::Delete(8));
+    check("<Delete>Y", PickerEffect::Delete(9));
     for kept in ["<C-x>n", "<C-x><Enter>", "<C-x><Esc>", "<C-x><C-y>"] {
         let mut picker = picker();
-        assert_eq!(typed(&mut picker, kept), PickerWish::Nothing, "{kept}");
-        assert_eq!(picker.said(), Some("session 9 is kept"));
-        assert_eq!(*picker.asking(), PickerAsking::Choice);
+        assert_eq!(typed(&mut picker, kept), PickerEffect::Nothing, "{kept}");
+        assert_eq!(picker.message(), Some("session 9 is kept"));
+        assert_eq!(*picker.mode(), PickerMode::Choice);
     }
     let mut picker = picker();
     typed(&mut picker, "<Down><C-x>y");
     picker.on_deleted(8, Err(Report::failure("it is open")));
     assert_eq!(
-        (shown(&picker).len(), picker.said()),
+        (shown(&picker).len(), picker.message()),
         (5, Some("not deleted: it is open"))
     );
     picker.on_deleted(8, Ok(()));
@@ -150,19 +150,25 @@ fn a_deletion_is_asked_for_and_only_y_does_it() {
 
 #[test]
 fn a_name_is_edited_and_shown() {
-    check("<Down><C-r>y<Enter>", PickerWish::Rename(8, "rainy".into()));
+    check(
+        "<Down><C-r>y<Enter>",
+        PickerEffect::Rename(8, "rainy".into()),
+    );
     check(
         "<C-r> new name <Enter>",
-        PickerWish::Rename(9, "new name".into()),
+        PickerEffect::Rename(9, "new name".into()),
     );
-    check("<C-r>x<Esc><Enter>", PickerWish::Resume(9));
+    check("<C-r>x<Esc><Enter>", PickerEffect::Resume(9));
     let mut picker = picker();
     typed(&mut picker, "<Down><C-r><C-u>sunshine<Enter>");
     picker.on_renamed(8, "sunshine", Ok(()));
-    assert_eq!(picker.said(), Some("session 8 is named `sunshine`"));
-    assert_eq!(typed(&mut picker, "sunshine<Enter>"), PickerWish::Resume(8));
+    assert_eq!(picker.message(), Some("session 8 is named `sunshine`"));
+    assert_eq!(
+        typed(&mut picker, "sunshine<Enter>"),
+        PickerEffect::Resume(8)
+    );
     picker.on_renamed(8, "12", Err(Report::failure("no").because("why")));
-    assert_eq!(picker.said(), Some("not renamed: no: why"));
+    assert_eq!(picker.message(), Some("not renamed: no: why"));
 }
 
 #[test]
@@ -175,7 +181,7 @@ fn tab_turns_between_this_directory_and_all() {
     );
     assert_eq!((shown(&picker), picker.filter()), (vec![], "pl"));
     picker.add(vec![row(12, "", "plum")], true);
-    assert_eq!(typed(&mut picker, "<Enter>"), PickerWish::Resume(12));
+    assert_eq!(typed(&mut picker, "<Enter>"), PickerEffect::Resume(12));
     typed(&mut picker, "<C-a>");
     assert_eq!(*picker.scope(), Scope::Directory("/a".into()));
 }
@@ -192,7 +198,7 @@ fn a_search_shows_the_sessions_that_hold_the_text() {
     };
     let mut picker = picker();
     typed(&mut picker, "<C-f>");
-    assert_eq!(picker.said(), Some("type what to look for, then Ctrl-F"));
+    assert_eq!(picker.message(), Some("type what to look for, then Ctrl-F"));
     typed(&mut picker, "needle<C-f>");
     let (needle, before) = picker.next_search().unwrap();
     assert_eq!((needle.text(), before), ("needle", i64::MAX));
@@ -205,7 +211,7 @@ fn a_search_shows_the_sessions_that_hold_the_text() {
     assert!(!picker.has_more());
     assert_eq!(shown(&picker), [8, 5]);
     assert_eq!(picker.found(8).unwrap().len(), 2);
-    assert_eq!(typed(&mut picker, "<Enter>"), PickerWish::Resume(8));
+    assert_eq!(typed(&mut picker, "<Enter>"), PickerEffect::Resume(8));
     typed(&mut picker, "<C-f>");
     assert!(picker.found(8).is_none(), "again: by the filter");
     typed(&mut picker, "<C-f><Backspace>");

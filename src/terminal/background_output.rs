@@ -1,0 +1,390 @@
+//! Output while nothing runs: of threads and tasks, notices, the death of an interpreter.
+//!
+//! One thread takes the session's background events. While the editor reads, their text is printed above the input once
+//! all of the input is on the screen; otherwise, and while something runs, the text waits and is printed before the
+//! next prompt. A line that is rewritten with `\r` (a progress bar) is also printed before it ends, ten times a second
+//! at most, and what follows replaces it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::display::{died, notice_text};
+use crate::output::filter::{Filter, Policy};
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::session::{CellEvent, EndEvent, Next, Run, SessionEvent};
+use crate::terminal::editor_waker::EditorWaker;
+use crate::terminal::paint_capture::PaintCapture;
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
+use crate::text::{cut, expand_tabs};
+
+/// Bytes that are kept while nobody can show them; the newest win.
+const KEPT: usize = 1 << 20;
+
+/// Bytes of an open line; a longer one is printed in parts.
+const LONGEST: usize = 1 << 16;
+
+/// How long a line that is written over waits for its end, or for its next state.
+const STATE: Duration = Duration::from_millis(100);
+
+/// How long the last events of a closed session may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Renders events as safe text, in whole lines.
+pub(super) struct EventRenderer {
+    filter: Filter,
+    partial: String,
+    /// The line begins anew with the next character, unless it ends there.
+    returned: bool,
+    /// The line has begun anew since it began.
+    rewritten: bool,
+    screen: Screen,
+}
+
+impl EventRenderer {
+    pub(super) fn new(screen: Screen) -> Self {
+        EventRenderer {
+            filter: Filter::new(Policy::Text),
+            partial: String::new(),
+            returned: false,
+            rewritten: false,
+            screen,
+        }
+    }
+
+    /// The lines of an event, each ending in a newline.
+    pub(super) fn render(&mut self, event: SessionEvent) -> Vec<String> {
+        let event = match event {
+            SessionEvent::Cell(CellEvent::Late { event, .. }) => SessionEvent::Cell(*event),
+            event => event,
+        };
+        let mut told = Vec::new();
+        if let SessionEvent::Cell(CellEvent::Output { bytes, .. }) = event {
+            let parts = bytes.split_inclusive(|byte| *byte == b'\r');
+            parts.for_each(|part| self.output(part, &mut told));
+            return told;
+        }
+        let text = match event {
+            SessionEvent::Notice(notice) => notice_text(&notice, &self.screen),
+            SessionEvent::RuntimeDied { death, restarting } => {
+                notice_text(&died(&death.to_string(), restarting), &self.screen)
+            }
+            SessionEvent::Cell(CellEvent::Display(display)) => display.bundle.for_model() + "\n",
+            SessionEvent::Cell(CellEvent::Raised(error)) => {
+                error.lines(self.screen.colour()).join("\n") + "\n"
+            }
+            SessionEvent::End(EndEvent::Replay(replayed)) => {
+                notice_text(&replayed.notice(), &self.screen)
+            }
+            // Ends a line that the cell left open.
+            SessionEvent::Cell(CellEvent::Ended { .. }) => String::new(),
+            // These do not occur between runs, or print nothing there.
+            SessionEvent::Cell(
+                CellEvent::Output { .. }
+                | CellEvent::Started
+                | CellEvent::Clear { .. }
+                | CellEvent::Comm(_)
+                | CellEvent::Status(_)
+                | CellEvent::Late { .. }
+                | CellEvent::InputRequested { .. },
+            )
+            | SessionEvent::Begin(_)
+            | SessionEvent::Answer(_)
+            | SessionEvent::Question(_)
+            | SessionEvent::End(
+                EndEvent::Turn { .. }
+                | EndEvent::Asked { .. }
+                | EndEvent::Call { .. }
+                | EndEvent::NotRun,
+            )
+            | SessionEvent::Told(_)
+            | SessionEvent::After(_) => return told,
+        };
+        told.extend(self.finish_line());
+        if !text.is_empty() {
+            told.push(text);
+        }
+        told
+    }
+
+    /// Takes output that holds a carriage return at its end only, and gives on the lines that have ended.
+    fn output(&mut self, bytes: &[u8], told: &mut Vec<String>) {
+        let mut safe = Vec::new();
+        self.filter.push(bytes, &mut safe);
+        if std::mem::take(&mut self.returned) && safe.first().is_some_and(|first| *first != b'\n') {
+            self.partial.clear();
+        }
+        self.returned = bytes.ends_with(b"\r");
+        self.rewritten |= self.returned;
+        let safe = String::from_utf8_lossy(&safe);
+        if let Some(end) = safe.rfind('\n') {
+            let ended = std::mem::take(&mut self.partial) + &safe[..=end];
+            told.extend(ended.split_inclusive('\n').map(str::to_owned));
+            self.partial.push_str(&safe[end + 1..]);
+            self.rewritten = self.returned;
+        } else {
+            self.partial.push_str(&safe);
+        }
+        if self.partial.len() > LONGEST {
+            told.extend(self.finish_line());
+        }
+    }
+
+    /// A line that is written over again and again, as it is now.
+    fn progress_line(&self) -> Option<&str> {
+        (self.rewritten && !self.partial.is_empty()).then_some(&self.partial)
+    }
+
+    /// Ends the open line and returns it.
+    pub(super) fn finish_line(&mut self) -> Option<String> {
+        self.rewritten = false;
+        (!self.partial.is_empty()).then(|| std::mem::take(&mut self.partial) + "\n")
+    }
+}
+
+/// Lines waiting to be shown.
+#[derive(Clone)]
+pub(super) struct BackgroundOutput {
+    /// Holds the open line; locked before `waiting` by whoever adds its lines.
+    renderer: Arc<Mutex<EventRenderer>>,
+    waiting: Arc<Mutex<PendingLines>>,
+    editing: Arc<AtomicBool>,
+    printer: EditorPrinter,
+    screen: Screen,
+    /// Disconnects when the session's events have ended.
+    over: Arc<Mutex<Receiver<()>>>,
+}
+
+#[derive(Default)]
+struct PendingLines {
+    lines: VecDeque<String>,
+    /// Bytes of all of them.
+    kept: usize,
+    /// The open line behind them.
+    state: Option<String>,
+    /// The state that was printed last, while no line has been since.
+    shown: Option<String>,
+}
+
+impl PendingLines {
+    fn add(&mut self, line: String) {
+        self.kept += line.len();
+        self.lines.push_back(line);
+        while self.kept > KEPT && self.take().is_some() {}
+    }
+
+    fn take(&mut self) -> Option<String> {
+        let line = self.lines.pop_front()?;
+        self.kept -= line.len();
+        Some(line)
+    }
+
+    fn put_back(&mut self, line: String) {
+        self.kept += line.len();
+        self.lines.push_front(line);
+    }
+}
+
+/// The editor's way of printing above what is being typed.
+#[derive(Clone)]
+pub(super) struct EditorPrinter {
+    pub(super) lines: SyncSender<String>,
+    pub(super) editor_waker: EditorWaker,
+    pub(super) snapshot: SharedSnapshot,
+}
+
+impl BackgroundOutput {
+    /// Begins to take events; lines go to `printer` while the editor reads.
+    ///
+    /// # Errors
+    /// When no thread can be had.
+    pub(super) fn start(
+        events: Run,
+        printer: EditorPrinter,
+        screen: Screen,
+    ) -> Result<Self, Report> {
+        let (going_on, over) = channel::<()>();
+        let background = BackgroundOutput {
+            renderer: Arc::new(Mutex::new(EventRenderer::new(screen.clone()))),
+            waiting: Arc::default(),
+            editing: Arc::default(),
+            printer,
+            screen,
+            over: Arc::new(Mutex::new(over)),
+        };
+        let taken = background.clone();
+        let take = move || {
+            // Since when there is a state that has not been given on.
+            let mut since: Option<Instant> = None;
+            loop {
+                let left = since.map(|since| STATE.saturating_sub(since.elapsed()));
+                match events.next_blocking(left) {
+                    Next::Event(event) => {
+                        let mut renderer = taken.renderer();
+                        for text in renderer.render(*event) {
+                            taken.add(text);
+                            taken.printer.editor_waker.wake();
+                        }
+                        match renderer.progress_line() {
+                            Some(_) => since = since.or_else(|| Some(Instant::now())),
+                            None => since = None,
+                        }
+                    }
+                    Next::Nothing => {}
+                    Next::Ended => break,
+                }
+                if since.is_some_and(|since| since.elapsed() >= STATE) {
+                    since = None;
+                    taken.waiting().state = taken.renderer().progress_line().map(str::to_owned);
+                    taken.printer.editor_waker.wake();
+                }
+            }
+            drop(going_on);
+        };
+        std::thread::Builder::new()
+            .name("background".into())
+            .spawn(take)
+            .map_err(|error| {
+                Report::failure("could not start the thread for background output").because(error)
+            })?;
+        Ok(background)
+    }
+
+    pub(super) fn set_editing(&self, editing: bool) {
+        self.editing.store(editing, Ordering::SeqCst);
+    }
+
+    /// Shows lines above what is being typed; later when that is not possible now.
+    pub(super) fn print(&self, text: &str) {
+        text.lines().for_each(|line| self.add(format!("{line}\n")));
+        self.printer.editor_waker.wake();
+    }
+
+    /// Waits for the last events of a closed session, for [`LAST_WORDS`] at most.
+    pub(super) fn await_end(&self) {
+        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = over.recv_timeout(LAST_WORDS);
+    }
+
+    /// Everything that waits, to be printed now, and what there is of a line that has not ended.
+    pub(super) fn drain(&self) -> String {
+        let mut renderer = self.renderer();
+        let waiting = std::mem::take(&mut *self.waiting());
+        let shown = |rest: &String| waiting.shown.as_deref() == rest.strip_suffix('\n');
+        let rest = renderer.finish_line().filter(|rest| !shown(rest));
+        waiting.lines.into_iter().chain(rest).collect()
+    }
+
+    fn renderer(&self) -> MutexGuard<'_, EventRenderer> {
+        self.renderer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, line: String) {
+        self.waiting().add(line);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, PendingLines> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands pending lines to the editor when they can be printed; called whenever the editor is about to wait.
+    pub(super) fn hand_over(&self, paint_capture: &PaintCapture) {
+        let can =
+            lock_snapshot(&self.printer.snapshot).takes_lines_above(paint_capture.is_placed());
+        if !can || paint_capture.owes_lines() || !self.editing.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut waiting = self.waiting();
+        let mut given = false;
+        while let Some(line) = waiting.take() {
+            let text = line.strip_suffix('\n').unwrap_or(&line).to_owned();
+            if self.printer.lines.try_send(text).is_err() {
+                waiting.put_back(line);
+                break;
+            }
+            given = true;
+            waiting.shown = None;
+        }
+        let mut open = false;
+        if waiting.lines.is_empty()
+            && let Some(state) = waiting.state.take_if(|_| paint_capture.is_placed())
+            && waiting.shown.as_ref() != Some(&state)
+        {
+            // In one row, which is not full: it is known which one what follows takes the place of.
+            let room = usize::from(self.screen.size().columns).saturating_sub(1);
+            let row = cut(&expand_tabs(&state, 0), room).into_owned();
+            open = self.printer.lines.try_send(row).is_ok();
+            given |= open;
+            waiting.shown = Some(state).filter(|_| open);
+        }
+        if given {
+            paint_capture.expect_lines(open);
+            self.printer.editor_waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::runtime::OutputStream;
+    use crate::screen::ColorChoice;
+
+    fn renderer() -> EventRenderer {
+        EventRenderer::new(Screen::open(&Environment::default(), ColorChoice::Never).unwrap())
+    }
+
+    fn told(renderer: &mut EventRenderer, printed: &[u8]) -> Vec<String> {
+        renderer.render(SessionEvent::Cell(CellEvent::Output {
+            stream: OutputStream::Stdout,
+            bytes: printed.to_vec(),
+            foreign: false,
+        }))
+    }
+
+    #[test]
+    fn a_rewritten_line_is_printed_as_it_ends() {
+        let mut renderer = renderer();
+        assert_eq!(told(&mut renderer, b"10%\r20%\r"), [""; 0]);
+        assert_eq!(
+            told(&mut renderer, b"30%\nnext\r\n\rlast"),
+            ["30%\n", "next\n"]
+        );
+        assert_eq!(renderer.progress_line(), Some("last"));
+        assert_eq!(renderer.finish_line().as_deref(), Some("last\n"));
+        assert_eq!(renderer.progress_line(), None);
+        // What is written once may be the beginning of a line.
+        told(&mut renderer, b"no end");
+        assert_eq!(renderer.progress_line(), None);
+        told(&mut renderer, b"\r10%");
+        assert_eq!(renderer.progress_line(), Some("10%"));
+        assert_eq!(told(&mut renderer, b"\r20%\nmore"), ["20%\n"]);
+        assert_eq!(renderer.progress_line(), None);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_printed_in_parts() {
+        let mut renderer = renderer();
+        let dots = vec![b'.'; LONGEST];
+        assert_eq!(told(&mut renderer, &dots).len(), 0);
+        assert_eq!(told(&mut renderer, b".")[0].len(), LONGEST + 2);
+        assert_eq!(renderer.finish_line(), None);
+    }
+
+    #[test]
+    fn the_newest_pending_lines_are_kept() {
+        let mut waiting = PendingLines::default();
+        let lines = (0..100_000).map(|number| format!("{number:019}\n"));
+        lines.for_each(|line| waiting.add(line));
+        assert!(waiting.kept <= KEPT);
+        assert_eq!(waiting.lines.len() * 20, waiting.kept);
+        assert_eq!(
+            waiting.lines.back().map(|line| line.trim().to_owned()),
+            Some(format!("{:019}", 99_999))
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Handles the session's requests to the editor: pick a session, toggle prompt or shell mode, show themes, copy, log
+//! in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::display::{copied, say, theme_rows};
+use crate::history::Archive;
+use crate::input::Mode;
+use crate::markdown::Theme;
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::screen::guard::TerminalGuard;
+use crate::session::{EditorWish, EditorWishes, Pick};
+use crate::terminal::editor::Editor;
+use crate::terminal::picker::{self, Picked};
+
+/// Takes and handles the session's requests.
+pub(super) struct EditorRequestHandler {
+    pub(super) requests: EditorWishes,
+    pub(super) screen: Screen,
+    pub(super) guard: Option<Arc<TerminalGuard>>,
+    /// The record, and the directory of what was too long for it.
+    pub(super) record: [PathBuf; 2],
+}
+
+impl EditorRequestHandler {
+    pub(super) fn take(&mut self) -> Option<EditorWish> {
+        self.requests.take()
+    }
+
+    /// Handles a request; returns the session the user picked, if any. `theme` is that of answers.
+    pub(super) fn handle(
+        &self,
+        wish: EditorWish,
+        editor: &mut Editor,
+        theme: Theme,
+    ) -> Result<Option<i64>, Report> {
+        match wish {
+            EditorWish::TogglePrompts => {
+                editor.toggle(Mode::Prompts);
+                let on = editor.mode() == Mode::Prompts;
+                self.print(&format!("Prompt mode {}\n", if on { "ON" } else { "OFF" }))?;
+            }
+            EditorWish::ToggleShell => {
+                editor.toggle(Mode::Shell);
+                let on = editor.mode() == Mode::Shell;
+                self.print(&format!("Shell mode {}\n", if on { "ON" } else { "OFF" }))?;
+            }
+            EditorWish::ShowThemes(in_force) => {
+                let shown = Theme::named(&in_force).unwrap_or_default().like(theme);
+                let rows = theme_rows(shown, self.screen.colour()).join("\n");
+                self.print(&format!("{rows}\n"))?;
+            }
+            EditorWish::Copy { what, text } => {
+                self.print(&format!("{}\n", copied(&self.screen, &what, &text)))?;
+            }
+            EditorWish::LogIn(program) => self.print(&format!("{}\n", editor.log_in(&program)))?,
+            EditorWish::PickSession(among) => return self.pick(&among),
+        }
+        Ok(None)
+    }
+
+    fn print(&self, text: &str) -> Result<(), Report> {
+        Ok(self.screen.trusted(text.as_bytes())?)
+    }
+
+    /// `%ipycodex resume` without a number: returns the session the user picks; prints why there is nothing to pick.
+    fn pick(&self, among: &Pick) -> Result<Option<i64>, Report> {
+        let [record, artifacts] = &self.record;
+        let guard = self.guard.as_deref();
+        let current = Some(among.current);
+        let picked = Archive::open(record, artifacts).and_then(|archive| match archive {
+            Some(mut archive) => {
+                picker::pick(&self.screen, guard, &mut archive, &among.cwd, current)
+            }
+            None => Ok(Picked::Nothing),
+        });
+        match picked {
+            Ok(Picked::Session(id)) => return Ok(Some(id)),
+            Ok(Picked::Cancelled) => {}
+            Ok(Picked::Nothing) => self.print("No sessions found for this directory.\n")?,
+            Err(report) => say(&self.screen, &crate::session::report_notice(&report))?,
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,65 @@
+//! Confirms leaving while shell jobs run: they end with the shell, so the first attempt only warns.
+
+use crate::display::say;
+use crate::screen::{Screen, ScreenError};
+use crate::session::{Notice, SessionHandle};
+
+/// How many jobs are named.
+const NAMED: usize = 3;
+
+/// Whether the warning has been shown; any other input resets it.
+#[derive(Default)]
+pub(super) struct ExitConfirmation {
+    warned: bool,
+}
+
+impl ExitConfirmation {
+    /// True unless jobs would end and the user has not been warned yet.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written.
+    pub(super) fn confirm(
+        &mut self,
+        session: &SessionHandle,
+        screen: &Screen,
+    ) -> Result<bool, ScreenError> {
+        if std::mem::replace(&mut self.warned, true) {
+            return Ok(true);
+        }
+        let jobs = session.shell_jobs();
+        if !jobs.is_empty() {
+            say(screen, &warning(&jobs))?;
+        }
+        Ok(jobs.is_empty())
+    }
+}
+
+fn warning(jobs: &[String]) -> Notice {
+    let named = jobs.iter().take(NAMED).map(|job| format!("`{job}`"));
+    let mut names: Vec<String> = named.collect();
+    if jobs.len() > NAMED {
+        names.push(format!("{} more", jobs.len() - NAMED));
+    }
+    let names = names.join(", ");
+    Notice::warning(format!("these shell jobs would end: {names}"))
+        .hint("leave again to end them; `jobs` in shell mode lists them")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_jobs_are_named_and_the_others_counted() {
+        let jobs: Vec<String> = (1..=5).map(|n| format!("sleep {n}")).collect();
+        for (count, expected) in [
+            (1, "these shell jobs would end: `sleep 1`"),
+            (
+                5,
+                "these shell jobs would end: `sleep 1`, `sleep 2`, `sleep 3`, 2 more",
+            ),
+        ] {
+            assert_eq!(warning(&jobs[..count]).message, expected);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Host commands: what a key asks of us rather than of reedline. Keys are parsed in one place and executed in another;
+//! reedline carries the command between them by name (`ReedlineEvent::ExecuteHostCommand`).
+
+use reedline::ReedlineEvent;
+
+use crate::config::KeyAction;
+use crate::terminal::blocks::BlockCommand;
+use crate::terminal::complete;
+
+/// Begins the name of a [`HostCommand::Change`].
+const CHANGE: &str = "change ";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostCommand {
+    /// Indent the line just begun.
+    Indent,
+    /// Stop the program until the shell resumes it.
+    Suspend,
+    /// Draw everything again: other programs had the terminal.
+    Resumed,
+    /// Something of the last answer.
+    Block(BlockCommand),
+    /// Complete what stands before the cursor.
+    Complete,
+    /// Signature and documentation of what stands at the cursor.
+    Inspect,
+    /// Ask the model how the text goes on.
+    Suggest,
+    /// Look an earlier entry up by a part of it.
+    SearchHistory,
+    /// Prompts instead of cells, and back.
+    PromptMode,
+    /// Commands of the shell instead of cells, and back.
+    ShellMode,
+    /// The text in the user's own editor.
+    OpenEditor,
+    /// Show the question of an incoming call.
+    Answer,
+    /// An incoming call needs the screen.
+    CallPending,
+    /// A change of the text that the keys could not make without knowing it.
+    Change(KeyAction),
+}
+
+impl HostCommand {
+    /// Its name; no two have the same.
+    pub(super) fn name(self) -> String {
+        match self {
+            HostCommand::Indent => "indent".into(),
+            HostCommand::Suspend => "suspend".into(),
+            HostCommand::Resumed => "resumed".into(),
+            HostCommand::Block(command) => command.name(),
+            HostCommand::Complete => "complete".into(),
+            HostCommand::Inspect => "inspect".into(),
+            HostCommand::Suggest => "suggest".into(),
+            HostCommand::SearchHistory => "search_history".into(),
+            HostCommand::PromptMode => "prompt_mode".into(),
+            HostCommand::ShellMode => "shell_mode".into(),
+            HostCommand::OpenEditor => "open_editor".into(),
+            HostCommand::Answer => "answer".into(),
+            HostCommand::CallPending => "called".into(),
+            HostCommand::Change(action) => format!("{CHANGE}{}", action.name()),
+        }
+    }
+
+    /// Parses [`HostCommand::name`].
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "indent" => Some(HostCommand::Indent),
+            "suspend" => Some(HostCommand::Suspend),
+            "resumed" => Some(HostCommand::Resumed),
+            "complete" => Some(HostCommand::Complete),
+            "inspect" => Some(HostCommand::Inspect),
+            "suggest" => Some(HostCommand::Suggest),
+            "search_history" => Some(HostCommand::SearchHistory),
+            "prompt_mode" => Some(HostCommand::PromptMode),
+            "shell_mode" => Some(HostCommand::ShellMode),
+            "open_editor" => Some(HostCommand::OpenEditor),
+            "answer" => Some(HostCommand::Answer),
+            "called" => Some(HostCommand::CallPending),
+            name => match name.strip_prefix(CHANGE) {
+                Some(action) => KeyAction::named(action).map(HostCommand::Change),
+                None => BlockCommand::from_name(name).map(HostCommand::Block),
+            },
+        }
+    }
+
+    /// The event for reedline.
+    pub(super) fn event(self) -> ReedlineEvent {
+        match self {
+            // Menus of the editor, not commands.
+            HostCommand::Complete => complete::tab(),
+            HostCommand::Inspect => complete::back_tab(),
+            action => ReedlineEvent::ExecuteHostCommand(action.name()),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Tool calls from outside (MCP clients) that arrive while the user sits at the prompt.
+//!
+//! A thread takes the session's incoming calls. A call that only reads becomes a line above the prompt. A call that
+//! asks is announced there; its question is shown after a key, after Enter on an empty line, or before the next input
+//! runs. A call that runs a cell interrupts the editor, which later resumes with its text.
+//!
+//! Invariant: no key typed before the question was shown is taken as its answer.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::session::{
+    About, AnswerEvent, BeginEvent, CellEvent, Next, Question, QuestionEvent, SessionEvent, Visit,
+    Visits,
+};
+use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
+use crate::terminal::keys::key_queue::InputWaker;
+use crate::text::cut;
+use crate::text::escape::visible_lines;
+
+/// How soon a waiting question is shown.
+const SOON: Duration = Duration::from_millis(30);
+
+/// The incoming call at hand; clones share it.
+#[derive(Clone, Default)]
+pub(super) struct PendingCalls(Arc<CallsShared>);
+
+#[derive(Default)]
+struct CallsShared {
+    /// A start-up run asks something.
+    startup: AtomicBool,
+    state: Mutex<CallState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+enum CallState {
+    #[default]
+    Idle,
+    /// A call runs.
+    Running {
+        /// A question was announced.
+        asks: bool,
+        /// The user wants to see it.
+        wanted: bool,
+    },
+    /// Needs the screen.
+    NeedsScreen(Box<Visit>),
+}
+
+impl PendingCalls {
+    /// Starts receiving; lines go to `background`, and `waker` interrupts the editor.
+    ///
+    /// # Errors
+    /// When no thread can be had.
+    pub(super) fn receive(
+        incoming: Visits,
+        background: BackgroundOutput,
+        screen: Screen,
+        waker: InputWaker,
+    ) -> Result<Self, Report> {
+        let calls = PendingCalls::default();
+        let receiver = CallReceiver {
+            calls: calls.clone(),
+            background,
+            screen,
+            waker,
+        };
+        std::thread::Builder::new()
+            .name("guests".into())
+            .spawn(move || {
+                while let Some(call) = incoming.next() {
+                    receiver.on_call(call);
+                }
+            })
+            .map_err(|error| {
+                Report::failure("could not start the thread for MCP clients").because(error)
+            })?;
+        Ok(calls)
+    }
+
+    /// A call asks, or needs the screen.
+    pub(super) fn is_waiting(&self) -> bool {
+        let waits = |state: &CallState| {
+            matches!(
+                state,
+                CallState::Running { asks: true, .. } | CallState::NeedsScreen(_)
+            )
+        };
+        self.startup_asks() || waits(&self.state())
+    }
+
+    /// A call needs the screen now.
+    pub(super) fn needs_screen(&self) -> bool {
+        self.startup_asks() || matches!(*self.state(), CallState::NeedsScreen(_))
+    }
+
+    /// Sets whether a start-up run asks; it then needs the screen like a call.
+    pub(super) fn set_startup_asks(&self, asks: bool) {
+        self.0.startup.store(asks, Ordering::SeqCst);
+    }
+
+    pub(super) fn startup_asks(&self) -> bool {
+        self.0.startup.load(Ordering::SeqCst)
+    }
+
+    /// Takes the call at hand once it can have the screen; waits for that.
+    pub(super) fn admit(&self) -> Option<Visit> {
+        let mut state = self.state();
+        loop {
+            match std::mem::take(&mut *state) {
+                CallState::Idle => return None,
+                CallState::NeedsScreen(call) => {
+                    self.0.changed.notify_all();
+                    return Some(*call);
+                }
+                CallState::Running { asks, .. } => {
+                    *state = CallState::Running { asks, wanted: true }
+                }
+            }
+            let waited = self.0.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, CallState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call runs; `asks`: its question is open.
+    fn busy(&self, asks: bool) {
+        let mut state = self.state();
+        let wanted = matches!(*state, CallState::Running { wanted: true, .. });
+        *state = CallState::Running { asks, wanted };
+    }
+
+    fn is_wanted(&self) -> bool {
+        matches!(*self.state(), CallState::Running { wanted: true, .. })
+    }
+
+    fn set(&self, state: CallState) {
+        *self.state() = state;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Receives calls on the thread.
+struct CallReceiver {
+    calls: PendingCalls,
+    background: BackgroundOutput,
+    screen: Screen,
+    waker: InputWaker,
+}
+
+impl CallReceiver {
+    fn on_call(&self, call: Visit) {
+        let who = visible_lines(&call.caller).replace('\n', " ");
+        let mut renderer = EventRenderer::new(self.screen.clone());
+        let mut held = Vec::new();
+        self.calls.busy(false);
+        loop {
+            let event = match call.run.next_blocking(Some(SOON)) {
+                Next::Ended => {
+                    renderer
+                        .finish_line()
+                        .into_iter()
+                        .for_each(|rest| self.background.print(&rest));
+                    return self.calls.set(CallState::Idle);
+                }
+                Next::Nothing => {
+                    if self.calls.is_wanted() {
+                        return self.hand_over_screen(call, held);
+                    }
+                    continue;
+                }
+                Next::Event(event) => *event,
+            };
+            match event {
+                SessionEvent::Answer(AnswerEvent::ToolStarted { .. }) => held.push(event),
+                SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => {
+                    self.background
+                        .print(&format!("{who}: {}", visible_lines(&line)));
+                }
+                SessionEvent::Question(QuestionEvent::Asked(ref question)) => {
+                    self.background.print(&announced(&who, question));
+                    held.push(event);
+                    self.calls.busy(true);
+                }
+                SessionEvent::Question(QuestionEvent::Over(_)) => {
+                    held.truncate(1);
+                    self.background.print(&format!("{who} no longer asks"));
+                    self.calls.busy(false);
+                }
+                SessionEvent::Begin(BeginEvent::AgentCell { .. })
+                | SessionEvent::Cell(CellEvent::InputRequested { .. }) => {
+                    held.push(event);
+                    return self.hand_over_screen(call, held);
+                }
+                event => renderer
+                    .render(event)
+                    .iter()
+                    .for_each(|text| self.background.print(text)),
+            }
+        }
+    }
+
+    /// Hands the call over to the screen, `held` events first. Returns when it was taken.
+    fn hand_over_screen(&self, call: Visit, held: Vec<SessionEvent>) {
+        held.into_iter()
+            .rev()
+            .for_each(|event| call.run.unread(event));
+        self.calls.set(CallState::NeedsScreen(Box::new(call)));
+        self.waker.notify_call();
+        let mut state = self.calls.state();
+        while matches!(*state, CallState::NeedsScreen(_)) {
+            let waited = self.calls.0.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The announcement: the caller, the request, and the keys that show the question.
+fn announced(who: &str, question: &Question) -> String {
+    let what = match &question.about {
+        About::Cells(cells) => match &cells[..] {
+            [one] => format!("run a cell here: {}", first_line(&one.code)),
+            cells => format!("run {} cells here", cells.len()),
+        },
+        About::Agent(_) => "change a file".to_owned(),
+        About::Unprotected { .. } => "look at the session without write protection".to_owned(),
+        About::ProjectSkill { skill, .. } => format!("read the skill {}", first_line(skill)),
+        About::ProjectFiles { .. } => "run files of this project".to_owned(),
+        About::StepBack { .. } => "step the interpreter back".to_owned(),
+        About::Variables(_) => "bring variables back".to_owned(),
+        About::Pictures(_) => "send a prompt without its picture".to_owned(),
+        About::SkillCode { skill, .. } => format!("run code of the skill {}", first_line(skill)),
+    };
+    format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, to see it and answer)")
+}
+
+/// The first line of a foreign text, safe and short.
+fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    cut(&visible_lines(line), 60).into_owned()
+}

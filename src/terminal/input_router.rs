@@ -1,0 +1,343 @@
+//! Routes what is typed while something runs: to the cell's terminal, to a question, or to the editor's key queue.
+//!
+//! In: bytes that mean nothing to the shell itself (`keyboard_reader` reads them), the starts and ends of cells,
+//! questions. Out: bytes for the cell's terminal, keys for the queue, where lines wait and can be taken back.
+//! Invariant: every byte that nobody read is kept, once and in the order typed: what a cell left unread, what its
+//! terminal refused because the cell was over, and the rest.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossterm::event::KeyCode;
+
+use crate::display::{Ahead, Ended, Keyboard};
+use crate::runtime::{CellTerminal, InputReply};
+use crate::session::{Reply, SessionHandle};
+use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, lock_queue};
+use crate::terminal::typeahead::{self, CellTypeahead};
+use crate::text::keys::{Decoder, plain};
+
+/// How long a program has to end at Ctrl-C before it is given more.
+const DYING: Duration = Duration::from_millis(50);
+
+/// The routing state; shared by the reading thread and the display.
+pub(super) struct InputRouter {
+    pub(super) session: SessionHandle,
+    state: Mutex<RouterState>,
+}
+
+pub(super) struct RouterState {
+    /// The editor's typeahead.
+    pub(super) key_queue: SharedKeyQueue,
+    /// Collects the keys of a turn.
+    pub(super) decoder: Decoder,
+    /// On its way to the cell that runs.
+    pub(super) cell_typeahead: CellTypeahead,
+    /// Ctrl-C was typed; true: behind lines that were to run.
+    pub(super) stopped_by: Option<bool>,
+    /// Ctrl-C was read together with what runs: it comes before every other key.
+    pub(super) interrupted: bool,
+    /// Typed before the reader started.
+    pub(super) ahead: Vec<u8>,
+    /// Typed, and read by nobody.
+    pub(super) kept: Vec<u8>,
+    /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
+    pub(super) refused: Vec<u8>,
+    /// When Ctrl-C was given to the job in front of a shell.
+    pub(super) interrupting: Option<Instant>,
+    /// The terminal of the cell that runs or is about to.
+    pub(super) cell: Option<Arc<dyn CellTerminal>>,
+    /// The cell has begun: it takes the bytes.
+    pub(super) open: bool,
+    /// A cell without a terminal of its own runs, or is about to.
+    pub(super) bare: bool,
+    /// How often Ctrl-C was pressed at this cell, with no other key after it.
+    pub(super) tries: u32,
+    /// A turn or a replay runs.
+    pub(super) turn: bool,
+    /// The turn is a replay.
+    pub(super) replay: bool,
+    /// A question listens: what was typed for it.
+    pub(super) asked: Option<Vec<u8>>,
+    pub(super) last_key: Instant,
+    pub(super) resumed: bool,
+    pub(super) stopped: bool,
+}
+
+impl RouterState {
+    fn key_queue(&self) -> MutexGuard<'_, KeyQueue> {
+        lock_queue(&self.key_queue)
+    }
+
+    pub(super) fn keep(&mut self, bytes: &[u8]) {
+        match &self.cell {
+            Some(terminal) if self.open => {
+                let line_mode = terminal.mode().canonical;
+                let bytes = self.cell_typeahead.forward(bytes, line_mode);
+                self.refused.extend(bytes);
+                if self.interrupting.is_some_and(|at| at.elapsed() < DYING) {
+                    return;
+                }
+                let taken = terminal.type_bytes(&self.refused);
+                self.refused.drain(..taken);
+            }
+            _ if self.turn && !self.replay => self.queue(bytes),
+            _ => self.kept.extend_from_slice(bytes),
+        }
+    }
+
+    /// Bytes for the editor, while no cell can have them. Up takes the last line back that Enter ended.
+    fn queue(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            let Some(event) = self.decoder.push(*byte) else {
+                continue;
+            };
+            let mut key_queue = lock_queue(&self.key_queue);
+            if plain(&event) == KeyCode::Up && !key_queue.lines().ended.is_empty() {
+                key_queue.reopen_line();
+            } else {
+                key_queue.push(event);
+            }
+        }
+    }
+
+    /// Lines typed for the cell that it has not read are for the editor from now on.
+    fn claim(&mut self) {
+        let Some(terminal) = self.cell.as_ref().filter(|_| self.open) else {
+            return;
+        };
+        let mut lines = terminal.take_lines();
+        lines.append(&mut self.refused);
+        let lines = self.cell_typeahead.restore_paste_marks(&lines);
+        let mut key_queue = self.key_queue();
+        Decoder::all(&lines)
+            .into_iter()
+            .for_each(|event| key_queue.push(event));
+    }
+
+    /// Up, at a cell in line mode: the last line that it has not read is typed again. False when there is none.
+    pub(super) fn recall_line(&mut self) -> bool {
+        let Some(terminal) = self.cell.clone().filter(|_| self.open) else {
+            return false;
+        };
+        let queued = terminal.has_lines() || !self.key_queue().lines().ended.is_empty();
+        if !queued || !terminal.mode().canonical {
+            return false;
+        }
+        if self.cell_typeahead.at_line_start() {
+            self.claim();
+            let line = self.key_queue().take_line();
+            self.keep(line.unwrap_or_default().as_bytes());
+        }
+        true
+    }
+
+    /// Ctrl-C for the job in front of a shell. A program that waits for what is typed would take along into its death
+    /// what was typed behind the key: that is given on a moment later.
+    pub(super) fn interrupt_job(&mut self, key: u8) {
+        self.interrupting = None;
+        self.keep(&[key]);
+        self.interrupting = Some(Instant::now());
+    }
+
+    /// Ctrl-C: what was to run does not, and what the interrupt would take from the cell's terminal is taken first.
+    pub(super) fn stop(&mut self) {
+        if !self.turn {
+            let before = std::mem::take(&mut self.kept);
+            let lines = &before[..lines_end(&before).unwrap_or_default()];
+            Decoder::all(lines)
+                .into_iter()
+                .filter(|event| !typeahead::is_ctrl_c(event))
+                .for_each(|event| self.key_queue().push(event));
+        }
+        self.claim();
+        let queued = !self.key_queue().lines().ended.is_empty() || lines_end(&self.kept).is_some();
+        self.stopped_by = Some(queued || self.stopped_by.unwrap_or_default());
+    }
+}
+
+/// Where the last line that was ended ends.
+fn lines_end(bytes: &[u8]) -> Option<usize> {
+    let last = bytes
+        .iter()
+        .rposition(|byte| matches!(byte, b'\n' | b'\r'))?;
+    Some(last + 1)
+}
+
+impl InputRouter {
+    pub(super) fn new(session: SessionHandle, key_queue: SharedKeyQueue) -> Arc<Self> {
+        Arc::new(InputRouter {
+            session,
+            state: Mutex::new(RouterState {
+                key_queue,
+                decoder: Decoder::default(),
+                cell_typeahead: CellTypeahead::default(),
+                stopped_by: None,
+                interrupted: false,
+                ahead: Vec::new(),
+                kept: Vec::new(),
+                refused: Vec::new(),
+                interrupting: None,
+                cell: None,
+                open: false,
+                bare: false,
+                tries: 0,
+                turn: false,
+                replay: false,
+                asked: None,
+                last_key: Instant::now(),
+                resumed: false,
+                stopped: false,
+            }),
+        })
+    }
+
+    /// Ctrl-C was typed already.
+    pub(super) fn interrupt_first(&self) {
+        self.state().interrupted = true;
+    }
+
+    /// These bytes were read before the keyboard was anyone's: they come before all that is read from now on.
+    pub(super) fn add_ahead(&self, typed: &[u8]) {
+        self.state().ahead.extend_from_slice(typed);
+    }
+
+    /// The cell of this terminal comes next.
+    pub(super) fn set_cell(&self, terminal: Option<Arc<dyn CellTerminal>>) {
+        self.state().cell = terminal;
+    }
+
+    /// The cell has begun: it gets what was typed for it, and what will be.
+    pub(super) fn open(&self) {
+        let mut state = self.state();
+        state.tries = 0;
+        state.bare = state.cell.is_none();
+        if !state.bare {
+            state.open = true;
+            // Keys typed during a turn were not meant for this cell, which the user did not know of.
+            if !state.turn {
+                let kept = std::mem::take(&mut state.kept);
+                state.keep(&kept);
+            }
+        }
+    }
+
+    /// The cell has ended and did not read `unread`: what is typed from now on is for the editor.
+    pub(super) fn close(&self, unread: &[u8]) {
+        let mut state = self.state();
+        (state.open, state.bare) = (false, false);
+        let mut unread = unread.to_vec();
+        unread.append(&mut state.refused);
+        let mut cell_typeahead = std::mem::take(&mut state.cell_typeahead);
+        let mut unread = cell_typeahead.restore_paste_marks(&unread);
+        unread.extend(cell_typeahead.into_pending());
+        if state.turn && !state.replay {
+            state.queue(&unread);
+        } else {
+            state.kept.extend(unread);
+        }
+    }
+
+    /// How the run went, as far as what was typed ahead goes. Lines typed before Ctrl-C do not run whatever came of
+    /// it; what was typed only behind it was meant for what follows.
+    pub(super) fn ended(&self, ended: Ended) -> Ended {
+        match (ended, self.state().stopped_by) {
+            (_, Some(true)) => Ended::Interrupted,
+            (Ended::Interrupted, Some(false)) => Ended::Well,
+            (ended, _) => ended,
+        }
+    }
+
+    /// Takes the bytes that nobody read.
+    pub(super) fn take_rest(&self) -> Vec<u8> {
+        self.close(&[]);
+        let mut state = self.state();
+        if let Some(event) = state.decoder.rest() {
+            state.key_queue().push(event);
+        }
+        // Typed while no reader ran.
+        let mut rest = std::mem::take(&mut state.ahead);
+        rest.append(&mut state.kept);
+        rest
+    }
+
+    /// Offers the cell's terminal what it has not taken; true while there is more, or may be: what waits for the cell
+    /// to begin may be too early for its terminal.
+    pub(super) fn offer_refused(&self) -> bool {
+        let mut state = self.state();
+        if state.open && !state.refused.is_empty() {
+            state.keep(&[]);
+        }
+        let early = state.cell.is_some() && !state.open && !state.turn && !state.kept.is_empty();
+        early || !state.refused.is_empty()
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, RouterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Keyboard for InputRouter {
+    fn ahead(&self) -> Ahead {
+        let state = self.state();
+        let lines = state.key_queue().lines();
+        let mut ahead = Ahead {
+            queued: lines.ended,
+            typed: lines.typed,
+            awaited: false,
+        };
+        if let Some(terminal) = state.cell.as_ref().filter(|_| state.open) {
+            // The terminal shows it.
+            ahead.typed.clear();
+            ahead.awaited = terminal.is_read();
+            if terminal.has_lines() {
+                ahead
+                    .queued
+                    .push(state.cell_typeahead.last_line().to_owned());
+            }
+        }
+        ahead
+    }
+
+    fn quiet(&self) -> Duration {
+        self.state().last_key.elapsed()
+    }
+
+    fn listen(&self) {
+        let mut state = self.state();
+        state.asked = Some(Vec::new());
+        state.stopped = false;
+    }
+
+    fn heard(&self) -> Vec<u8> {
+        let mut state = self.state();
+        state.asked.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn release(&self, rest: &[u8]) {
+        let mut state = self.state();
+        let late = state.asked.take().unwrap_or_default();
+        state.keep(rest);
+        state.keep(&late);
+    }
+
+    fn resumed(&self) -> bool {
+        std::mem::take(&mut self.state().resumed)
+    }
+
+    fn stopped(&self) -> bool {
+        self.state().stopped
+    }
+
+    fn stop(&self) {
+        self.session.interrupt();
+    }
+
+    fn answer(&self, question: u64, reply: Reply) {
+        self.session.answer(question, reply);
+    }
+
+    fn reply_input(&self, call: u64, reply: InputReply) {
+        self.session.reply_input(call, reply);
+    }
+}

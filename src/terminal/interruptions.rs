@@ -1,0 +1,100 @@
+//! Shows what interrupts the prompt: start-up runs that are not over, and incoming calls that need the screen.
+//!
+//! Invariant: keys typed meanwhile are queued for the editor.
+
+use std::time::Duration;
+
+use crate::display::say;
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::session::{Next, Notice, Run};
+use crate::terminal::background_output::BackgroundOutput;
+use crate::terminal::editor::Editor;
+use crate::terminal::incoming_calls::PendingCalls;
+use crate::terminal::keyboard_reader::KeyTarget;
+use crate::terminal::run_view::RunView;
+use crate::terminal::startup::Startup;
+
+/// How long an input waits for an incoming call before that call is shown.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+pub(super) struct Interruptions {
+    /// Runs before the first input, until they have been shown.
+    pub(super) startup: Option<Startup>,
+    pub(super) pending_calls: PendingCalls,
+    pub(super) background: BackgroundOutput,
+    pub(super) screen: Screen,
+}
+
+impl Interruptions {
+    /// Shows the rest of the start-up runs to its end.
+    pub(super) fn finish_startup(&mut self, run_view: &mut RunView) -> Result<(), Report> {
+        let left = self.startup.take().map(Startup::take).unwrap_or_default();
+        let asks = self.pending_calls.startup_asks();
+        self.pending_calls.set_startup_asks(false);
+        for (at, rest) in left.into_iter().enumerate() {
+            self.show_background()?;
+            if at == 0 && !asks {
+                let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
+                say(&self.screen, &Notice::note(note))?;
+            }
+            let target = KeyTarget::Replay(run_view.cells());
+            let (_, typed) = run_view.show_from(&rest.run, Some(target))?;
+            run_view.early.extend(typed);
+        }
+        self.show_background()
+    }
+
+    /// Shows a start-up run that asks, then incoming calls.
+    pub(super) fn show_all(
+        &mut self,
+        run_view: &mut RunView,
+        editor: &Editor,
+    ) -> Result<(), Report> {
+        if self.pending_calls.startup_asks() {
+            self.finish_startup(run_view)?;
+            editor.type_ahead(&std::mem::take(&mut run_view.early));
+        }
+        self.show_calls(run_view, editor)
+    }
+
+    /// Shows incoming calls that need the screen, to their end.
+    pub(super) fn show_calls(&self, run_view: &mut RunView, editor: &Editor) -> Result<(), Report> {
+        while let Some(call) = self.pending_calls.admit() {
+            self.show_background()?;
+            let (_, typed) = run_view.show_from(&call.run, Some(KeyTarget::Turn))?;
+            editor.type_ahead(&typed);
+            self.screen.trusted(b"\n")?;
+        }
+        Ok(self.screen.flush()?)
+    }
+
+    /// Returns when the run begins. An incoming call may hold the scheduler; it is shown while the run waits for it.
+    pub(super) fn wait_for_start(
+        &self,
+        run: &Run,
+        run_view: &mut RunView,
+        editor: &Editor,
+    ) -> Result<(), Report> {
+        loop {
+            match run.next_blocking(Some(PATIENCE)) {
+                Next::Event(event) => {
+                    run.unread(*event);
+                    return Ok(());
+                }
+                Next::Ended => return Ok(()),
+                Next::Nothing => self.show_calls(run_view, editor)?,
+            }
+        }
+    }
+
+    /// Prints the pending background output.
+    pub(super) fn show_background(&self) -> Result<(), Report> {
+        let text = self.background.drain();
+        if !text.is_empty() {
+            self.screen.trusted(text.as_bytes())?;
+            self.screen.flush()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,441 @@
+//! Reads the keyboard while a cell or a turn runs, and decides for each byte whom it is for.
+//!
+//! Owns standard input between two reads of the editor. While a cell runs, bytes go to the cell's terminal, from the
+//! moment the interpreter began with it. During a turn Ctrl-C stops it and the rest is kept for the editor, except
+//! while the agent runs a cell (keys are the cell's) or a question is open (keys are the question's). Up takes back a
+//! waiting line.
+//!
+//! One thread per run reads; a pipe stops it (`reader_waker`), so no byte is read once the run is over. In the
+//! background it does not read. Keys pressed before the terminal left kitty's keyboard mode are rewritten to their
+//! legacy bytes. Absent on purpose: where bytes are kept (`input_router`).
+
+use std::borrow::Cow;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::runtime::CellTerminal;
+use crate::screen::guard::TerminalGuard;
+use crate::terminal::background_color::BackgroundReply;
+use crate::terminal::focus::Focus;
+use crate::terminal::input_router::InputRouter;
+use crate::terminal::keys::key_queue::lock_queue;
+use crate::terminal::reader_waker::{self, ReaderWaker, WakeReason};
+use crate::text::keys::{Decoder, spelled_by_habit};
+
+const CTRL_C: u8 = 0x03;
+const CTRL_Z: u8 = 0x1a;
+const CTRL_BACKSLASH: u8 = 0x1c;
+
+/// The arrow, in both of its spellings.
+const UP: &[u8] = b"\x1b[A";
+const UP_TOO: &[u8] = b"\x1bOA";
+
+/// Skips a cell of a replay.
+const SKIP: u8 = b's';
+
+/// How long a terminal that took no more is left alone.
+const REFUSED_PAUSE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
+
+/// How long the rest of a paste that has begun may take to come.
+const REST_PAUSE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+
+/// How often it is looked whether the terminal is ours again: a shell does not say so when it brings back a job that
+/// runs already.
+const BACKGROUND_PAUSE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+
+/// Where the keys go.
+pub(super) enum KeyTarget {
+    /// To the cell's own terminal.
+    Cell(Arc<dyn CellTerminal>),
+    /// Nowhere: Ctrl-C stops the turn, the rest is kept.
+    Turn,
+    /// The same of a cell without a terminal of its own: the third Ctrl-C ends its kernel.
+    Kernel,
+    /// The same with a replay, whose running cell has this terminal; `s` skips it while nothing else has been typed.
+    Replay(Option<Arc<dyn CellTerminal>>),
+}
+
+/// Events of the keyboard that the shell itself handles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyboardEvent {
+    /// A second Ctrl-C in a cell or a command; what a third would end.
+    InterruptedTwice(KillTarget),
+    /// A third: this goes.
+    Kill(KillTarget),
+    /// Ctrl-Z.
+    Suspend,
+    /// The terminal is ours again, without a SIGCONT.
+    Returned,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KillTarget {
+    Interpreter,
+    Shell,
+    /// The job in front of the shell.
+    Job,
+}
+
+/// Reads the keyboard until it is stopped.
+pub(super) struct KeyboardReader {
+    reader_waker: ReaderWaker,
+    reader: JoinHandle<()>,
+}
+
+impl KeyboardReader {
+    /// Starts reading while the terminal is ours, and listening to `reader_waker`; `on_signal` is called on the
+    /// reading thread.
+    ///
+    /// # Errors
+    /// When no pipe or thread can be had.
+    pub(super) fn start(
+        target: KeyTarget,
+        router: &Arc<InputRouter>,
+        reader_waker: &ReaderWaker,
+        guard: Option<Arc<TerminalGuard>>,
+        (focus, background_reply): (Focus, BackgroundReply),
+        on_signal: impl Fn(KeyboardEvent) + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let mut listener = reader_waker.listen()?;
+        let (router, reader_waker) = (Arc::clone(router), reader_waker.clone());
+        {
+            let mut state = router.state();
+            // A Ctrl-C that came before there was a listener was meant for what runs.
+            let signalled = guard.as_ref().is_some_and(|guard| guard.take_interrupt());
+            let typed = lock_queue(&state.key_queue).take_interrupt();
+            state.interrupted |= signalled | typed;
+            match target {
+                KeyTarget::Cell(terminal) => {
+                    state.cell = Some(terminal);
+                    // Keys read together with the cell's Enter are the cell's, like those typed from here on.
+                    let text = lock_queue(&state.key_queue).take_text();
+                    state.ahead.splice(..0, text.into_iter().flatten());
+                }
+                KeyTarget::Turn => state.turn = true,
+                KeyTarget::Kernel => (state.turn, state.bare) = (true, true),
+                KeyTarget::Replay(terminal) => {
+                    state.cell = terminal;
+                    (state.turn, state.replay) = (true, true);
+                }
+            }
+        }
+        let read = move || {
+            let may_read = || guard.as_ref().is_none_or(|guard| guard.in_foreground());
+            let mut keys = KeyDispatcher {
+                router,
+                on_signal,
+                stopped: false,
+                within: Decoder::default(),
+            };
+            if std::mem::take(&mut keys.router.state().interrupted) {
+                keys.take(&[CTRL_C]);
+            }
+            let ahead = std::mem::take(&mut keys.router.state().ahead);
+            keys.take(&spelled_by_habit(ahead.into()));
+            let stdin = std::io::stdin();
+            let mut away = false;
+            loop {
+                // After a stop we may be in the background, without a notification.
+                let was_away = away | std::mem::take(&mut keys.stopped);
+                away = !may_read();
+                if was_away && !away {
+                    (keys.on_signal)(KeyboardEvent::Returned);
+                }
+                let mut sources = [
+                    PollFd::new(&listener, PollFlags::IN),
+                    PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
+                ];
+                let sources = if away {
+                    &mut sources[..1]
+                } else {
+                    &mut sources[..]
+                };
+                let pause = match keys.router.offer_refused() {
+                    true => Some(&REFUSED_PAUSE),
+                    false => away.then_some(&BACKGROUND_PAUSE),
+                };
+                match poll(sources, pause) {
+                    Ok(0) => continue,
+                    Ok(_) => {}
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Err(_) => break,
+                }
+                if !sources[0].revents().is_empty() {
+                    match reader_waker::next_reason(&mut listener) {
+                        WakeReason::Over if keys.within.is_within() && may_read() => {
+                            keys.finish(&stdin);
+                            break;
+                        }
+                        WakeReason::Over => break,
+                        WakeReason::Interrupt => keys.take(&[CTRL_C]),
+                        WakeReason::Resumed => {
+                            keys.stopped = true;
+                            keys.router.state().resumed = true;
+                        }
+                    }
+                    continue;
+                }
+                if !may_read() {
+                    away = true;
+                    continue;
+                }
+                let mut chunk = [0; 4096];
+                match rustix::io::read(&stdin, &mut chunk) {
+                    Ok(count) if count > 0 => {
+                        // A program with the terminal to itself has asked itself, or nobody has.
+                        let lent = guard.as_ref().is_some_and(|guard| guard.is_lent());
+                        let typed = match lent {
+                            true => Cow::Borrowed(&chunk[..count]),
+                            false => spelled_by_habit(
+                                background_reply.filter_bytes(focus.filter_bytes(&chunk[..count])),
+                            ),
+                        };
+                        keys.take(&typed);
+                    }
+                    Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                    // The terminal is gone; the hang-up thread ends the program.
+                    Ok(_) | Err(_) => break,
+                }
+            }
+        };
+        let reader = std::thread::Builder::new()
+            .name("typing".into())
+            .spawn(read)?;
+        Ok(KeyboardReader {
+            reader_waker,
+            reader,
+        })
+    }
+
+    /// Stops reading.
+    pub(super) fn stop(self) {
+        self.reader_waker.close();
+        // A reader that panicked has ended the program.
+        let _ = self.reader.join();
+    }
+}
+
+/// Decides for each byte.
+struct KeyDispatcher<F> {
+    router: Arc<InputRouter>,
+    on_signal: F,
+    /// We have been stopped, and the terminal has not been seen as ours since.
+    stopped: bool,
+    /// Where in a key or a paste the bytes end.
+    within: Decoder,
+}
+
+enum KeyOwner {
+    Question,
+    Turn,
+    /// A cell of the user, or (`true`) of the agent in a turn.
+    Cell(Arc<dyn CellTerminal>, bool),
+}
+
+impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
+    fn take(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.router.state().last_key = Instant::now();
+        for byte in bytes {
+            self.within.push(*byte);
+        }
+        let mut rest = bytes;
+        while let Some(at) = rest
+            .iter()
+            .position(|byte| matches!(*byte, CTRL_C | CTRL_Z | CTRL_BACKSLASH))
+        {
+            self.forward(&rest[..at]);
+            self.control(rest[at]);
+            rest = &rest[at + 1..];
+        }
+        self.forward(rest);
+    }
+
+    /// Reads to the end of the paste or the key that has begun, as far as it comes at once: who reads next would take
+    /// its rest for something else.
+    fn finish(&mut self, stdin: &std::io::Stdin) {
+        while self.within.is_within() {
+            let mut source = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+            if !matches!(poll(&mut source, Some(&REST_PAUSE)), Ok(1..)) {
+                return;
+            }
+            let mut chunk = [0; 4096];
+            match rustix::io::read(stdin, &mut chunk) {
+                Ok(count @ 1..) => self.take(&chunk[..count]),
+                _ => return,
+            }
+        }
+    }
+
+    /// Bytes without a meaning for us: to whoever has the keyboard.
+    fn forward(&self, bytes: &[u8]) {
+        let mut state = self.router.state();
+        if !bytes.is_empty() {
+            state.tries = 0;
+        }
+        if let Some(asked) = &mut state.asked {
+            asked.extend_from_slice(bytes);
+        } else if !state.replay {
+            let mut rest = bytes;
+            while let Some(at) = rest
+                .windows(UP.len())
+                .position(|three| three == UP || three == UP_TOO)
+            {
+                let (before, up) = rest.split_at(at);
+                let (up, behind) = up.split_at(UP.len());
+                state.keep(before);
+                if !state.recall_line() {
+                    state.keep(up);
+                }
+                rest = behind;
+            }
+            state.keep(rest);
+        } else if state.kept.is_empty() && bytes == [SKIP] {
+            drop(state);
+            self.router.session.skip_step();
+        } else {
+            state.kept.extend_from_slice(bytes);
+        }
+    }
+
+    fn control(&mut self, byte: u8) {
+        match (self.rule(), byte) {
+            (KeyOwner::Question, CTRL_C) => {
+                let mut state = self.router.state();
+                state.stopped = true;
+                state.stop();
+                drop(state);
+                self.router.session.interrupt();
+            }
+            (KeyOwner::Turn, CTRL_C) if self.router.state().bare => {
+                let tries = self.count();
+                if tries <= 2 {
+                    self.router.session.interrupt();
+                }
+            }
+            (KeyOwner::Turn, CTRL_C) => {
+                self.router.state().stop();
+                self.router.session.interrupt();
+            }
+            (KeyOwner::Question | KeyOwner::Turn, CTRL_Z) => self.suspend(),
+            (KeyOwner::Turn, _) => {}
+            // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
+            // A shell knows what they mean to the job in front.
+            (KeyOwner::Cell(terminal, _), CTRL_C) if terminal.mode().jobs => {
+                self.interrupt_job(terminal.as_ref());
+            }
+            (KeyOwner::Cell(terminal, _), byte) if terminal.mode().jobs => {
+                self.router.state().keep(&[byte]);
+            }
+            (KeyOwner::Cell(terminal, turn), CTRL_C)
+                if terminal.mode().signals || self.replays() =>
+            {
+                self.interrupt(terminal.as_ref(), turn);
+            }
+            (KeyOwner::Cell(terminal, _), CTRL_Z) if terminal.mode().signals || self.replays() => {
+                self.suspend();
+            }
+            (_, byte) => self.forward(&[byte]),
+        }
+    }
+
+    fn rule(&self) -> KeyOwner {
+        let state = self.router.state();
+        match (&state.asked, &state.cell) {
+            (Some(_), _) => KeyOwner::Question,
+            (None, Some(terminal)) if state.open || !state.turn => {
+                KeyOwner::Cell(Arc::clone(terminal), state.turn)
+            }
+            _ => KeyOwner::Turn,
+        }
+    }
+
+    /// A replay runs: its cells never have the keyboard.
+    fn replays(&self) -> bool {
+        self.router.state().replay
+    }
+
+    fn suspend(&mut self) {
+        (self.on_signal)(KeyboardEvent::Suspend);
+        self.stopped = true;
+        self.router.state().resumed = true;
+    }
+
+    /// Ctrl-C at a cell: the first and second time an interrupt, the third time the end, however slowly they come: what
+    /// is said at the second holds until another key. Which time it is.
+    fn count(&self) -> u32 {
+        let tries = {
+            let mut state = self.router.state();
+            state.stop();
+            state.tries += 1;
+            state.tries
+        };
+        match tries {
+            0 | 1 => {}
+            2 => (self.on_signal)(KeyboardEvent::InterruptedTwice(KillTarget::Interpreter)),
+            _ => {
+                (self.on_signal)(KeyboardEvent::Kill(KillTarget::Interpreter));
+                self.router.session.kill();
+            }
+        }
+        tries
+    }
+
+    /// Ctrl-C at a cell with a terminal. In a turn it stops the turn too.
+    fn interrupt(&mut self, terminal: &dyn CellTerminal, turn: bool) {
+        if self.count() > 2 {
+            return;
+        }
+        if turn {
+            self.router.session.interrupt();
+        }
+        // A turn's interrupt reaches the interpreter; a program it has started is reached through its terminal. A cell
+        // that has not begun gets it when it does.
+        if !turn || terminal.mode().foreground_program {
+            self.router.state().keep(&[CTRL_C]);
+        }
+    }
+
+    /// The same at a command of the shell, as long as nobody has the terminal out of line mode: to line editors and
+    /// full-screen programs it is a key among others, however often it comes.
+    fn interrupt_job(&mut self, terminal: &dyn CellTerminal) {
+        let mode = terminal.mode();
+        let tries = {
+            let mut state = self.router.state();
+            state.stop();
+            state.tries = match mode.signals && mode.canonical {
+                true => state.tries + 1,
+                false => 0,
+            };
+            if state.tries <= 2 {
+                state.interrupt_job(CTRL_C);
+            }
+            state.tries
+        };
+        let ends = match mode.foreground_program && tries <= 3 {
+            true => KillTarget::Job,
+            false => KillTarget::Shell,
+        };
+        if tries == 2 {
+            (self.on_signal)(KeyboardEvent::InterruptedTwice(ends));
+        } else if tries > 2 {
+            (self.on_signal)(KeyboardEvent::Kill(ends));
+            self.router.session.kill_shell();
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Keys that the editor has still to read: those that came together with one that ends its read, and those typed while
+//! something ran.
+//!
+//! reedline parses all keys of one read before it executes any, and drops what comes after a key that ends the read. So
+//! such keys are queued ([`KeyQueue::push`]) and come first at the next read (`editor_wait.rs` makes reedline take
+//! them). Where a cell was submitted and they are plain text, they go to the cell first, like all that is typed while
+//! the cell runs (`keyboard_reader.rs`); what the cell has not read comes back.
+//!
+//! Invariant: a key is in the editor or here, once, in the order typed.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use rustix::process::{Signal, getpid, kill_process};
+
+use crate::terminal::editor_waker::EditorWaker;
+use crate::terminal::typeahead::{TypedLines, is_ctrl_c, is_enter};
+use crate::text::keys::by_habit;
+
+/// Marks the end of a stop of the program among the keys; no terminal has this key.
+pub(in crate::terminal) const RESUMED: Event = unused_key(u8::MAX);
+
+/// Held keys, for the keys' side and the editor's.
+#[derive(Debug, Default)]
+pub(in crate::terminal) struct KeyQueue {
+    state: QueueState,
+    held: VecDeque<Event>,
+    /// The text in the editor was ended by an Enter that did not run it: text that follows begins a line.
+    line_ended: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum QueueState {
+    /// The next key is parsed.
+    #[default]
+    Open,
+    /// The next key is held until the keys before it have been painted.
+    Paused,
+    /// The next key is held until the editor reads again.
+    Closed,
+}
+
+pub(in crate::terminal) type SharedKeyQueue = Arc<Mutex<KeyQueue>>;
+
+pub(in crate::terminal) fn lock_queue(key_queue: &SharedKeyQueue) -> MutexGuard<'_, KeyQueue> {
+    key_queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl KeyQueue {
+    /// The reading ends.
+    pub(in crate::terminal) fn close(&mut self) {
+        self.state = QueueState::Closed;
+    }
+
+    /// Keys from here on wait for the next paint.
+    pub(in crate::terminal) fn pause(&mut self) {
+        self.state = QueueState::Paused;
+    }
+
+    /// The reading begins, or goes on after a paint.
+    pub(in crate::terminal) fn open(&mut self) {
+        self.state = QueueState::Open;
+    }
+
+    /// True while keys are parsed.
+    pub(in crate::terminal) fn is_open(&self) -> bool {
+        self.state == QueueState::Open
+    }
+
+    /// True when keys are held.
+    pub(in crate::terminal) fn has_keys(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// True while the editor reads and has not taken what is held.
+    pub(in crate::terminal) fn has_keys_for_editor(&self) -> bool {
+        self.has_keys() && self.state != QueueState::Closed
+    }
+
+    /// Holds a key, behind those that are held already.
+    pub(in crate::terminal) fn push(&mut self, event: Event) {
+        let event = by_habit(event);
+        if self.line_ended && !is_synthetic(&event) {
+            self.line_ended = false;
+            if inserts_text(&event) {
+                self.held.push_back(Event::Paste("\n".to_owned()));
+            }
+        }
+        self.held.push_back(event);
+    }
+
+    /// True while the next key may begin a line.
+    pub(in crate::terminal) fn may_begin_line(&self) -> bool {
+        self.line_ended
+    }
+
+    /// The oldest held key; none while keys are not parsed.
+    pub(in crate::terminal) fn take(&mut self) -> Option<Event> {
+        self.is_open().then(|| self.held.pop_front()).flatten()
+    }
+
+    /// The oldest held key, for who reads the keyboard while the editor does not.
+    pub(in crate::terminal) fn pop_early(&mut self) -> Option<Event> {
+        self.held.pop_front()
+    }
+
+    /// Puts a key before all others.
+    pub(in crate::terminal) fn push_front(&mut self, event: Event) {
+        self.held.push_front(event);
+    }
+
+    /// Puts back what was taken last, for after the next paint.
+    pub(in crate::terminal) fn put_back(&mut self, event: Event) {
+        self.push_front(event);
+        self.pause();
+    }
+
+    /// True when Ctrl-C is among the keys. The line it was typed in goes, as a terminal does it.
+    pub(in crate::terminal) fn take_interrupt(&mut self) -> bool {
+        let Some(at) = self.held.iter().rposition(is_ctrl_c) else {
+            return false;
+        };
+        let before = self.held.iter().take(at).rposition(is_enter);
+        self.held.drain(before.map_or(0, |at| at + 1)..=at);
+        self.held.retain(|event| !is_ctrl_c(event));
+        true
+    }
+
+    /// How the keys read.
+    pub(in crate::terminal) fn lines(&self) -> TypedLines {
+        TypedLines::from_events(&self.held)
+    }
+
+    /// Takes all keys as a terminal gives them to a program, when each of them is a character, Enter or Backspace.
+    pub(in crate::terminal) fn take_text(&mut self) -> Option<Vec<u8>> {
+        let character = |event: &Event| match event {
+            Event::Key(key) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => match key.code {
+                KeyCode::Char(c) => Some(c),
+                KeyCode::Enter => Some('\r'),
+                KeyCode::Backspace => Some('\x7f'),
+                _ => None,
+            },
+            _ => None,
+        };
+        let text: Option<String> = self.held.iter().map(character).collect();
+        let text = text.filter(|text| !text.is_empty())?;
+        self.held.clear();
+        Some(text.into_bytes())
+    }
+
+    /// Takes all keys, to stand in the editor as one text that does not run. The Enter it ends with is for the key that
+    /// follows: text goes on in a new line, another Enter runs all.
+    pub(in crate::terminal) fn take_as_text(&mut self) -> String {
+        let lines = self.lines();
+        self.held.clear();
+        let ended = lines.typed.is_empty();
+        let text = lines.into_text();
+        self.line_ended = ended && !text.is_empty();
+        text
+    }
+
+    /// The last line that Enter ended is being typed again; false when more was typed since, or there is none.
+    pub(in crate::terminal) fn reopen_line(&mut self) -> bool {
+        let last = self.held.iter().rposition(is_enter);
+        let last = last.filter(|_| self.lines().typed.is_empty());
+        self.held.truncate(last.unwrap_or(self.held.len()));
+        last.is_some()
+    }
+
+    /// Takes the last line out that Enter ended, when nothing was typed since.
+    pub(in crate::terminal) fn take_line(&mut self) -> Option<String> {
+        self.reopen_line().then(|| {
+            let typed = self.lines().typed;
+            let before = self.held.iter().rposition(is_enter);
+            self.held.truncate(before.map_or(0, |at| at + 1));
+            typed
+        })
+    }
+}
+
+/// Marks an incoming call that needs the screen among the keys; no terminal has this key.
+pub(in crate::terminal) const CALL_PENDING: Event = unused_key(u8::MAX - 1);
+
+/// True for events that were not typed.
+fn is_synthetic(event: &Event) -> bool {
+    *event == RESUMED || *event == CALL_PENDING || !matches!(event, Event::Key(_) | Event::Paste(_))
+}
+
+/// True for characters and pastes.
+fn inserts_text(event: &Event) -> bool {
+    match event {
+        Event::Paste(_) => true,
+        Event::Key(key) => {
+            let typed = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+            typed && matches!(key.code, KeyCode::Char(_) | KeyCode::Tab)
+        }
+        _ => false,
+    }
+}
+
+const fn unused_key(number: u8) -> Event {
+    Event::Key(KeyEvent::new(KeyCode::F(number), KeyModifiers::NONE))
+}
+
+/// Wakes whoever reads the keys.
+#[derive(Clone)]
+pub(in crate::terminal) struct InputWaker {
+    pub(in crate::terminal) key_queue: SharedKeyQueue,
+    pub(in crate::terminal) editor_waker: EditorWaker,
+}
+
+impl InputWaker {
+    /// A stop is over: editor and panel draw everything again.
+    pub(in crate::terminal) fn resumed(&self) {
+        let mut key_queue = lock_queue(&self.key_queue);
+        if key_queue.state != QueueState::Closed {
+            key_queue.push(RESUMED);
+        }
+        drop(key_queue);
+        self.wake();
+    }
+
+    /// An incoming call needs the screen: interrupts the editor. An editor that does not read checks when it begins.
+    pub(in crate::terminal) fn notify_call(&self) {
+        let mut key_queue = lock_queue(&self.key_queue);
+        if key_queue.state == QueueState::Closed {
+            return;
+        }
+        key_queue.push(CALL_PENDING);
+        drop(key_queue);
+        self.editor_waker.wake();
+    }
+
+    /// Wakes the editor or the panel.
+    pub(in crate::terminal) fn wake(&self) {
+        if lock_queue(&self.key_queue).state == QueueState::Closed {
+            raise_resize();
+        } else {
+            self.editor_waker.wake();
+        }
+    }
+}
+
+/// Raises SIGWINCH at ourselves: crossterm reports an event, and the editor takes the held keys.
+pub(in crate::terminal) fn raise_resize() {
+    // Our own process is there.
+    let _ = kill_process(getpid(), Signal::WINCH);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::keys::Decoder;
+    use crossterm::event::KeyEventState;
+
+    fn key_queue(typed: &str) -> KeyQueue {
+        let mut key_queue = KeyQueue::default();
+        Decoder::all(typed.as_bytes())
+            .into_iter()
+            .for_each(|event| key_queue.push(event));
+        key_queue
+    }
+
+    fn check(key_queue: &KeyQueue, ended: &[&str], typed: &str) {
+        let lines = key_queue.lines();
+        assert_eq!(
+            (lines.ended, lines.typed),
+            (
+                ended.iter().map(ToString::to_string).collect(),
+                typed.to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn lines_are_taken_back_from_the_last_on() {
+        let mut one = key_queue("a\rb\r");
+        assert!(one.reopen_line());
+        check(&one, &["a"], "b");
+        assert!(!one.reopen_line());
+        check(&one, &["a"], "b");
+        let mut two = key_queue("a\rb\rx\x7f");
+        assert_eq!(two.take_line().as_deref(), Some("b"));
+        check(&two, &["a"], "");
+        assert_eq!(two.take_line().as_deref(), Some("a"));
+        assert_eq!(two.take_line(), None);
+    }
+
+    #[test]
+    fn disambiguated_keys_are_held_as_legacy_keys() {
+        let mut one = KeyQueue::default();
+        let mut enter = KeyEvent::from(KeyCode::Enter);
+        enter.state = KeyEventState::KEYPAD;
+        let escape = KeyEvent::new(KeyCode::Char('['), KeyModifiers::CONTROL);
+        for key in [KeyCode::Char('a').into(), enter, escape] {
+            one.push(Event::Key(key));
+        }
+        check(&one, &["a"], "");
+        one.take();
+        one.take();
+        assert_eq!(one.take(), Some(Event::Key(KeyCode::Esc.into())));
+    }
+
+    #[test]
+    fn an_enter_that_ran_nothing_is_not_lost() {
+        let lines = |typed: &str| TypedLines::from_events(&Decoder::all(typed.as_bytes()));
+        let whole = "\ra = 1\r  b = 2\rc";
+        for at in 0..=whole.len() {
+            let mut one = key_queue(&whole[..at]);
+            let stands = one.take_as_text();
+            Decoder::all(&whole.as_bytes()[at..])
+                .into_iter()
+                .for_each(|event| one.push(event));
+            let rest = one.lines();
+            // Of what was typed later an Enter ends a line; in what stands there it begins one.
+            let read = [&rest.ended[..], &[rest.typed]].concat().join("\n");
+            let read = format!("{stands}{read}");
+            let expected = lines(whole).into_text();
+            assert_eq!(read.trim_start_matches('\n'), expected, "{at}");
+        }
+        for (next, begins) in [("x", true), ("\x1b[200~x\x1b[201~", true), ("\x01x", false)] {
+            let mut one = key_queue("a\r");
+            one.take_as_text();
+            one.push(RESUMED);
+            Decoder::all(next.as_bytes())
+                .into_iter()
+                .for_each(|event| one.push(event));
+            assert_eq!(one.lines().typed.starts_with('\n'), begins, "{next:?}");
+        }
+    }
+
+    #[test]
+    fn ctrl_c_takes_the_line_it_was_typed_in() {
+        let mut one = key_queue("a\rb\rlost\x03kept");
+        assert!(one.take_interrupt());
+        check(&one, &["a", "b"], "kept");
+        assert!(!one.take_interrupt());
+    }
+}

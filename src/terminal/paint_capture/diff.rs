@@ -1,0 +1,149 @@
+//! The bytes that turn one paint into the next.
+
+use std::fmt::Write as _;
+
+use super::frame::{Cursor, Frame, PaintedLine, Walk};
+use super::token::{Looks, Token, Tokens};
+use crate::text::certain_columns;
+
+/// How every paint ends, one that changes nothing too: a cursor that somebody else has hidden is there again.
+const END: &str = "\x1b[?25h";
+
+/// The bytes that turn `old` into `new` on a terminal of this size; `None` when all has to be painted.
+pub(super) fn diff(old: &Frame, new: &Frame, (columns, rows): (u16, u16)) -> Option<String> {
+    if old.first.checked_sub(new.scrolled)? != new.first {
+        return None;
+    }
+    let mut writer = Writer {
+        out: String::new(),
+        columns,
+    };
+    if new.scrolled > 0 {
+        writer.go(rows - 1, 0);
+        writer.out.extend((0..new.scrolled).map(|_| "\r\n"));
+    }
+    let before = |row: u16| {
+        let row = row + new.scrolled;
+        let at = old.lines.binary_search_by_key(&row, |line| line.row).ok()?;
+        Some(&old.lines[at])
+    };
+    let stays = |line: &PaintedLine| before(line.row).is_some_and(|it| it.text == line.text);
+    // Where all is empty below, one sequence does it.
+    let old_end = old.end() - new.scrolled;
+    if old_end > new.end() {
+        writer.go(new.end(), 0);
+        writer.out.push_str("\x1b[J");
+    }
+    for row in uncovered(old, new) {
+        writer.go(row, 0);
+        writer.out.push_str("\x1b[K");
+    }
+    let moved = new.scrolled > 0 || old.cursor != new.cursor;
+    let mut placed = false;
+    for (number, line) in new.lines.iter().enumerate() {
+        let here = match new.cursor {
+            Cursor::In(own, at) if own == number => Some(at),
+            _ => None,
+        };
+        if stays(line) && (here.is_none() || !moved && writer.out.is_empty()) {
+            continue;
+        }
+        writer.line(before(line.row), line, here);
+        placed |= here.is_some();
+    }
+    if !placed
+        && let Cursor::In(number, at) = new.cursor
+        && (moved || !writer.out.is_empty())
+    {
+        writer.line(None, new.lines.get(number)?, Some(at));
+    }
+    let reshaped = old.shape != new.shape;
+    if writer.out.is_empty() && !moved && !reshaped {
+        return Some(END.to_owned());
+    }
+    match new.cursor {
+        Cursor::At(row, column) => writer.go(row, column),
+        Cursor::In(..) => writer.out.push_str("\x1b8"),
+    }
+    Some(format!("\x1b[0m\x1b[?25l{}{}{END}", writer.out, new.shape))
+}
+
+/// Rows above the end of `new` that it leaves empty and `old` did not.
+fn uncovered(old: &Frame, new: &Frame) -> Vec<u16> {
+    let rows = |frame: &Frame, scrolled: u16| -> Vec<u16> {
+        let lines = frame.lines.iter();
+        lines
+            .flat_map(|line| line.row - scrolled..line.end() - scrolled)
+            .collect()
+    };
+    let covered = rows(new, 0);
+    let mut left = rows(old, new.scrolled);
+    left.retain(|row| *row < new.end() && covered.binary_search(row).is_err());
+    left
+}
+
+struct Writer {
+    out: String,
+    columns: u16,
+}
+
+impl Writer {
+    fn go(&mut self, row: u16, column: u16) {
+        // Nothing fails that writes to memory.
+        let _ = write!(self.out, "\x1b[{};{}H", row + 1, column + 1);
+    }
+
+    /// Writes a line in the place of `old`; the terminal keeps the place behind `cursor` bytes of it.
+    fn line(&mut self, old: Option<&PaintedLine>, new: &PaintedLine, cursor: Option<usize>) {
+        let shared = old.and_then(|old| self.shared(old, new));
+        let (from, place, looks) =
+            shared.unwrap_or_else(|| (0, Walk::begin(new.row, self.columns), Looks::default()));
+        for row in (place.row + 1..new.end()).rev() {
+            self.go(row, 0);
+            self.out.push_str("\x1b[K");
+        }
+        self.go(place.row, place.column);
+        self.out.push_str("\x1b[K");
+        self.out.push_str(&looks.0);
+        match cursor {
+            None => self.out.push_str(&new.text[from..]),
+            Some(at) => {
+                self.out.push_str(&new.text[..at]);
+                self.out.push_str("\x1b7");
+                self.out.push_str(&new.text[at..]);
+            }
+        }
+        self.out.push_str("\x1b[0m");
+    }
+
+    /// How much of a line stands there already: so many bytes, up to which place, with which looks there. `None` where
+    /// that place is not certain.
+    fn shared(&self, old: &PaintedLine, new: &PaintedLine) -> Option<(usize, Walk, Looks)> {
+        if !old.certain || !new.certain || old.rows > new.rows {
+            return None;
+        }
+        let mut walk = Walk::begin(new.row, self.columns);
+        let mut looks = Looks::default();
+        let mut last = None;
+        let mut known = Tokens::new(&old.text);
+        for (from, token) in Tokens::new(&new.text) {
+            if !walk.is_full() {
+                last = Some((from, walk, looks.clone()));
+            }
+            if known.next().is_none_or(|(_, known)| known != token) {
+                return last;
+            }
+            match token {
+                Token::Style(sequence) => looks.take(sequence),
+                Token::Text(c) => walk.go(certain_columns(c)?),
+                _ => {}
+            }
+        }
+        // The rest of the old line is erased.
+        if walk.is_full() {
+            last
+        } else {
+            Some((new.text.len(), walk, looks))
+        }
+    }
+}

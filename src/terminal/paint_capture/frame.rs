@@ -1,0 +1,281 @@
+//! A paint of reedline, parsed back from its bytes: which line stands in which rows, and the cursor's place.
+//!
+//! In: the bytes of one paint, the size of the terminal. Out: a [`Frame`]; `None` where the bytes do something else, or
+//! where terminals may disagree on the rows of a line (characters of ambiguous width in a line that may reach the last
+//! column).
+
+use super::token::{Looks, Token, Tokens};
+use crate::text::certain_columns;
+
+/// How every paint begins: plain text, no cursor.
+const BEGIN: &str = "\x1b[0m\x1b[?25l";
+
+/// A paint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// How far the screen is scrolled before.
+    pub(super) scrolled: u16,
+    /// The first row of it.
+    pub(super) first: u16,
+    /// Its lines, from top to bottom.
+    pub(super) lines: Vec<PaintedLine>,
+    /// Where the cursor is afterwards.
+    pub(super) cursor: Cursor,
+    /// The sequence that makes it look as it does, or nothing.
+    pub(super) shape: String,
+    /// How many of the bytes were of the paint.
+    pub(super) length: usize,
+}
+
+/// The text between two line ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PaintedLine {
+    /// The first row.
+    pub(super) row: u16,
+    /// How many there are: long lines wrap.
+    pub(super) rows: u16,
+    /// Text and its looks.
+    pub(super) text: String,
+    /// All terminals count its columns alike.
+    pub(super) certain: bool,
+    /// The line ends in the last column.
+    pub(super) full: bool,
+}
+
+/// Where the cursor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cursor {
+    /// In this row and column.
+    At(u16, u16),
+    /// In this line behind so many bytes, whatever column that is.
+    In(usize, usize),
+}
+
+impl Frame {
+    /// The paint that `text` begins with, on a terminal of so many columns and rows.
+    pub(super) fn read(text: &str, (columns, rows): (u16, u16)) -> Option<Frame> {
+        let mut tokens = Tokens::new(text.strip_prefix(BEGIN)?);
+        let mut reader = Reader {
+            columns,
+            rows,
+            scrolled: 0,
+            first: None,
+            lines: Vec::new(),
+            open: None,
+            place: (0, 0),
+            looks: Looks::default(),
+            saved: None,
+            cursor: None,
+            shape: String::new(),
+        };
+        loop {
+            match tokens.next()?.1 {
+                Token::Show => break,
+                token => reader.take(token)?,
+            }
+        }
+        reader.close()?;
+        Some(Frame {
+            scrolled: reader.scrolled,
+            first: reader.first?,
+            lines: reader.lines,
+            cursor: reader.cursor?,
+            shape: reader.shape,
+            length: BEGIN.len() + tokens.at(),
+        })
+    }
+
+    /// The rows of a line that ends in the last column, where the cursor stands behind it: a row below it.
+    pub(super) fn full_rows(&self) -> Option<u16> {
+        let Cursor::At(row, 0) = self.cursor else {
+            return None;
+        };
+        let mut lines = self.lines.iter();
+        let line = lines.find(|line| line.full && line.end() == row)?;
+        Some(line.rows)
+    }
+
+    /// The row below the last one.
+    pub(super) fn end(&self) -> u16 {
+        self.lines.last().map_or(self.first, PaintedLine::end)
+    }
+}
+
+impl PaintedLine {
+    /// The row below it.
+    pub(super) fn end(&self) -> u16 {
+        self.row + self.rows
+    }
+}
+
+struct Reader {
+    columns: u16,
+    rows: u16,
+    scrolled: u16,
+    first: Option<u16>,
+    lines: Vec<PaintedLine>,
+    open: Option<Open>,
+    /// Row and column, while no line is open.
+    place: (u16, u16),
+    looks: Looks,
+    saved: Option<Cursor>,
+    /// Where the cursor is, when something has placed it after the last text.
+    cursor: Option<Cursor>,
+    shape: String,
+}
+
+/// A line that has begun.
+struct Open {
+    row: u16,
+    text: String,
+    at: Walk,
+    certain: bool,
+    /// Columns it takes at most, if it does not wrap.
+    most: u16,
+}
+
+/// A place that goes on with every character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Walk {
+    /// Its row.
+    pub(super) row: u16,
+    /// Its column; behind the last one when the row is full.
+    pub(super) column: u16,
+    columns: u16,
+}
+
+impl Walk {
+    /// At the beginning of this row of a terminal of so many columns.
+    pub(super) fn begin(row: u16, columns: u16) -> Self {
+        Walk {
+            row,
+            column: 0,
+            columns,
+        }
+    }
+
+    /// A character of so many columns stands there.
+    pub(super) fn go(&mut self, width: u16) {
+        if self.column + width > self.columns {
+            self.row += 1;
+            self.column = 0;
+        }
+        self.column += width;
+    }
+
+    /// The row is full: terminals do not agree on where the cursor is.
+    pub(super) fn is_full(&self) -> bool {
+        self.column >= self.columns
+    }
+}
+
+impl Reader {
+    fn take(&mut self, token: Token<'_>) -> Option<()> {
+        match token {
+            Token::Style(sequence) => {
+                self.looks.take(sequence);
+                if let Some(open) = &mut self.open {
+                    open.text.push_str(sequence);
+                }
+            }
+            Token::Text(c) => self.text(c)?,
+            Token::Newline => {
+                self.cursor = None;
+                if self.first.is_none() {
+                    // In the last row a new one comes in below.
+                    self.scrolled += 1;
+                    return (self.place.0 + 1 == self.rows).then_some(());
+                }
+                self.close()?;
+                self.place = (self.place.0 + 1, 0);
+            }
+            Token::Goto(row, column) => {
+                self.close()?;
+                self.place = (row, column);
+                self.cursor = Some(Cursor::At(row, column));
+            }
+            Token::ClearBelow => self.clear()?,
+            Token::Save => {
+                self.saved = Some(match &self.open {
+                    None => Cursor::At(self.place.0, self.place.1),
+                    Some(open) if !open.certain => Cursor::In(self.lines.len(), open.text.len()),
+                    Some(open) if open.at.is_full() => return Some(()),
+                    Some(open) => Cursor::At(open.at.row, open.at.column),
+                });
+            }
+            Token::Restore => self.cursor = Some(self.saved?),
+            Token::Shape(sequence) => sequence.clone_into(&mut self.shape),
+            Token::Show | Token::Other => return None,
+        }
+        Some(())
+    }
+
+    fn text(&mut self, c: char) -> Option<()> {
+        self.first?;
+        self.cursor = None;
+        if self.open.is_none() {
+            if self.place.1 != 0 || self.place.0 >= self.rows {
+                return None;
+            }
+            self.open = Some(Open {
+                row: self.place.0,
+                text: self.looks.0.clone(),
+                at: Walk::begin(self.place.0, self.columns),
+                certain: true,
+                most: 0,
+            });
+        }
+        let open = self.open.as_mut()?;
+        open.text.push(c);
+        match certain_columns(c) {
+            Some(width) => {
+                open.at.go(width);
+                open.most = open.most.saturating_add(width);
+            }
+            None => {
+                open.certain = false;
+                open.most = open.most.saturating_add(2);
+            }
+        }
+        Some(())
+    }
+
+    /// The line that is open ends.
+    fn close(&mut self) -> Option<()> {
+        let Some(open) = self.open.take() else {
+            return Some(());
+        };
+        let last = match open.certain {
+            true => open.at.row,
+            false if open.most <= self.columns => open.row,
+            false => return None,
+        };
+        if last >= self.rows {
+            return None;
+        }
+        self.lines.push(PaintedLine {
+            row: open.row,
+            rows: last - open.row + 1,
+            text: open.text,
+            certain: open.certain,
+            full: open.certain && open.at.is_full(),
+        });
+        self.place = (last, 0);
+        Some(())
+    }
+
+    fn clear(&mut self) -> Option<()> {
+        self.cursor = None;
+        let (row, column) = self.place;
+        // In the first row the painter leaves out one cell, which it writes at once.
+        if self.open.is_some() || column > u16::from(row == 0) {
+            return None;
+        }
+        self.lines.retain(|line| line.row < row);
+        if self.lines.last().is_some_and(|line| line.end() > row) {
+            return None;
+        }
+        self.first.get_or_insert(row);
+        Some(())
+    }
+}

@@ -1,0 +1,316 @@
+//! Captures what reedline paints and writes only the differences to the terminal.
+//!
+//! reedline's painter writes the whole prompt at every key to standard error, and cannot write elsewhere. So during a
+//! paint standard error is a memfd; its content is parsed as a paint (`frame`, of `token`s), and the difference to the
+//! paint before is written (`diff`). NUL bytes of hidden rows ([`window`](super::window)) are dropped in any case.
+//!
+//! In: calls from what reedline asks on its way: highlighter, prompt, keys, wait. Out: bytes for the [`Screen`].
+//! Invariants: standard error is restored before anybody waits, queries the terminal, or writes something that is no
+//! paint. A paint is written whole after anything that is no paint, when it cannot be parsed, for another terminal
+//! size, and as the first of each read.
+
+mod diff;
+mod frame;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use reedline::{EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
+use rustix::fs::{MemfdFlags, SeekFrom};
+
+use crate::screen::Screen;
+use diff::diff;
+use frame::Frame;
+
+/// The byte a [`window`](super::window) puts in place of each hidden byte.
+const HIDDEN: u8 = 0;
+
+/// The paints of one editor; clones are the same. By default they go to the terminal as they are.
+#[derive(Clone, Default)]
+pub(super) struct PaintCapture(Arc<Mutex<CaptureState>>);
+
+#[derive(Default)]
+struct CaptureState {
+    /// `None` where paints go to the terminal as they are.
+    catch: Option<StderrCapture>,
+    /// The editor has begun to paint, and writes nothing yet.
+    coming: bool,
+    filter: PaintFilter,
+    /// Lines have been given to the editor, to be written above what is being typed; true: the last one is open.
+    due: Option<bool>,
+    /// The row above the input is an open line: what follows takes its place.
+    open: bool,
+}
+
+/// Where the painter writes.
+struct StderrCapture {
+    screen: Screen,
+    terminal: OwnedFd,
+    file: OwnedFd,
+    /// `file` is standard error at the moment.
+    catching: bool,
+}
+
+impl PaintCapture {
+    pub(super) fn new(screen: Screen) -> Self {
+        PaintCapture(Arc::new(Mutex::new(CaptureState {
+            catch: StderrCapture::new(screen).ok().flatten(),
+            ..CaptureState::default()
+        })))
+    }
+
+    /// Keys that tell of what makes the editor do something else than paint.
+    pub(super) fn wrap(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
+        Box::new(ObservedKeys {
+            keys,
+            paint_capture: self.clone(),
+        })
+    }
+
+    /// A paint is coming.
+    pub(super) fn begin(&self) {
+        let mut state = self.state();
+        state.show();
+        state.coming = true;
+    }
+
+    /// From now on the painter writes nothing but the paint that is coming.
+    pub(super) fn catch(&self) {
+        let mut state = self.state();
+        if std::mem::take(&mut state.coming)
+            && let Some(catch) = &mut state.catch
+        {
+            catch.begin();
+        }
+    }
+
+    /// Something is to be written that may be no paint: lines above what is being typed. The editor goes up by so many
+    /// rows first, of a terminal of so many columns.
+    pub(super) fn other(&self, goes_up: impl FnOnce(u16) -> u16) {
+        let mut state = self.state();
+        if !state.coming {
+            state.show();
+            state.make_room(goes_up);
+            state.filter.forget();
+        }
+    }
+
+    /// True when the input's place on the screen is known.
+    pub(super) fn is_placed(&self) -> bool {
+        let state = self.state();
+        state.catch.is_some() && state.filter.shown.is_some()
+    }
+
+    /// Lines have been given to the editor that it has not written yet.
+    pub(super) fn owes_lines(&self) -> bool {
+        self.state().due.is_some()
+    }
+
+    /// Lines have been given to the editor; `open`: the last one is to be replaced by what follows.
+    pub(super) fn expect_lines(&self, open: bool) {
+        self.state().due = Some(open);
+    }
+
+    /// The paint is over, if there was one: shows it.
+    pub(super) fn show(&self) {
+        self.state().show();
+    }
+
+    /// The terminal has another size. The editor takes the row of the cursor for the one in which the text before it
+    /// ends, or the one below that where it fills rows of the new size.
+    fn resized(&self) {
+        let mut state = self.state();
+        state.show();
+        if let (Some(catch), Some((frame, (columns, _)))) = (&state.catch, &state.filter.shown)
+            && let (Some(rows), Some((wide, _))) = (frame.full_rows(), catch.size())
+            && !(rows * columns).is_multiple_of(wide)
+        {
+            let _ = catch.screen.trusted(b"\x1b[A");
+            let _ = catch.screen.flush();
+        }
+    }
+
+    /// The content of the screen is unknown from here on.
+    pub(super) fn forget(&self) {
+        let mut state = self.state();
+        state.show();
+        state.filter.forget();
+        state.open = false;
+    }
+
+    fn state(&self) -> MutexGuard<'_, CaptureState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CaptureState {
+    fn show(&mut self) {
+        let Some(catch) = &mut self.catch else {
+            return;
+        };
+        let mut painted = catch.end();
+        if painted.is_empty() {
+            return;
+        }
+        painted.retain(|byte| *byte != HIDDEN);
+        let bytes = self.filter.pass(&painted, catch.size());
+        // reedline finds errors of the terminal by itself.
+        let _ = catch.screen.trusted(&bytes);
+        let _ = catch.screen.flush();
+    }
+
+    /// Puts the cursor where the editor gets to the first row of the input by going up, and the input away: it is
+    /// painted again below the lines. Where the screen has too few rows for that, it is scrolled.
+    fn make_room(&mut self, goes_up: impl FnOnce(u16) -> u16) {
+        let Some(open) = self.due.take() else { return };
+        let replaces = std::mem::replace(&mut self.open, open);
+        let (Some(catch), Some((frame, (columns, rows)))) = (&mut self.catch, &self.filter.shown)
+        else {
+            self.open = false;
+            return;
+        };
+        let room = room(frame.first, replaces, goes_up(*columns), *rows);
+        let _ = catch.screen.trusted(room.as_bytes());
+        let _ = catch.screen.flush();
+    }
+}
+
+/// The bytes for an input that begins in the row `first` of `rows`, and an editor that goes up so many of them;
+/// `replaces`: the row above it goes, too.
+fn room(first: u16, replaces: bool, goes_up: u16, rows: u16) -> String {
+    let first = first.saturating_sub(u16::from(replaces));
+    let bottom = rows.saturating_sub(1);
+    let below = first.saturating_add(goes_up);
+    let scrolled = below.saturating_sub(bottom).min(first);
+    let mut room = format!("\x1b[{};1H\x1b[J", first + 1);
+    if scrolled > 0 {
+        room += &format!("\x1b[{rows};1H{}", "\n".repeat(scrolled.into()));
+    }
+    room + &format!("\x1b[{};1H", below.min(bottom) + 1)
+}
+
+impl StderrCapture {
+    /// `None` where standard error is no terminal.
+    fn new(screen: Screen) -> std::io::Result<Option<Self>> {
+        if !std::io::stderr().is_terminal() {
+            return Ok(None);
+        }
+        let terminal = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
+        let last_words = terminal.try_clone()?;
+        let next = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // A panic in the middle of a paint is no paint.
+            let _ = rustix::stdio::dup2_stderr(&last_words);
+            next(panic);
+        }));
+        Ok(Some(StderrCapture {
+            screen,
+            terminal,
+            file: rustix::fs::memfd_create("paint", MemfdFlags::CLOEXEC)?,
+            catching: false,
+        }))
+    }
+
+    fn begin(&mut self) {
+        self.catching = self.catching || rustix::stdio::dup2_stderr(&self.file).is_ok();
+    }
+
+    /// Ends the capture; returns its bytes.
+    fn end(&mut self) -> Vec<u8> {
+        let mut painted = Vec::new();
+        if !std::mem::take(&mut self.catching) {
+            return painted;
+        }
+        // Both are open: it does not fail.
+        let _ = rustix::stdio::dup2_stderr(&self.terminal);
+        let length = rustix::fs::tell(&self.file).unwrap_or(0);
+        painted.resize(usize::try_from(length).unwrap_or(0), 0);
+        let read = rustix::io::pread(&self.file, &mut painted, 0);
+        painted.truncate(read.unwrap_or(0));
+        let _ = rustix::fs::ftruncate(&self.file, 0);
+        let _ = rustix::fs::seek(&self.file, SeekFrom::Start(0));
+        painted
+    }
+
+    /// Columns and rows, where the terminal tells them.
+    fn size(&self) -> Option<(u16, u16)> {
+        let size = rustix::termios::tcgetwinsize(&self.terminal).ok()?;
+        (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
+    }
+}
+
+/// The last paint on the screen.
+#[derive(Default)]
+struct PaintFilter {
+    shown: Option<(Frame, (u16, u16))>,
+}
+
+impl PaintFilter {
+    /// The bytes to write for these bytes of the painter.
+    fn pass<'p>(&mut self, painted: &'p [u8], size: Option<(u16, u16)>) -> Cow<'p, [u8]> {
+        let before = self.shown.take();
+        let read = std::str::from_utf8(painted).ok().zip(size);
+        let read = read.and_then(|(text, size)| Some((Frame::read(text, size)?, size)));
+        let Some((frame, size)) = read else {
+            return Cow::Borrowed(painted);
+        };
+        let rest = &painted[frame.length..];
+        let known = before.filter(|(_, known)| *known == size);
+        let changed = known.and_then(|(old, _)| diff(&old, &frame, size));
+        // Bytes behind a paint may change the screen.
+        self.shown = rest.is_empty().then_some((frame, size));
+        match changed {
+            None => Cow::Borrowed(painted),
+            Some(changed) => Cow::Owned([changed.as_bytes(), rest].concat()),
+        }
+    }
+
+    fn forget(&mut self) {
+        self.shown = None;
+    }
+}
+
+struct ObservedKeys {
+    keys: Box<dyn EditMode>,
+    paint_capture: PaintCapture,
+}
+
+impl EditMode for ObservedKeys {
+    fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
+        let event = self.keys.parse_event(raw);
+        if matches!(event, ReedlineEvent::Resize(..)) {
+            self.paint_capture.resized();
+        }
+        // The editor asks where the cursor is, or clears the screen.
+        if paints_only(&event) {
+            self.paint_capture.show();
+        } else {
+            self.paint_capture.forget();
+        }
+        event
+    }
+
+    fn edit_mode(&self) -> PromptEditMode {
+        self.keys.edit_mode()
+    }
+}
+
+/// True for what comes to the terminal by a paint and by nothing else.
+fn paints_only(event: &ReedlineEvent) -> bool {
+    match event {
+        ReedlineEvent::Multiple(events) | ReedlineEvent::UntilFound(events) => {
+            events.iter().all(paints_only)
+        }
+        ReedlineEvent::ClearScreen
+        | ReedlineEvent::ClearScrollback
+        | ReedlineEvent::Resize(..)
+        | ReedlineEvent::ExecuteHostCommand(_)
+        | ReedlineEvent::OpenEditor => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,299 @@
+//! Shows a run: its events go to the display, the keyboard to whatever runs.
+//!
+//! In: a [`Run`]. Out: its summary, and the bytes that were typed and that nobody read.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use crate::display::{Aftermath, Display, Pictures, follow, page, say};
+use crate::environment::Environment;
+use crate::markdown::{Appearance, Background, Theme};
+use crate::report::Report;
+use crate::runtime::CellTerminal;
+use crate::screen::Screen;
+use crate::screen::guard::TerminalGuard;
+use crate::session::{
+    BeginEvent, CellEvent, Notice, QuestionEvent, Run, RunKind, SessionEvent, SessionHandle,
+};
+use crate::terminal::background_color::{BackgroundReply, ReplyStatus};
+use crate::terminal::focus::{Focus, RunNotifier};
+use crate::terminal::input_router::InputRouter;
+use crate::terminal::keyboard_reader::{KeyTarget, KeyboardEvent, KeyboardReader, KillTarget};
+use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
+use crate::terminal::query;
+use crate::terminal::reader_waker::ReaderWaker;
+use crate::terminal::signals::CellTerminalSlot;
+
+/// The screen and the keyboard while something runs.
+pub(super) struct RunView {
+    pub(super) session: SessionHandle,
+    pub(super) screen: Screen,
+    pub(super) guard: Option<Arc<TerminalGuard>>,
+    pub(super) appearance: Appearance,
+    pub(super) pictures: Pictures,
+    /// The cells' terminal, once it is known.
+    pub(super) cells: CellTerminalSlot,
+    /// The terminal of the current or last run; it gets resizes.
+    pub(super) in_front: CellTerminalSlot,
+    pub(super) reader_waker: ReaderWaker,
+    /// Keys that wait for the editor.
+    pub(super) key_queue: SharedKeyQueue,
+    pub(super) background_reply: BackgroundReply,
+    pub(super) focus: Focus,
+    /// The terminal may still be asked for its background.
+    pub(super) asks_background: bool,
+    /// Typed during earlier runs, and read by nobody.
+    pub(super) early: Vec<u8>,
+    pub(super) environment: Environment,
+}
+
+impl RunView {
+    /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
+    pub(super) fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
+        self.show_from(run, None)
+    }
+
+    /// The same, for a run that has begun; `target` has the keyboard at once.
+    pub(super) fn show_from(
+        &mut self,
+        run: &Run,
+        target: Option<KeyTarget>,
+    ) -> Result<(Aftermath, Vec<u8>), Report> {
+        let router = InputRouter::new(self.session.clone(), Arc::clone(&self.key_queue));
+        if lock_queue(&self.key_queue).take_interrupt() {
+            router.interrupt_first();
+        }
+        router.add_ahead(&std::mem::take(&mut self.early));
+        router.add_ahead(&self.await_background()?);
+        let appearance = self.appearance();
+        let keyboard = Arc::clone(&router);
+        let mut display = Display::new(
+            self.screen.clone(),
+            appearance,
+            self.pictures(),
+            self.guard.clone(),
+            Some(keyboard),
+        );
+        let mut typing = target.and_then(|target| self.type_at(target, &router));
+        let mut shell = false;
+        let mut notifier = self.run_notifier();
+        let shown = follow(run, &self.screen, &mut display, |event| {
+            notifier.on_event(event)?;
+            match event {
+                SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
+                    shell = *kind == RunKind::Shell;
+                    if typing.is_none() {
+                        typing = self.begin_typing(*kind, &router);
+                    }
+                }
+                SessionEvent::Begin(BeginEvent::Step { .. }) if typing.is_none() => {
+                    typing = self.type_at(KeyTarget::Replay(self.cells()), &router);
+                }
+                // A command may ask, too.
+                SessionEvent::Question(QuestionEvent::Asked(_)) if typing.is_none() => {
+                    typing = self.type_at(KeyTarget::Turn, &router);
+                }
+                SessionEvent::Cell(CellEvent::Started) => {
+                    // In a turn nobody knew that a cell comes.
+                    if !shell {
+                        router.set_cell(self.cells());
+                    }
+                    router.open();
+                }
+                SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => router.close(typeahead),
+                SessionEvent::Begin(
+                    BeginEvent::AgentCell { .. }
+                    | BeginEvent::Step { .. }
+                    | BeginEvent::Asked { .. },
+                )
+                | SessionEvent::Cell(
+                    CellEvent::Output { .. }
+                    | CellEvent::Display(_)
+                    | CellEvent::Clear { .. }
+                    | CellEvent::Comm(_)
+                    | CellEvent::Status(_)
+                    | CellEvent::Late { .. }
+                    | CellEvent::InputRequested { .. }
+                    | CellEvent::Raised(_),
+                )
+                | SessionEvent::Answer(_)
+                | SessionEvent::Question(_)
+                | SessionEvent::End(_)
+                | SessionEvent::Told(_)
+                | SessionEvent::Notice(_)
+                | SessionEvent::After(_)
+                | SessionEvent::RuntimeDied { .. } => {}
+            }
+            Ok::<(), Report>(())
+        });
+        if let Some(typing) = typing {
+            typing.stop();
+            self.screen.pastes(false)?;
+        }
+        shown?;
+        self.screen.flush()?;
+        let mut aftermath = display.into_aftermath();
+        aftermath.ended = router.ended(aftermath.ended);
+        notifier.end(aftermath.ended)?;
+        std::mem::take(&mut aftermath.pages)
+            .iter()
+            .try_for_each(|text| {
+                page(text, &self.screen, self.guard.as_deref(), &self.environment)
+            })?;
+        Ok((aftermath, router.take_rest()))
+    }
+
+    /// Asks for the background and does not wait: the editor takes the answer out of its keys.
+    pub(super) fn ask_background_by_the_way(&mut self) -> Result<(), Report> {
+        if self.asks_background && self.screen.colour() && self.screen.rich() {
+            self.screen.trusted(query::BACKGROUND_QUERY)?;
+            self.screen.flush()?;
+            self.background_reply.wait();
+        }
+        Ok(())
+    }
+
+    /// Once, where nobody else reads the terminal: waits for what it says of its background. What was typed meanwhile
+    /// is given back.
+    pub(super) fn await_background(&mut self) -> Result<Vec<u8>, Report> {
+        let asks = std::mem::take(&mut self.asks_background);
+        if !asks || !self.screen.colour() || !self.screen.rich() {
+            return Ok(Vec::new());
+        }
+        match self.background_reply.stop() {
+            ReplyStatus::Heard => return Ok(Vec::new()),
+            ReplyStatus::No => self.screen.trusted(query::BACKGROUND_QUERY)?,
+            // An answer that is late comes before the next one, or never.
+            ReplyStatus::Waiting => {}
+        }
+        self.screen.trusted(query::DEVICE_QUERY)?;
+        self.screen.flush()?;
+        let heard = query::read_replies();
+        if let Some(background) = heard.background {
+            self.session.on_background(background);
+        } else if !heard.complete {
+            // The reply may still come, among the keys.
+            self.background_reply.wait();
+        }
+        Ok(heard.typed)
+    }
+
+    /// Gives the keyboard to what runs.
+    fn begin_typing(&self, kind: RunKind, router: &Arc<InputRouter>) -> Option<KeyboardReader> {
+        let target = match kind {
+            RunKind::Command => return None,
+            RunKind::Prompt => KeyTarget::Turn,
+            RunKind::Cell => self.cells().map_or(KeyTarget::Kernel, KeyTarget::Cell),
+            RunKind::Shell => self.shell().map_or(KeyTarget::Turn, KeyTarget::Cell),
+        };
+        self.type_at(target, router)
+    }
+
+    fn type_at(&self, target: KeyTarget, router: &Arc<InputRouter>) -> Option<KeyboardReader> {
+        let (screen, guard) = (self.screen.clone(), self.guard.clone());
+        let heard = (self.focus.clone(), self.background_reply.clone());
+        let on_signal = move |signal| {
+            let said = match signal {
+                KeyboardEvent::InterruptedTwice(ends) => {
+                    let what = match ends {
+                        KillTarget::Interpreter => "kill the interpreter (its variables are lost)",
+                        KillTarget::Shell => "end the shell (its variables and jobs are lost)",
+                        KillTarget::Job => "kill the program in front",
+                    };
+                    let text =
+                        format!("press Ctrl-C once more to {what}, any other key to keep it");
+                    say(&screen, &Notice::warning(text))
+                }
+                KeyboardEvent::Kill(ends) => {
+                    let text = match ends {
+                        KillTarget::Interpreter => "killing the interpreter",
+                        KillTarget::Shell => "ending the shell",
+                        KillTarget::Job => "killing the program in front",
+                    };
+                    say(&screen, &Notice::warning(text))
+                }
+                KeyboardEvent::Suspend => {
+                    let gone = screen.passing(None);
+                    if let Some(guard) = &guard {
+                        guard.suspend();
+                    }
+                    gone.and_then(|()| screen.pastes(true))
+                }
+                KeyboardEvent::Returned => match &guard {
+                    Some(guard) => {
+                        guard.reclaim();
+                        screen.pastes(!guard.is_lent())
+                    }
+                    None => Ok(()),
+                },
+            };
+            // A screen that is gone is noticed by the display.
+            drop(said);
+        };
+        let typing = KeyboardReader::start(
+            target,
+            router,
+            &self.reader_waker,
+            self.guard.clone(),
+            heard,
+            on_signal,
+        )
+        .ok()?;
+        // A terminal that is gone is noticed by the display.
+        let _ = self.screen.pastes(true);
+        Some(typing)
+    }
+
+    /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.
+    pub(super) fn cells(&self) -> Option<Arc<dyn CellTerminal>> {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        if cells.is_none() {
+            *cells = self.session.warm_runtime();
+        }
+        let cells = cells.clone()?;
+        cells.resize(self.screen.size());
+        *self.in_front() = Some(Arc::clone(&cells));
+        Some(cells)
+    }
+
+    /// The terminal of the shell's commands; the window's changes of size go there while one runs.
+    fn shell(&self) -> Option<Arc<dyn CellTerminal>> {
+        let shell = self.session.shell_terminal()?;
+        shell.resize(self.screen.size());
+        *self.in_front() = Some(Arc::clone(&shell));
+        Some(shell)
+    }
+
+    fn in_front(&self) -> MutexGuard<'_, Option<Arc<dyn CellTerminal>>> {
+        self.in_front.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How answers look, with the code theme in force.
+    pub(super) fn appearance(&self) -> Appearance {
+        let chosen = self
+            .session
+            .choices()
+            .and_then(|choices| Theme::named(&choices.code_theme).ok());
+        Appearance {
+            theme: chosen.unwrap_or(self.appearance.theme),
+            ..self.appearance
+        }
+    }
+
+    /// A run that begins.
+    fn run_notifier(&self) -> RunNotifier {
+        let choices = self.session.choices();
+        let after = choices.map_or(0, |choices| choices.notify_after);
+        RunNotifier::new(self.focus.clone(), self.screen.clone(), after)
+    }
+
+    /// How pictures are drawn, as chosen last.
+    fn pictures(&self) -> Pictures {
+        match self.session.choices() {
+            Some(choices) => {
+                let background = Background::of_theme(&choices.code_theme);
+                self.pictures.drawn_as(choices.images, background)
+            }
+            None => self.pictures.clone(),
+        }
+    }
+}
