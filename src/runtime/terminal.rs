@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
 
 use super::{CellTerminal, TerminalMode, TerminalSize};
-use crate::process::{self, StopKey, job_in_front};
+use crate::process::{self, SuspendKey, foreground_job};
 
 /// What control-C sends.
 const INTERRUPT: u8 = 3;
@@ -29,7 +29,7 @@ pub(super) trait EarlyKeys: std::fmt::Debug + Send + Sync {
 pub(super) struct InnerTerminal {
     state: Mutex<State>,
     keys: Arc<dyn EarlyKeys>,
-    stop: StopKey,
+    stop: SuspendKey,
 }
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ struct State {
 
 impl InnerTerminal {
     /// `stop`: there is somebody to bring back what Ctrl-Z stops.
-    pub(super) fn new(size: TerminalSize, stop: StopKey, keys: Arc<dyn EarlyKeys>) -> Self {
+    pub(super) fn new(size: TerminalSize, stop: SuspendKey, keys: Arc<dyn EarlyKeys>) -> Self {
         let state = State {
             master: None,
             size,
@@ -86,7 +86,7 @@ impl InnerTerminal {
         let modes = tcgetattr(master).ok()?.local_modes;
         modes
             .contains(LocalModes::ICANON)
-            .then(|| process::other_end(master, false).ok())?
+            .then(|| process::open_peer(master, false).ok())?
     }
 
     /// The interpreter is gone.
@@ -180,7 +180,7 @@ impl CellTerminal for InnerTerminal {
             .map_or(LocalModes::ISIG | LocalModes::ICANON, |termios| {
                 termios.local_modes
             });
-        let jobs = self.stop == StopKey::Stops;
+        let jobs = self.stop == SuspendKey::Enabled;
         TerminalMode {
             signals: flags.contains(LocalModes::ISIG),
             canonical: flags.contains(LocalModes::ICANON),
@@ -189,7 +189,7 @@ impl CellTerminal for InnerTerminal {
                     && state
                         .master
                         .as_ref()
-                        .is_some_and(|it| job_in_front(it).is_some())),
+                        .is_some_and(|it| foreground_job(it).is_some())),
             jobs,
         }
     }

@@ -34,7 +34,7 @@ use super::{
     CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
     RuntimeRequest, StartFailure,
 };
-use crate::process::StopKey;
+use crate::process::SuspendKey;
 use control::Control;
 pub use find::{Candidate, InterpreterSearch, best as best_interpreter, find as interpreters};
 pub use managed::{ManagedPython, ManagedState};
@@ -80,7 +80,7 @@ impl PythonRuntime {
         let terminal = plan.terminal.map(|size| {
             Arc::new(InnerTerminal::new(
                 size,
-                StopKey::Absent,
+                SuspendKey::Disabled,
                 Arc::clone(&control) as _,
             ))
         });

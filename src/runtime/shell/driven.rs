@@ -16,7 +16,7 @@ use super::control::Control;
 use super::launch::Launched;
 use super::plan::Dialect;
 use super::words::ShellMark;
-use crate::process::{Group, is_raw, job_in_front, set_echo, take_unread};
+use crate::process::{Group, foreground_job, is_raw, set_echo, take_unread};
 
 /// Largest chunk handed on, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -133,7 +133,7 @@ impl Shell {
 
     /// Ends the job in front of it, if there is one and `job` is wanted; else the shell itself.
     pub(super) fn end_front(&self, job: bool) {
-        let job = job_in_front(&self.launched.master).filter(|_| job);
+        let job = foreground_job(&self.launched.master).filter(|_| job);
         // One that runs as another user cannot be ended.
         if job.is_none_or(|job| kill_process_group(job, Signal::KILL).is_err()) {
             self.group().kill();
@@ -142,7 +142,7 @@ impl Shell {
 
     /// True while it has its terminal itself, and no program of it.
     pub(super) fn is_in_front(&self) -> bool {
-        job_in_front(&self.launched.master).is_none()
+        foreground_job(&self.launched.master).is_none()
     }
 
     /// The key that interrupts the job in front.

@@ -23,7 +23,7 @@ use super::{
     CellTerminal, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
     RuntimeRequest, StartFailure,
 };
-use crate::process::StopKey;
+use crate::process::SuspendKey;
 use control::Control;
 use owner::Owner;
 pub use plan::ShellPlan;
@@ -56,7 +56,7 @@ impl ShellRuntime {
         let name = plan.program().map_or("shell", |it| it.dialect.name());
         let control = Arc::new(Control::new());
         let keys = Arc::clone(&control) as _;
-        let terminal = Arc::new(InnerTerminal::new(plan.terminal, StopKey::Stops, keys));
+        let terminal = Arc::new(InnerTerminal::new(plan.terminal, SuspendKey::Enabled, keys));
         let way_up = Events::new(events.clone(), Arc::clone(&control) as _);
         let owner = Owner::new(plan, Arc::clone(&control), Arc::clone(&terminal), way_up);
         let thread = std::thread::Builder::new()

@@ -1,11 +1,10 @@
-//! A program that has the terminal for a while: the user's editor, a pager.
+//! Runs a program in the foreground of the user's terminal: the editor, a pager.
 //!
-//! In: its command, and what it reads. Out: how it ended. It shares our process group: keys that make signals reach us
-//! both, and mean nothing to us. Invariant: a stop (Ctrl-Z) is the program's first. It may have a screen to put away,
-//! and may take its time: the shell gets the terminal back when the program stands still, and not before; whatever is
-//! written to it meanwhile.
+//! In: its command and its standard input. Out: its exit status. The program shares our process group, so signals of
+//! keys reach both; we ignore them. Invariant: at Ctrl-Z the program stops first, since it may have to restore the
+//! screen and take its time; we stop, and give the shell the terminal, when the program has stopped.
 //!
-//! Absent on purpose: the terminal's mode, which `screen` gives back before and takes again afterwards.
+//! Absent on purpose: the terminal's mode, which `screen` restores before and sets again afterwards.
 
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -15,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::job::{KeysIgnored, stop_our_job};
 
-/// Runs a program that has the terminal until it ends; `input` is what it reads, the terminal when there is none.
+/// Runs a program until it ends; `input` is its standard input, `None` the terminal.
 ///
 /// # Errors
 /// When it could not be started.
@@ -28,7 +27,7 @@ pub fn run_in_front(command: &mut Command, input: Option<&[u8]>) -> io::Result<E
     let pipe = child.stdin.take();
     std::thread::scope(|threads| {
         if let (Some(mut pipe), Some(input)) = (pipe, input) {
-            // A program that is left before it has read all closes the pipe.
+            // Fails when the program ends before it has read everything.
             threads.spawn(move || pipe.write_all(input));
         }
         wait(&child, &mut keys)
@@ -46,8 +45,7 @@ fn wait(child: &Child, keys: &mut KeysIgnored) -> io::Result<ExitStatus> {
         if !status.stopped() {
             return Ok(ExitStatus::from_raw(status.as_raw()));
         }
-        // Any other stop is between the program and whoever stopped it. That it could stop by this one says that there
-        // is a shell that lets us go on.
+        // Other stops are no concern of ours. A program that SIGTSTP could stop has a shell that will continue us.
         if status.stopping_signal() == Some(Signal::TSTP.as_raw()) {
             keys.with_stops(stop_our_job);
             if let Some(child) = child {
@@ -62,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_reads_what_it_is_given_and_tells_how_it_ended() {
+    fn a_program_reads_its_input_and_its_exit_status_is_returned() {
         let mut command = Command::new("sh");
         command.args(["-c", "read first; test \"$first\" = one && exit 7"]);
         let long = b"one\n".repeat(1 << 20);
@@ -75,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_from_outside_is_not_ours() {
+    fn a_program_stopped_by_another_signal_does_not_stop_us() {
         let mut command = Command::new("sh");
         command.args(["-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; exit 3"]);
         let status = run_in_front(&mut command, None).unwrap();
