@@ -19,21 +19,21 @@ use crate::process::{self, SuspendKey, foreground_job};
 const INTERRUPT: u8 = 3;
 
 /// Whoever hears of a Ctrl-C before a program could.
-pub(super) trait EarlyKeys: std::fmt::Debug + Send + Sync {
+pub(super) trait EarlyInterrupt: std::fmt::Debug + Send + Sync {
     /// It has done what there is to do: the interpreter is not there yet.
-    fn interrupts_early(&self) -> bool;
+    fn interrupt_before_start(&self) -> bool;
 }
 
 /// The handle; see the module.
 #[derive(Debug)]
-pub(super) struct InnerTerminal {
-    state: Mutex<State>,
-    keys: Arc<dyn EarlyKeys>,
+pub(super) struct CellPty {
+    state: Mutex<PtyState>,
+    keys: Arc<dyn EarlyInterrupt>,
     stop: SuspendKey,
 }
 
 #[derive(Debug)]
-struct State {
+struct PtyState {
     master: Option<Arc<OwnedFd>>,
     size: TerminalSize,
     foreground_program: bool,
@@ -43,24 +43,24 @@ struct State {
     typed: bool,
 }
 
-impl InnerTerminal {
+impl CellPty {
     /// `stop`: there is somebody to bring back what Ctrl-Z stops.
-    pub(super) fn new(size: TerminalSize, stop: SuspendKey, keys: Arc<dyn EarlyKeys>) -> Self {
-        let state = State {
+    pub(super) fn new(size: TerminalSize, stop: SuspendKey, keys: Arc<dyn EarlyInterrupt>) -> Self {
+        let state = PtyState {
             master: None,
             size,
             foreground_program: false,
             in_cell: false,
             typed: false,
         };
-        InnerTerminal {
+        CellPty {
             state: Mutex::new(state),
             keys,
             stop,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PtyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,9 +115,9 @@ impl InnerTerminal {
     }
 }
 
-impl CellTerminal for InnerTerminal {
+impl CellTerminal for CellPty {
     fn type_bytes(&self, bytes: &[u8]) -> usize {
-        if bytes.contains(&INTERRUPT) && self.keys.interrupts_early() {
+        if bytes.contains(&INTERRUPT) && self.keys.interrupt_before_start() {
             return bytes.len();
         }
         // Held while writing: the end of the cell comes before a byte or after it.

@@ -1,10 +1,10 @@
-//! What every interpreter of a runtime begins with: asked for once, done again by those that take its place.
+//! The start-up request (profile, flags, files), sent once by the session and repeated for every restarted interpreter.
 //!
-//! In: the request, and what becomes of it. Out: its line for a new interpreter, under a number that no request has:
-//! what it prints then is nobody's. Invariant: what an interpreter died of is not done again before it is asked for
+//! In: the request and its frames. Out: its line for a new interpreter, under an id that no request has, so its output
+//! belongs to no request. Invariant: a start-up that ended an interpreter is not repeated before the session sends it
 //! again.
 
-use super::super::channel::Events;
+use super::super::channel::EventSender;
 use super::super::{RequestId, RuntimeEvent, RuntimeRequest, SetUp};
 use super::interpreter::Interpreter;
 use super::requests::set_up_line;
@@ -15,12 +15,12 @@ const AGAIN: RequestId = RequestId(0);
 
 /// What an interpreter begins with, and whether it is at it.
 #[derive(Debug, Default)]
-pub(super) struct Beginning {
+pub(super) struct Startup {
     wanted: Option<Box<SetUp>>,
     under_way: Option<RequestId>,
 }
 
-impl Beginning {
+impl Startup {
     /// An interpreter is given a request, maybe this one.
     pub(super) fn asked(&mut self, id: RequestId, request: &RuntimeRequest) {
         if let RuntimeRequest::SetUp(wanted) = request {
@@ -48,7 +48,7 @@ impl Beginning {
     }
 
     /// The interpreter died, maybe of this.
-    pub(super) fn died(&mut self, events: &Events) {
+    pub(super) fn died(&mut self, events: &EventSender) {
         if self.under_way.take().is_some() {
             self.wanted = None;
             let text = "start-up files ended the interpreter: the next one begins without them";

@@ -1,13 +1,13 @@
-//! What kernels can do, by their language.
+//! Capabilities of kernels, by language.
 //!
-//! Invariant: tools, references and looks are there on Python alone, since what they need is sent as Python.
+//! Invariant: only Python kernels have tools, references and inspections of ours, since the code for them is Python.
 
 use std::sync::{Arc, Mutex};
 
 use crate::runtime::{Completing, RuntimeCapabilities};
 
 /// What a kernel can do, as the handle tells it and the owner learns it.
-pub(super) type Able = Arc<Mutex<RuntimeCapabilities>>;
+pub(super) type SharedCapabilities = Arc<Mutex<RuntimeCapabilities>>;
 
 /// What a kernel of this language can do.
 pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabilities {

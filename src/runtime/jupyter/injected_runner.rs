@@ -1,13 +1,14 @@
-//! What a Python kernel of others needs for tools, references and looks: parts of our runner, sent as code, once.
+//! Modules of our runner that are sent to a Python kernel as code, once, for tools, references and inspections.
 //!
-//! In: requests that the protocol has no words for. Out: the code that carries them out, and its answers, which are
-//! those of the runner. Invariants: the kernel's namespace gets no name of ours; nothing is sent before it is needed.
+//! In: requests for which the messaging protocol has no message. Out: the code that carries them out, and its answers,
+//! in the format of the runner. Invariants: the namespace of the kernel gets no name of ours; nothing is sent before it
+//! is needed.
 
 use serde_json::{Map, Value, json};
 
-use super::wording::text_of;
+use super::convert::text_of;
 use crate::jupyter::{Channel, Outgoing};
-use crate::runtime::python::{RequestKind, answer_of, guest_parts, request_line};
+use crate::runtime::python::{RequestKind, answer_of, injectable_modules, request_line};
 use crate::runtime::{Execute, RequestId, RuntimeAnswer, RuntimeRequest, Stdin};
 
 /// The form an answer comes in.
@@ -16,21 +17,21 @@ const ANSWER: &str = "application/vnd.ipycodex.answer+json";
 const GUEST: &str = "__import__('_ipycodex_runner.guest', fromlist=['guest'])";
 
 /// The message that brings the parts.
-pub(super) fn arrival() -> Outgoing {
-    let mut parts: Map<String, Value> = guest_parts()
+pub(super) fn bootstrap() -> Outgoing {
+    let mut parts: Map<String, Value> = injectable_modules()
         .map(|(name, text)| (name.to_owned(), json!(text)))
         .collect();
     let arrive = parts.remove("arrive").unwrap_or_default();
     let arrive = python_string(arrive.as_str().unwrap_or_default());
     let parts = python_string(&Value::Object(parts).to_string());
     // In a namespace of its own: the user's gets no name of ours.
-    silently(&format!(
+    silent_request(&format!(
         "exec({arrive}, {{'sources': __import__('json').loads({parts})}})"
     ))
 }
 
 /// A message that runs code nobody sees.
-pub(super) fn silently(code: &str) -> Outgoing {
+pub(super) fn silent_request(code: &str) -> Outgoing {
     let content = json!({
         "code": code,
         "silent": true,
@@ -43,7 +44,7 @@ pub(super) fn silently(code: &str) -> Outgoing {
 }
 
 /// Code that goes where a cell wants to be, and sets the variables it wants.
-pub(super) fn entering(cell: &Execute) -> String {
+pub(super) fn setup_code(cell: &Execute) -> String {
     let mut code = String::new();
     if let Some(directory) = &cell.directory {
         let directory = python_string(&directory.to_string_lossy());

@@ -1,9 +1,8 @@
-//! The sockets of a kernel, as the kernel has them: it listens, and whoever knows the key is served.
+//! The server side of the sockets of a kernel: it listens, and serves every client that has the key.
 //!
-//! In: requests of any number of clients, each with the way back to whoever sent it. Out: replies to them, and what
-//! everybody sees. Invariants: what is not signed with the key, or is no message, is dropped, and the next one is
-//! read; a request can always be answered, since what its header lacks is filled in. Absent on purpose: what requests
-//! mean.
+//! In: requests of any number of clients, each with the identities to reply to. Out: replies, and iopub messages.
+//! Invariants: a message that is not signed with the key, or cannot be parsed, is dropped and the next one read; every
+//! request can be answered, since missing header fields are filled in. Absent on purpose: what requests mean.
 
 use jupyter_protocol::ConnectionInfo;
 use jupyter_zmq_client::{
@@ -16,8 +15,8 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use zeromq::{SocketRecv, SocketSend};
 
 use super::connection::fresh_name;
+use super::iopub::{IopubSocket, Listener, Published, publish};
 use super::message::{Channel, Incoming, Outgoing};
-use super::publishing::{Door, Everybody, Published, publish};
 
 /// Requests that may wait; more of them wait in the sockets of whoever sends them.
 const WAITING: usize = 16_384;
@@ -66,9 +65,9 @@ pub async fn listen(info: &ConnectionInfo) -> Result<(Host, Requests), RuntimeEr
     let shell = create_kernel_shell_connection(info, &session).await?;
     let control = create_kernel_control_connection(info, &session).await?;
     let stdin = create_kernel_stdin_connection(info, &session).await?;
-    let door = Door::open(info).await?;
-    let everybody = Connection {
-        socket: Everybody::default(),
+    let listener = Listener::open(info).await?;
+    let iopub = Connection {
+        socket: IopubSocket::default(),
         mac: shell.mac.clone(),
         session_id: session,
     };
@@ -84,7 +83,7 @@ pub async fn listen(info: &ConnectionInfo) -> Result<(Host, Requests), RuntimeEr
         stdin: reader(from_stdin, Channel::Stdin),
     };
     tokio::spawn(write(to_shell, to_control, to_stdin, unsent));
-    tokio::spawn(publish(door, everybody, unpublished));
+    tokio::spawn(publish(listener, iopub, unpublished));
     tokio::spawn(beat(heart));
     Ok((Host { replies, published }, requests))
 }
@@ -102,7 +101,7 @@ async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender
             continue;
         };
         let parts = raw.jparts.iter().map(AsRef::as_ref);
-        let Some(message) = Incoming::of_parts(channel, parts).and_then(answerable) else {
+        let Some(message) = Incoming::from_parts(channel, parts).and_then(answerable) else {
             continue;
         };
         let identities = raw.zmq_identities.iter().map(|part| part.to_vec());
@@ -144,7 +143,7 @@ async fn write(
             Channel::Stdin => &mut stdin,
             Channel::Shell | Channel::Iopub => &mut shell,
         };
-        let mut words = message.words();
+        let mut words = message.into_wire();
         words.zmq_identities = identities.into_iter().map(Into::into).collect();
         // Whoever asked may have gone.
         drop(connection.send(words).await);

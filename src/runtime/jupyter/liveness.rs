@@ -1,8 +1,8 @@
-//! Whether the kernel is there still, and works on what it was sent, while that waits in silence.
+//! Detects whether a silent kernel still runs, and whether it has skipped requests.
 //!
-//! In: how long nothing was heard, what whoever runs the kernel says of it. Out: when that is to be asked; a request
-//! that a kernel answers only after what it was sent before. Invariant: one such request at a time. Absent on purpose:
-//! who asks, and how (`kernel.rs`).
+//! In: how long the kernel has been silent, its state as its process or gateway reports it. Out: when to check, and a
+//! probe request that the kernel answers only after the requests before it. Invariant: one probe at a time. Absent on
+//! purpose: how the check is made (`kernel.rs`).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 
 /// What is known of a kernel that is silent.
 #[derive(Debug, Default)]
-pub(super) struct Presence {
+pub(super) struct Liveness {
     asked: Option<Instant>,
     /// Why whoever runs it does not say.
     unreachable: Option<String>,
@@ -32,7 +32,7 @@ struct Probe {
     behind: Vec<String>,
 }
 
-impl Presence {
+impl Liveness {
     /// Whether it is to be asked for now, when nothing has come of what waits for so long.
     pub(super) fn is_due(&mut self, silent: Option<Duration>) -> bool {
         let due = silent.is_some_and(|silent| silent > SILENCE)
@@ -54,13 +54,13 @@ impl Presence {
     }
 
     /// Why it cannot be asked for.
-    pub(super) fn trouble(&self) -> Option<&str> {
+    pub(super) fn unreachable_reason(&self) -> Option<&str> {
         self.unreachable.as_deref()
     }
 
     /// It is another one in the place of the one that was there, as this message tells. The first one says that it
     /// starts as well, and may be heard after its answer to who it is, but not after what everybody hears of a request.
-    pub(super) fn begins_anew(&mut self, message: &Incoming) -> bool {
+    pub(super) fn is_restart(&mut self, message: &Incoming) -> bool {
         if message.channel != Channel::Iopub {
             return false;
         }
@@ -87,7 +87,7 @@ impl Presence {
     }
 
     /// What it has passed over, as this message tells.
-    pub(super) fn passed_over(&mut self, message: &Incoming) -> Option<Vec<String>> {
+    pub(super) fn skipped(&mut self, message: &Incoming) -> Option<Vec<String>> {
         let answers = |probe: &mut Probe| {
             message.channel == Channel::Shell && message.parent.as_ref() == Some(&probe.name)
         };
@@ -104,7 +104,7 @@ mod tests {
     fn answer(to: &Outgoing) -> Incoming {
         let header = json!({"msg_type": "kernel_info_reply"});
         let values = [header, json!({"msg_id": to.id}), json!({}), json!({})];
-        Incoming::of_values(Channel::Shell, values, Vec::new()).unwrap()
+        Incoming::from_values(Channel::Shell, values, Vec::new()).unwrap()
     }
 
     #[test]
@@ -116,33 +116,33 @@ mod tests {
                 json!({}),
                 json!({"execution_state": state}),
             ];
-            Incoming::of_values(Channel::Iopub, values, Vec::new()).unwrap()
+            Incoming::from_values(Channel::Iopub, values, Vec::new()).unwrap()
         };
-        let mut presence = Presence::default();
-        assert!(!presence.begins_anew(&status("starting", json!({}))));
-        assert!(!presence.begins_anew(&status("busy", json!({"msg_id": "question"}))));
-        assert!(presence.begins_anew(&status("starting", json!({}))));
+        let mut liveness = Liveness::default();
+        assert!(!liveness.is_restart(&status("starting", json!({}))));
+        assert!(!liveness.is_restart(&status("busy", json!({"msg_id": "question"}))));
+        assert!(liveness.is_restart(&status("starting", json!({}))));
     }
 
     #[test]
     fn silence_is_asked_about_once_in_a_while() {
-        let mut presence = Presence::default();
-        assert!(!presence.is_due(None));
-        assert!(!presence.is_due(Some(SILENCE / 2)));
-        assert!(presence.is_due(Some(SILENCE * 2)));
-        assert!(!presence.is_due(Some(SILENCE * 2)));
+        let mut liveness = Liveness::default();
+        assert!(!liveness.is_due(None));
+        assert!(!liveness.is_due(Some(SILENCE / 2)));
+        assert!(liveness.is_due(Some(SILENCE * 2)));
+        assert!(!liveness.is_due(Some(SILENCE * 2)));
     }
 
     #[test]
     fn what_waits_behind_an_answered_probe_is_passed_over_once() {
-        let mut presence = Presence::default();
+        let mut liveness = Liveness::default();
         let names = || vec!["cell".to_owned()];
-        assert!(presence.probe(Vec::new()).is_none());
-        let probe = presence.probe(names()).unwrap();
-        assert!(presence.probe(names()).is_none());
+        assert!(liveness.probe(Vec::new()).is_none());
+        let probe = liveness.probe(names()).unwrap();
+        assert!(liveness.probe(names()).is_none());
         let other = Outgoing::new(Channel::Shell, "kernel_info_request", json!({}));
-        assert_eq!(presence.passed_over(&answer(&other)), None);
-        assert_eq!(presence.passed_over(&answer(&probe)), Some(names()));
-        assert_eq!(presence.passed_over(&answer(&probe)), None);
+        assert_eq!(liveness.skipped(&answer(&other)), None);
+        assert_eq!(liveness.skipped(&answer(&probe)), Some(names()));
+        assert_eq!(liveness.skipped(&answer(&probe)), None);
     }
 }

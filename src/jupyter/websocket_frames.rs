@@ -68,7 +68,7 @@ pub(super) fn legacy(message: &Outgoing, session: &str) -> Frame {
 }
 
 /// The message in a binary frame of the newer form; `None`: there is none.
-pub(super) fn of_v1(frame: &[u8]) -> Option<Incoming> {
+pub(super) fn parse_v1(frame: &[u8]) -> Option<Incoming> {
     let number = |at: usize| {
         let bytes = frame.get(8 * at..8 * (at + 1))?;
         usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok()
@@ -81,17 +81,17 @@ pub(super) fn of_v1(frame: &[u8]) -> Option<Incoming> {
         .map(|ends| frame.get(ends[0]..ends[1]))
         .collect();
     let parts = parts?;
-    let channel = Channel::named(std::str::from_utf8(parts.first()?).ok()?)?;
-    Incoming::of_parts(channel, parts[1..].iter().copied())
+    let channel = Channel::from_name(std::str::from_utf8(parts.first()?).ok()?)?;
+    Incoming::from_parts(channel, parts[1..].iter().copied())
 }
 
 /// The message in a text of the older form; `None`: there is none.
-pub(super) fn of_text(text: &str) -> Option<Incoming> {
-    of_json(text.as_bytes(), Vec::new())
+pub(super) fn parse_text(text: &str) -> Option<Incoming> {
+    parse_json(text.as_bytes(), Vec::new())
 }
 
 /// The message in a binary frame of the older form; `None`: there is none.
-pub(super) fn of_legacy(frame: &[u8]) -> Option<Incoming> {
+pub(super) fn parse_legacy(frame: &[u8]) -> Option<Incoming> {
     let number = |at: usize| {
         let bytes = frame.get(4 * at..4 * (at + 1))?;
         usize::try_from(u32::from_be_bytes(bytes.try_into().ok()?)).ok()
@@ -105,17 +105,17 @@ pub(super) fn of_legacy(frame: &[u8]) -> Option<Incoming> {
         .map(|ends| frame.get(ends[0]..ends[1]))
         .collect();
     let parts = parts?;
-    of_json(
+    parse_json(
         parts[0],
         parts[1..].iter().map(|part| part.to_vec()).collect(),
     )
 }
 
-fn of_json(text: &[u8], buffers: Vec<Vec<u8>>) -> Option<Incoming> {
+fn parse_json(text: &[u8], buffers: Vec<Vec<u8>>) -> Option<Incoming> {
     let Ok(Value::Object(mut message)) = crate::text::json::parse(text) else {
         return None;
     };
-    let channel = Channel::named(message.get("channel")?.as_str()?)?;
+    let channel = Channel::from_name(message.get("channel")?.as_str()?)?;
     let mut part = |name: &str| message.remove(name).unwrap_or_else(|| json!({}));
     let parts = [
         part("header"),
@@ -123,7 +123,7 @@ fn of_json(text: &[u8], buffers: Vec<Vec<u8>>) -> Option<Incoming> {
         part("metadata"),
         part("content"),
     ];
-    Incoming::of_values(channel, parts, buffers)
+    Incoming::from_values(channel, parts, buffers)
 }
 
 #[cfg(test)]
@@ -156,10 +156,10 @@ mod tests {
             let Frame::Binary(frame) = v1(&message(buffers), "s") else {
                 panic!("a text");
             };
-            checked(of_v1(&frame), buffers);
+            checked(parse_v1(&frame), buffers);
             match legacy(&message(buffers), "s") {
-                Frame::Text(text) => checked(of_text(&text), buffers),
-                Frame::Binary(frame) => checked(of_legacy(&frame), buffers),
+                Frame::Text(text) => checked(parse_text(&text), buffers),
+                Frame::Binary(frame) => checked(parse_legacy(&frame), buffers),
             }
         }
     }
@@ -170,15 +170,15 @@ mod tests {
             panic!("a text");
         };
         for at in 0..good.len() {
-            let _ = of_v1(&good[..at]);
-            let _ = of_legacy(&good[..at]);
+            let _ = parse_v1(&good[..at]);
+            let _ = parse_legacy(&good[..at]);
             let mut bent = good.clone();
             bent[at] ^= 0xff;
-            let _ = of_v1(&bent);
-            let _ = of_legacy(&bent);
+            let _ = parse_v1(&bent);
+            let _ = parse_legacy(&bent);
         }
-        assert!(of_v1(&[0xff; 64]).is_none());
-        assert!(of_legacy(&[0xff; 64]).is_none());
-        assert!(of_text("[]").is_none() && of_text("{\"channel\": 1}").is_none());
+        assert!(parse_v1(&[0xff; 64]).is_none());
+        assert!(parse_legacy(&[0xff; 64]).is_none());
+        assert!(parse_text("[]").is_none() && parse_text("{\"channel\": 1}").is_none());
     }
 }

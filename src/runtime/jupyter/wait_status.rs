@@ -1,6 +1,6 @@
-//! What a cell that has not begun waits for, told to it when the wait is long, and taken back when it is over.
+//! The status line of a cell that has waited long for its start; cleared when the wait is over.
 //!
-//! Invariant: nothing is told of a cell twice in a row, nor of one that has ended.
+//! Invariant: no status is sent twice in a row for a cell, and none for one that has ended.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Awaited {
+pub(super) enum WaitReason {
     /// The first kernel comes up.
     Start,
     /// Another one comes up.
@@ -24,14 +24,14 @@ pub(super) enum Awaited {
     Word(String),
 }
 
-impl Awaited {
+impl WaitReason {
     fn text(&self) -> String {
         let text = match self {
-            Awaited::Start => "the kernel is starting",
-            Awaited::Restart => "the kernel is starting again",
-            Awaited::Answer => "the kernel has not answered yet",
-            Awaited::Turn => "the kernel is busy with something else",
-            Awaited::Word(why) => return format!("{why}; the cell may still run"),
+            WaitReason::Start => "the kernel is starting",
+            WaitReason::Restart => "the kernel is starting again",
+            WaitReason::Answer => "the kernel has not answered yet",
+            WaitReason::Turn => "the kernel is busy with something else",
+            WaitReason::Word(why) => return format!("{why}; the cell may still run"),
         };
         text.to_owned()
     }
@@ -39,11 +39,11 @@ impl Awaited {
 
 /// What was told last, and of which cell.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Option<(RequestId, Awaited)>);
+pub(super) struct WaitStatus(Option<(RequestId, WaitReason)>);
 
-impl Waiting {
+impl WaitStatus {
     /// This cell waits for that from now on; `None`: none waits. What there is to tell.
-    pub(super) fn now(&mut self, waits: Option<(RequestId, Awaited)>) -> Option<RuntimeEvent> {
+    pub(super) fn now(&mut self, waits: Option<(RequestId, WaitReason)>) -> Option<RuntimeEvent> {
         if self.0 == waits {
             return None;
         }
@@ -62,21 +62,21 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_once_and_taken_back_once() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitStatus::default();
         let mut told = |waits| match waiting.now(waits) {
             Some(RuntimeEvent::Status { id, text }) => format!("{} {text}", id.0),
             told => format!("{told:?}"),
         };
         let cell = |number, awaited| Some((RequestId(number), awaited));
         assert_eq!(told(None), "None");
-        assert_eq!(told(cell(1, Awaited::Start)), "1 the kernel is starting");
-        assert_eq!(told(cell(1, Awaited::Start)), "None");
+        assert_eq!(told(cell(1, WaitReason::Start)), "1 the kernel is starting");
+        assert_eq!(told(cell(1, WaitReason::Start)), "None");
         assert_eq!(told(None), "1 ");
         assert_eq!(told(None), "None");
         let busy = "2 the kernel is busy with something else";
-        assert_eq!(told(cell(2, Awaited::Turn)), busy);
+        assert_eq!(told(cell(2, WaitReason::Turn)), busy);
         assert_eq!(
-            told(cell(3, Awaited::Restart)),
+            told(cell(3, WaitReason::Restart)),
             "3 the kernel is starting again"
         );
     }

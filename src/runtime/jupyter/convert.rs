@@ -1,6 +1,6 @@
-//! What kernels say, in the words of the contract, and the other way round.
+//! Converts messages of kernels into runtime events and replies, and requests into message contents.
 //!
-//! Invariant: an answer that lacks its content is one of nothing; kernels leave out what they like.
+//! Invariant: a reply without its content is an empty one; kernels leave out what they like.
 
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! A shell that runs: what it is typed and sent, what its terminal shows, where it is, how it ended.
 //!
-//! Invariant: no call blocks but [`Shell::wait`], and that no longer than it was told, and those that end it. Absent on
-//! purpose: what comes of a command (`owner.rs`).
+//! Invariant: no call blocks but [`ShellProcess::wait`], and that no longer than it was told, and those that end it.
+//! Absent on purpose: what comes of a command (`supervisor.rs`).
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use rustix::process::{Signal, kill_process_group};
 use super::super::Death;
 use super::super::marks::{MarkFilter, StreamPiece};
 use super::control::Control;
-use super::launch::Launched;
+use super::launch::LaunchedShell;
+use super::marks::ShellMark;
 use super::plan::Dialect;
-use super::words::ShellMark;
 use crate::process::{Group, foreground_job, is_raw, set_echo, take_unread};
 
 /// Largest chunk handed on, in bytes.
@@ -30,8 +30,8 @@ const AGAIN: &str = " __ipycodex_again\n";
 const WHOLE_SCREEN: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 
 /// The shell and what we know of it.
-pub(super) struct Shell {
-    launched: Launched,
+pub(super) struct ShellProcess {
+    launched: LaunchedShell,
     marks: MarkFilter<ShellMark>,
     /// Not yet in the pipe.
     unsent: Vec<u8>,
@@ -43,9 +43,9 @@ pub(super) struct Shell {
     silent: bool,
 }
 
-impl Shell {
-    pub(super) fn new(launched: Launched) -> Self {
-        Shell {
+impl ShellProcess {
+    pub(super) fn new(launched: LaunchedShell) -> Self {
+        ShellProcess {
             marks: MarkFilter::new(&launched.nonce),
             launched,
             unsent: Vec::new(),
@@ -213,12 +213,12 @@ impl Shell {
 
     /// Ends it: it leaves by itself when `idle`, or is ended. What it still prints is told.
     pub(super) fn end(self, idle: bool, mut printed: impl FnMut(Vec<u8>)) {
-        let Shell {
+        let ShellProcess {
             launched,
             mut marks,
             ..
         } = self;
-        let Launched {
+        let LaunchedShell {
             mut child,
             master,
             lines,

@@ -36,7 +36,7 @@ impl Mark for RunnerMark {
         }
     }
 
-    fn begins(word: &[u8]) -> bool {
+    fn is_prefix(word: &[u8]) -> bool {
         b"own".starts_with(word) || b"back".starts_with(word) || word.iter().all(u8::is_ascii_digit)
     }
 }
@@ -236,8 +236,8 @@ mod tests {
         }
     }
 
-    fn drain(order: &mut Sequencer, into: &mut Vec<String>) {
-        while let Some(item) = order.next() {
+    fn drain(sequencer: &mut Sequencer, into: &mut Vec<String>) {
+        while let Some(item) = sequencer.next() {
             into.push(match item {
                 SequenceItem::Output {
                     stream: OutputStream::Stderr,
@@ -259,9 +259,9 @@ mod tests {
 
     #[test]
     fn screen_owners_are_told_apart_at_the_byte() {
-        let mut order = Sequencer::new(&[OutputStream::Terminal], "n");
+        let mut sequencer = Sequencer::new(&[OutputStream::Terminal], "n");
         let mut got = Vec::new();
-        order.push_output(
+        sequencer.push_output(
             0,
             [
                 b"a".to_vec(),
@@ -273,52 +273,52 @@ mod tests {
             .concat(),
             false,
         );
-        drain(&mut order, &mut got);
-        order.push_output(0, b"d".to_vec(), true);
-        drain(&mut order, &mut got);
+        drain(&mut sequencer, &mut got);
+        sequencer.push_output(0, b"d".to_vec(), true);
+        drain(&mut sequencer, &mut got);
         assert_eq!(got, ["a", "foreign b", "c", "foreign d"]);
-        order.push_output(0, mark("own"), false);
-        drain(&mut order, &mut got);
-        assert!(order.screen_is_owned());
-        order.reclaim_screen();
-        assert!(!order.screen_is_owned());
+        sequencer.push_output(0, mark("own"), false);
+        drain(&mut sequencer, &mut got);
+        assert!(sequencer.screen_is_owned());
+        sequencer.reclaim_screen();
+        assert!(!sequencer.screen_is_owned());
     }
 
     #[test]
     fn missing_marks_and_frames_can_be_forced() {
-        let mut order = Sequencer::new(&BOTH, "n");
+        let mut sequencer = Sequencer::new(&BOTH, "n");
         let mut got = Vec::new();
-        order.push_output(0, [mark(1), b"after".to_vec()].concat(), false);
-        order.push_frame(started(1));
-        drain(&mut order, &mut got);
-        assert!(got.is_empty() && order.is_waiting());
+        sequencer.push_output(0, [mark(1), b"after".to_vec()].concat(), false);
+        sequencer.push_frame(started(1));
+        drain(&mut sequencer, &mut got);
+        assert!(got.is_empty() && sequencer.is_waiting());
         assert!(matches!(
-            order.force(),
+            sequencer.force(),
             Some(SequenceItem::Frame(RunnerFrame::Started { .. }))
         ));
-        order.push_output(1, [mark(1), mark(2), b"late".to_vec()].concat(), false);
-        drain(&mut order, &mut got);
+        sequencer.push_output(1, [mark(1), mark(2), b"late".to_vec()].concat(), false);
+        drain(&mut sequencer, &mut got);
         assert_eq!(got, ["after"]);
-        assert!(order.is_waiting() && !order.wants_output(1));
+        assert!(sequencer.is_waiting() && !sequencer.wants_output(1));
         assert!(matches!(
-            order.force(),
+            sequencer.force(),
             Some(SequenceItem::Output {
                 stream: OutputStream::Stderr,
                 ..
             })
         ));
-        assert!(!order.is_waiting());
+        assert!(!sequencer.is_waiting());
     }
 
     #[test]
     fn a_closed_stream_holds_nothing_up() {
-        let mut order = Sequencer::new(&BOTH, "n");
+        let mut sequencer = Sequencer::new(&BOTH, "n");
         let mut got = Vec::new();
-        order.push_output(0, b"x\x1b]77".to_vec(), false);
-        order.close(0);
-        order.push_output(1, mark(1), false);
-        order.push_frame(started(1));
-        drain(&mut order, &mut got);
+        sequencer.push_output(0, b"x\x1b]77".to_vec(), false);
+        sequencer.close(0);
+        sequencer.push_output(1, mark(1), false);
+        sequencer.push_frame(started(1));
+        drain(&mut sequencer, &mut got);
         assert_eq!(got, ["x", "\x1b]77", "frame 1"]);
     }
 
@@ -356,21 +356,21 @@ mod tests {
                     }
                 }
             }
-            let mut order = Sequencer::new(&BOTH, "n");
+            let mut sequencer = Sequencer::new(&BOTH, "n");
             let mut got: Vec<(String, String)> = vec![Default::default()];
             let mut streams = [VecDeque::from(out), VecDeque::from(err)];
             let rest = (0..400).flat_map(|_| [(0, 50), (1, 50), (2, 1)]);
             for (channel, amount) in schedule.into_iter().chain(rest) {
                 if channel == 2 {
-                    if order.wants_frames() && let Some(frame) = frames.pop_front() {
-                        order.push_frame(frame);
+                    if sequencer.wants_frames() && let Some(frame) = frames.pop_front() {
+                        sequencer.push_frame(frame);
                     }
-                } else if order.wants_output(channel) {
+                } else if sequencer.wants_output(channel) {
                     let amount = amount.min(streams[channel].len());
                     let chunk: Vec<u8> = streams[channel].drain(..amount).collect();
-                    if !chunk.is_empty() { order.push_output(channel, chunk, false); }
+                    if !chunk.is_empty() { sequencer.push_output(channel, chunk, false); }
                 }
-                while let Some(item) = order.next() {
+                while let Some(item) = sequencer.next() {
                     match item {
                         SequenceItem::Output { stream, bytes, .. } => {
                             let (out, err) = got.last_mut().unwrap();
@@ -382,7 +382,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(got, expected);
-            prop_assert!(!order.is_waiting());
+            prop_assert!(!sequencer.is_waiting());
         }
     }
 }

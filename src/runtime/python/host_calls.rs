@@ -1,4 +1,4 @@
-//! What running code asks, as frames carry it, and replies as the runner reads them.
+//! Calls of running code to the session, as frames carry them, and the replies as the runner reads them.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use super::super::{CallReply, CodeWish, InputReply, RuntimeRequest};
 /// What a `call` frame wants.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
-pub(super) enum Wish {
+pub(super) enum HostCallFrame {
     Ask {
         prompt: String,
         #[serde(default)]
@@ -23,10 +23,10 @@ pub(super) enum Wish {
     },
 }
 
-impl From<Wish> for CodeWish {
-    fn from(wish: Wish) -> Self {
+impl From<HostCallFrame> for CodeWish {
+    fn from(wish: HostCallFrame) -> Self {
         match wish {
-            Wish::Ask {
+            HostCallFrame::Ask {
                 prompt,
                 schema,
                 tools,
@@ -35,7 +35,7 @@ impl From<Wish> for CodeWish {
                 schema,
                 tools,
             },
-            Wish::Tool { name, args } => CodeWish::Tool {
+            HostCallFrame::Tool { name, args } => CodeWish::Tool {
                 name,
                 arguments: Value::Object(args),
             },
@@ -44,7 +44,7 @@ impl From<Wish> for CodeWish {
 }
 
 /// The number of the question that `request` answers, if it answers one.
-pub(super) fn answered(request: &RuntimeRequest) -> Option<u64> {
+pub(super) fn answered_call(request: &RuntimeRequest) -> Option<u64> {
     match request {
         RuntimeRequest::ReplyInput { call, .. }
         | RuntimeRequest::ReplyRecord { call, .. }

@@ -31,13 +31,13 @@ const AGAIN: Duration = Duration::from_millis(50);
 const ENDS: Duration = Duration::from_secs(10);
 
 /// The folder.
-pub(super) struct Room {
+pub(super) struct GatewayDir {
     folder: PathBuf,
 }
 
 /// A gateway that runs.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct GatewayRecord {
     pub url: String,
     pub token: String,
     /// The process of its keeper.
@@ -48,7 +48,7 @@ pub(super) struct Record {
     pub started: u64,
 }
 
-impl Record {
+impl GatewayRecord {
     pub(super) fn gateway(&self) -> Option<Gateway> {
         Gateway::at(&self.url, Some(self.token.clone()))
     }
@@ -64,19 +64,19 @@ fn told(error: &std::io::Error) -> String {
     error.to_string()
 }
 
-impl Room {
+impl GatewayDir {
     /// That of the gateway of this interpreter; the folder is made.
-    pub(super) fn of(shared: &Path, python: &Path) -> Result<Self, String> {
+    pub(super) fn for_interpreter(shared: &Path, python: &Path) -> Result<Self, String> {
         let name = Sha256::digest(python.as_os_str().as_encoded_bytes());
         let name: String = name[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let folder = shared.join(name);
         private_dir(&folder).map_err(|error| error.to_string())?;
-        Ok(Room { folder })
+        Ok(GatewayDir { folder })
     }
 
     /// That of a keeper.
     pub(super) fn at(folder: PathBuf) -> Self {
-        Room { folder }
+        GatewayDir { folder }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -100,23 +100,23 @@ impl Room {
     }
 
     /// Waits until nobody else starts or ends the gateway; it lasts until the file is closed.
-    pub(super) fn starting(&self) -> Result<File, String> {
+    pub(super) fn lock_starting(&self) -> Result<File, String> {
         self.locked_within("starting.lock", STARTS)?
             .ok_or_else(|| "another process has been starting it for too long".to_owned())
     }
 
     /// The same, without waiting; `None`: somebody does.
-    pub(super) fn nobody_starts(&self) -> Result<Option<File>, String> {
+    pub(super) fn try_lock_starting(&self) -> Result<Option<File>, String> {
         self.locked_within("starting.lock", Duration::ZERO)
     }
 
     /// The sign that a keeper is there; `None`: another one is.
-    pub(super) fn be_kept(&self) -> Result<Option<File>, String> {
+    pub(super) fn lock_keeper(&self) -> Result<Option<File>, String> {
         self.locked_within("keeper.lock", ENDS)
     }
 
     /// A keeper is there.
-    pub(super) fn is_kept(&self) -> bool {
+    pub(super) fn has_keeper(&self) -> bool {
         matches!(self.locked_within("keeper.lock", Duration::ZERO), Ok(None))
     }
 
@@ -142,17 +142,17 @@ impl Room {
     }
 
     /// There is no user; none comes while the file is open.
-    pub(super) fn no_users(&self) -> Result<Option<File>, String> {
+    pub(super) fn try_lock_users(&self) -> Result<Option<File>, String> {
         self.locked_within("users.lock", Duration::ZERO)
     }
 
     /// The gateway that runs, if the file tells the truth.
-    pub(super) fn record(&self) -> Option<Record> {
+    pub(super) fn record(&self) -> Option<GatewayRecord> {
         let text = std::fs::read(self.folder.join("gateway.json")).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    pub(super) fn write(&self, record: &Record) -> Result<(), String> {
+    pub(super) fn write(&self, record: &GatewayRecord) -> Result<(), String> {
         let text = serde_json::to_string(record).map_err(|error| error.to_string())?;
         let path = self.folder.join("gateway.json");
         write_whole(&path, text.as_bytes(), FileMode::Private).map_err(|error| error.to_string())
@@ -179,14 +179,14 @@ impl Room {
     }
 
     /// Ends the keeper of a gateway that does not answer, and with it the gateway.
-    pub(super) fn end_keeper(&self, record: &Record) {
+    pub(super) fn end_keeper(&self, record: &GatewayRecord) {
         for signal in [Signal::TERM, Signal::KILL] {
             // It holds its lock, so the process is still the one that wrote the record.
-            let Some(keeper) = Pid::from_raw(record.keeper).filter(|_| self.is_kept()) else {
+            let Some(keeper) = Pid::from_raw(record.keeper).filter(|_| self.has_keeper()) else {
                 return;
             };
             let _ = kill_process(keeper, signal);
-            if matches!(self.be_kept(), Ok(Some(_))) {
+            if matches!(self.lock_keeper(), Ok(Some(_))) {
                 return;
             }
         }
@@ -200,45 +200,49 @@ mod tests {
     #[test]
     fn users_are_counted_and_starting_is_for_one_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let room = Room::of(&folder.path().join("gateways"), Path::new("/a/python")).unwrap();
-        let other = Room::of(&folder.path().join("gateways"), Path::new("/b/python")).unwrap();
-        assert_ne!(room.folder(), other.folder());
-        let starting = room.starting().unwrap();
-        assert!(room.nobody_starts().unwrap().is_none());
-        assert!(other.nobody_starts().unwrap().is_some());
+        let dir =
+            GatewayDir::for_interpreter(&folder.path().join("gateways"), Path::new("/a/python"))
+                .unwrap();
+        let other =
+            GatewayDir::for_interpreter(&folder.path().join("gateways"), Path::new("/b/python"))
+                .unwrap();
+        assert_ne!(dir.folder(), other.folder());
+        let starting = dir.lock_starting().unwrap();
+        assert!(dir.try_lock_starting().unwrap().is_none());
+        assert!(other.try_lock_starting().unwrap().is_some());
         drop(starting);
-        assert!(room.nobody_starts().unwrap().is_some());
-        let (one, two) = (room.lease().unwrap(), room.lease().unwrap());
-        assert!(room.no_users().unwrap().is_none());
+        assert!(dir.try_lock_starting().unwrap().is_some());
+        let (one, two) = (dir.lease().unwrap(), dir.lease().unwrap());
+        assert!(dir.try_lock_users().unwrap().is_none());
         drop(one);
-        assert!(room.no_users().unwrap().is_none());
+        assert!(dir.try_lock_users().unwrap().is_none());
         drop(two);
-        assert!(room.no_users().unwrap().is_some());
-        assert!(!room.is_kept());
-        let keeper = room.be_kept().unwrap();
-        assert!(keeper.is_some() && room.is_kept());
+        assert!(dir.try_lock_users().unwrap().is_some());
+        assert!(!dir.has_keeper());
+        let keeper = dir.lock_keeper().unwrap();
+        assert!(keeper.is_some() && dir.has_keeper());
     }
 
     #[test]
     fn a_record_that_is_none_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
-        let room = Room::at(folder.path().to_owned());
-        assert!(room.record().is_none());
+        let dir = GatewayDir::at(folder.path().to_owned());
+        assert!(dir.record().is_none());
         std::fs::write(folder.path().join("gateway.json"), "{\"url\": 1}").unwrap();
-        assert!(room.record().is_none());
-        let record = Record {
+        assert!(dir.record().is_none());
+        let record = GatewayRecord {
             url: "http://127.0.0.1:1".into(),
             token: "t".into(),
             keeper: 1,
             python: "/python".into(),
             started: 0,
         };
-        room.write(&record).unwrap();
+        dir.write(&record).unwrap();
         assert_eq!(
-            room.record().unwrap().gateway().unwrap().url(),
+            dir.record().unwrap().gateway().unwrap().url(),
             "http://127.0.0.1:1"
         );
-        room.forget();
-        assert!(room.record().is_none());
+        dir.forget();
+        assert!(dir.record().is_none());
     }
 }

@@ -1,10 +1,9 @@
-//! What everybody sees: the socket a kernel publishes on.
+//! The iopub socket of a kernel: publishes messages to subscribers.
 //!
-//! In: messages of ours. Out: the same to every subscriber; and a welcome to each new one, so that it knows from when
-//! on it sees everything (JEP 65). Invariants: memory is bounded, and who reads gets everything, in order, whatever
-//! others do. A number of bytes may wait for each subscriber. Where they are that many, the kernel waits for as long as
-//! the subscriber reads; one who reads nothing for a while is passed by, and nobody waits for it again before it has
-//! read what it has.
+//! In: our messages. Out: the same to every subscriber, and `iopub_welcome` to each new one, so that it knows from when
+//! on it sees everything (JEP 65). Invariants: memory is bounded; a subscriber that reads gets every message, in order,
+//! whatever the others do. Each subscriber has a queue of limited bytes. While the queue is full the kernel waits as
+//! long as the subscriber reads; one that has read nothing for a while is skipped until its queue is empty.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -27,7 +26,7 @@ use tokio::time::timeout;
 use zeromq::{SocketSend, ZmqMessage, ZmqResult};
 
 use super::message::{Channel, Outgoing};
-use super::zmtp::{self, Said};
+use super::zmtp::{self, SubscriberMessage};
 
 /// Bytes that wait for a subscriber at most; a longer message waits alone.
 const WAITING: usize = 4 << 20;
@@ -39,20 +38,20 @@ const GREETING: Duration = Duration::from_secs(30);
 /// What subscribers say that may wait.
 const NEWS: usize = 64;
 
-/// A message for everybody.
+/// A message to publish.
 #[derive(Debug)]
 pub(super) struct Published(pub(super) Outgoing);
 
 /// Where subscribers connect.
 #[derive(Debug)]
-pub(super) enum Door {
+pub(super) enum Listener {
     Tcp(TcpListener),
     Ipc(UnixListener),
 }
 
 /// All subscribers.
 #[derive(Debug)]
-pub(super) struct Everybody {
+pub(super) struct IopubSocket {
     subscribers: HashMap<u64, Subscriber>,
     patience: Duration,
     /// Whom the next message is for, where it is not for all.
@@ -62,7 +61,7 @@ pub(super) struct Everybody {
 #[derive(Debug)]
 struct Subscriber {
     topics: Vec<Vec<u8>>,
-    queue: UnboundedSender<Waiting>,
+    queue: UnboundedSender<QueuedMessage>,
     /// Bytes that may still wait.
     room: Arc<Semaphore>,
     /// Bytes that it has taken.
@@ -71,20 +70,20 @@ struct Subscriber {
 }
 
 /// A message on its way, and the room it takes.
-type Waiting = (Arc<Vec<u8>>, OwnedSemaphorePermit);
+type QueuedMessage = (Arc<Vec<u8>>, OwnedSemaphorePermit);
 
 #[derive(Debug)]
-enum News {
-    Came(Subscriber),
-    Said(Said),
-    Went,
+enum SubscriberEvent {
+    Connected(Subscriber),
+    Message(SubscriberMessage),
+    Disconnected,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-impl Door {
+impl Listener {
     /// Opens the one that the file names.
     ///
     /// # Errors
@@ -92,37 +91,37 @@ impl Door {
     pub(super) async fn open(info: &ConnectionInfo) -> io::Result<Self> {
         let url = info.iopub_url();
         match url.split_once("://") {
-            Some(("ipc", path)) => UnixListener::bind(path).map(Door::Ipc),
-            Some((_, address)) => TcpListener::bind(address).await.map(Door::Tcp),
+            Some(("ipc", path)) => UnixListener::bind(path).map(Listener::Ipc),
+            Some((_, address)) => TcpListener::bind(address).await.map(Listener::Tcp),
             None => Err(ErrorKind::InvalidInput.into()),
         }
     }
 
     async fn next(&self) -> io::Result<Box<dyn Stream>> {
         Ok(match self {
-            Door::Tcp(listener) => {
+            Listener::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
                 stream.set_nodelay(true)?;
                 Box::new(stream)
             }
-            Door::Ipc(listener) => Box::new(listener.accept().await?.0),
+            Listener::Ipc(listener) => Box::new(listener.accept().await?.0),
         })
     }
 }
 
 /// Publishes until nobody has anything to say any more.
 pub(super) async fn publish(
-    door: Door,
-    mut everybody: Connection<Everybody>,
+    listener: Listener,
+    mut iopub: Connection<IopubSocket>,
     mut messages: Receiver<Published>,
 ) {
     let (tell, mut news) = channel(NEWS);
-    let door = tokio::spawn(attend(door, tell));
+    let listener = tokio::spawn(accept_subscribers(listener, tell));
     loop {
         // Subscriptions first: who has asked for it sees it.
         let (message, only, topic) = tokio::select! {
             biased;
-            Some((who, news)) = news.recv() => match everybody.socket.note(who, news) {
+            Some((who, news)) = news.recv() => match iopub.socket.on_event(who, news) {
                 Some(topic) => {
                     let content = json!({ "subscription": String::from_utf8_lossy(&topic) });
                     let welcome = Outgoing::new(Channel::Iopub, "iopub_welcome", content);
@@ -137,18 +136,18 @@ pub(super) async fn publish(
         };
         // What stands in front is what subscriptions are held against.
         let front = topic.unwrap_or_else(|| message.kind.clone().into_bytes());
-        let mut words = message.words();
+        let mut words = message.into_wire();
         words.zmq_identities = vec![front.into()];
-        everybody.socket.only = only;
+        iopub.socket.only = only;
         // What cannot be written as JSON is nobody's message.
-        drop(everybody.send(words).await);
+        drop(iopub.send(words).await);
     }
-    door.abort();
+    listener.abort();
 }
 
-impl Default for Everybody {
+impl Default for IopubSocket {
     fn default() -> Self {
-        Everybody {
+        IopubSocket {
             subscribers: HashMap::new(),
             patience: PATIENCE,
             only: None,
@@ -156,27 +155,27 @@ impl Default for Everybody {
     }
 }
 
-impl Everybody {
+impl IopubSocket {
     /// Takes note of what one of them did; the topic it wants from now on.
-    fn note(&mut self, who: u64, news: News) -> Option<Vec<u8>> {
+    fn on_event(&mut self, who: u64, news: SubscriberEvent) -> Option<Vec<u8>> {
         let said = match news {
-            News::Came(subscriber) => {
+            SubscriberEvent::Connected(subscriber) => {
                 self.subscribers.insert(who, subscriber);
                 return None;
             }
-            News::Went => {
+            SubscriberEvent::Disconnected => {
                 self.subscribers.remove(&who);
                 return None;
             }
-            News::Said(said) => said,
+            SubscriberEvent::Message(said) => said,
         };
         let topics = &mut self.subscribers.get_mut(&who)?.topics;
         match said {
-            Said::Subscribe(topic) => {
+            SubscriberMessage::Subscribe(topic) => {
                 topics.push(topic.clone());
                 Some(topic)
             }
-            Said::Unsubscribe(topic) => {
+            SubscriberMessage::Unsubscribe(topic) => {
                 let at = topics.iter().position(|one| *one == topic)?;
                 topics.swap_remove(at);
                 None
@@ -184,7 +183,7 @@ impl Everybody {
         }
     }
 
-    async fn tell(&mut self, message: ZmqMessage) {
+    async fn send_all(&mut self, message: ZmqMessage) {
         let Some(front) = message.get(0) else {
             return;
         };
@@ -201,7 +200,7 @@ impl Everybody {
     }
 }
 
-impl SocketSend for Everybody {
+impl SocketSend for IopubSocket {
     fn send<'a, 'f>(
         &'a mut self,
         message: ZmqMessage,
@@ -211,7 +210,7 @@ impl SocketSend for Everybody {
         Self: 'f,
     {
         Box::pin(async move {
-            self.tell(message).await;
+            self.send_all(message).await;
             Ok(())
         })
     }
@@ -246,9 +245,9 @@ impl Subscriber {
 }
 
 /// Lets in whoever connects.
-async fn attend(door: Door, tell: Sender<(u64, News)>) {
+async fn accept_subscribers(listener: Listener, tell: Sender<(u64, SubscriberEvent)>) {
     for who in 0.. {
-        match door.next().await {
+        match listener.next().await {
             Ok(stream) => {
                 tokio::spawn(serve(stream, who, tell.clone()));
             }
@@ -258,7 +257,7 @@ async fn attend(door: Door, tell: Sender<(u64, News)>) {
     }
 }
 
-async fn serve(mut stream: Box<dyn Stream>, who: u64, tell: Sender<(u64, News)>) {
+async fn serve(mut stream: Box<dyn Stream>, who: u64, tell: Sender<(u64, SubscriberEvent)>) {
     if !matches!(
         timeout(GREETING, zmtp::greet(&mut stream)).await,
         Ok(Ok(()))
@@ -276,11 +275,19 @@ async fn serve(mut stream: Box<dyn Stream>, who: u64, tell: Sender<(u64, News)>)
         passed_by: false,
     };
     let listening = async {
-        if tell.send((who, News::Came(subscriber))).await.is_err() {
+        if tell
+            .send((who, SubscriberEvent::Connected(subscriber)))
+            .await
+            .is_err()
+        {
             return;
         }
-        while let Ok(said) = zmtp::hear(&mut from).await {
-            if tell.send((who, News::Said(said))).await.is_err() {
+        while let Ok(said) = zmtp::read_message(&mut from).await {
+            if tell
+                .send((who, SubscriberEvent::Message(said)))
+                .await
+                .is_err()
+            {
                 return;
             }
         }
@@ -290,12 +297,12 @@ async fn serve(mut stream: Box<dyn Stream>, who: u64, tell: Sender<(u64, News)>)
         // What it does not take any more.
         _ = write(to, waiting, &taken) => {}
     }
-    let _ = tell.send((who, News::Went)).await;
+    let _ = tell.send((who, SubscriberEvent::Disconnected)).await;
 }
 
 async fn write(
     mut to: WriteHalf<Box<dyn Stream>>,
-    mut waiting: UnboundedReceiver<Waiting>,
+    mut waiting: UnboundedReceiver<QueuedMessage>,
     taken: &AtomicU64,
 ) -> io::Result<()> {
     while let Some((bytes, _room)) = waiting.recv().await {
@@ -333,24 +340,24 @@ mod tests {
         runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
     }
 
-    fn publishing(door: Door) -> Sender<Published> {
+    fn publishing(listener: Listener) -> Sender<Published> {
         let (published, messages) = channel(1);
-        let everybody = Connection {
-            socket: Everybody {
+        let iopub = Connection {
+            socket: IopubSocket {
                 patience: SHORT,
-                ..Everybody::default()
+                ..IopubSocket::default()
             },
             mac: None,
             session_id: "s".to_owned(),
         };
-        tokio::spawn(publish(door, everybody, messages));
+        tokio::spawn(publish(listener, iopub, messages));
         published
     }
 
     async fn on_a_port() -> (String, Sender<Published>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        (address, publishing(Door::Tcp(listener)))
+        (address, publishing(Listener::Tcp(listener)))
     }
 
     /// One that has been welcomed to a topic.
@@ -466,7 +473,7 @@ mod tests {
                 signature_scheme: "hmac-sha256".to_owned(),
                 kernel_name: None,
             };
-            let published = publishing(Door::open(&info).await.unwrap());
+            let published = publishing(Listener::open(&info).await.unwrap());
             let mut one = subscriber(&info.iopub_url(), "display").await;
             let mut other = subscriber(&info.iopub_url(), "").await;
             let shown = || Published(Outgoing::new(Channel::Iopub, "display_data", json!({})));

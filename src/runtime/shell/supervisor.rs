@@ -13,18 +13,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::channel::{Closing, Events};
+use super::super::channel::{CloseFlag, EventSender};
 use super::super::marks::StreamPiece;
-use super::super::terminal::InnerTerminal;
+use super::super::terminal::CellPty;
 use super::super::{
     Completeness, Death, Ending, Execute, Finish, OutputStream, RequestId, RuntimeAnswer,
     RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
-use super::driven::Shell;
 use super::launch::launch;
+use super::marks::ShellMark;
 use super::plan::{Program, ShellPlan};
-use super::words::ShellMark;
+use super::shell_process::ShellProcess;
 
 /// After this long the user is told that the shell's settings take long.
 const SLOW: Duration = Duration::from_secs(5);
@@ -38,25 +38,25 @@ const INTERRUPTED: i32 = 130;
 const STOPPED: &str = "kill -INT $$";
 
 /// Everything the thread has.
-pub(super) struct Owner {
+pub(super) struct ShellSupervisor {
     plan: ShellPlan,
     control: Arc<Control>,
-    terminal: Arc<InnerTerminal>,
-    events: Events,
+    terminal: Arc<CellPty>,
+    events: EventSender,
     running: Option<Running>,
-    command: Option<Command>,
+    command: Option<ActiveCommand>,
 }
 
 /// A shell and what it is doing.
 struct Running {
-    shell: Shell,
+    shell: ShellProcess,
     program: Program,
     /// The user's own settings are read.
     settings: bool,
-    state: State,
+    state: ShellState,
 }
 
-enum State {
+enum ShellState {
     Starting {
         since: Instant,
         /// It has been said that it takes long.
@@ -71,7 +71,7 @@ enum State {
 }
 
 /// What is to be run.
-struct Command {
+struct ActiveCommand {
     id: RequestId,
     code: String,
     place: String,
@@ -86,14 +86,14 @@ struct Command {
     unread: Vec<u8>,
 }
 
-impl Owner {
+impl ShellSupervisor {
     pub(super) fn new(
         plan: ShellPlan,
         control: Arc<Control>,
-        terminal: Arc<InnerTerminal>,
-        events: Events,
+        terminal: Arc<CellPty>,
+        events: EventSender,
     ) -> Self {
-        Owner {
+        ShellSupervisor {
             plan,
             control,
             terminal,
@@ -143,7 +143,7 @@ impl Owner {
         self.control.take_kill();
         self.events.send(RuntimeEvent::Started { id });
         let place = execute.directory.filter(|place| place.is_dir());
-        self.command = Some(Command {
+        self.command = Some(ActiveCommand {
             id,
             // A zero byte ends what the shell reads.
             code: execute.code.replace('\0', ""),
@@ -185,7 +185,7 @@ impl Owner {
                 return self.cannot_start(format!("`{path}` could not be started: {error}"), hint);
             }
         };
-        let shell = Shell::new(launched);
+        let shell = ShellProcess::new(launched);
         self.control.state().group = Some(shell.group());
         // The settings may ask something; what they do not read is the command's.
         self.terminal.begin_cell();
@@ -193,7 +193,7 @@ impl Owner {
             shell,
             program,
             settings,
-            state: State::Starting {
+            state: ShellState::Starting {
                 since: Instant::now(),
                 told: false,
                 spoke: false,
@@ -225,15 +225,17 @@ impl Owner {
         running.shell.wait(&self.control, patience);
         let mut interrupted = false;
         match running.state {
-            State::Running if self.control.take_interrupt() => {
+            ShellState::Running if self.control.take_interrupt() => {
                 running.shell.interrupt();
                 interrupted = true;
             }
-            State::Starting { .. } if self.control.take_interrupt() => running.shell.group().kill(),
+            ShellState::Starting { .. } if self.control.take_interrupt() => {
+                running.shell.group().kill()
+            }
             // Kept until the command has begun.
             _ => {}
         }
-        if self.control.take_typed() && matches!(running.state, State::Running) {
+        if self.control.take_typed() && matches!(running.state, ShellState::Running) {
             running.shell.was_interrupted();
             interrupted = true;
         }
@@ -242,12 +244,12 @@ impl Owner {
                 command.repeat = Some(Instant::now() + REPEAT);
             } else if command.repeat.is_some_and(|at| at <= Instant::now()) {
                 command.repeat = None;
-                if matches!(running.state, State::Running) && running.shell.is_in_front() {
+                if matches!(running.state, ShellState::Running) && running.shell.is_in_front() {
                     running.shell.interrupt();
                 }
             }
         }
-        if self.control.take_kill() && !matches!(running.state, State::Idle) {
+        if self.control.take_kill() && !matches!(running.state, ShellState::Idle) {
             // Where ending its job was not enough, the shell itself starts the next one.
             let before = self.command.as_mut().map(|command| &mut command.job_ended);
             let job = before.is_some_and(|before| !std::mem::replace(before, true));
@@ -258,7 +260,7 @@ impl Owner {
         self.read();
         if over {
             while self.read() {}
-            self.bury();
+            self.on_exit();
         }
     }
 
@@ -272,16 +274,16 @@ impl Owner {
         }
         while let Some(piece) = self.running.as_mut().and_then(|it| it.shell.next()) {
             match piece {
-                StreamPiece::Bytes(bytes) => self.printed(bytes),
-                StreamPiece::Mark(mark) => self.marked(mark),
+                StreamPiece::Bytes(bytes) => self.on_output(bytes),
+                StreamPiece::Mark(mark) => self.on_mark(mark),
             }
         }
         true
     }
 
-    fn printed(&mut self, bytes: Vec<u8>) {
+    fn on_output(&mut self, bytes: Vec<u8>) {
         if let Some(running) = &mut self.running
-            && let State::Starting { spoke, .. } = &mut running.state
+            && let ShellState::Starting { spoke, .. } = &mut running.state
         {
             *spoke = true;
         }
@@ -294,16 +296,16 @@ impl Owner {
         });
     }
 
-    fn marked(&mut self, mark: ShellMark) {
+    fn on_mark(&mut self, mark: ShellMark) {
         let Some(running) = &mut self.running else {
             return;
         };
         match (mark, &running.state) {
-            (ShellMark::Ended { process, .. }, State::Starting { since, spoke, .. }) => {
+            (ShellMark::Ended { process, .. }, ShellState::Starting { since, spoke, .. }) => {
                 let info = running.info(process, *since);
                 let spoke = *spoke;
                 running.shell.process = Some(process);
-                running.state = State::Idle;
+                running.state = ShellState::Idle;
                 self.events.send(RuntimeEvent::Ready(info));
                 if let Some(command) = &mut self.command {
                     if spoke {
@@ -315,8 +317,8 @@ impl Owner {
                     running.wake();
                 }
             }
-            (ShellMark::Go, State::Starting { .. }) => running.shell.show_typing(),
-            (ShellMark::Go, State::Waking) => {
+            (ShellMark::Go, ShellState::Starting { .. }) => running.shell.show_typing(),
+            (ShellMark::Go, ShellState::Waking) => {
                 let Some(command) = &mut self.command else {
                     return;
                 };
@@ -325,10 +327,10 @@ impl Owner {
                     false => &command.code,
                 };
                 running.shell.hand_over(&command.place, code);
-                running.state = State::Taking;
+                running.state = ShellState::Taking;
             }
-            (ShellMark::Run, State::Taking) => {
-                running.state = State::Running;
+            (ShellMark::Run, ShellState::Taking) => {
+                running.state = ShellState::Running;
                 self.control.set_running(true);
                 // It came while the command was being told: keys reach it only from here on.
                 let interrupted = self.control.take_interrupt();
@@ -341,8 +343,10 @@ impl Owner {
                 }
             }
             // An interrupt of somebody else's kept it from taking the command.
-            (ShellMark::Ended { status, .. }, State::Taking | State::Running) => self.ended(status),
-            (ShellMark::Prompt, State::Starting { .. } | State::Running) => {
+            (ShellMark::Ended { status, .. }, ShellState::Taking | ShellState::Running) => {
+                self.on_command_end(status)
+            }
+            (ShellMark::Prompt, ShellState::Starting { .. } | ShellState::Running) => {
                 if running.shell.reads_terminal() {
                     self.terminal.end_cell();
                 }
@@ -356,11 +360,11 @@ impl Owner {
     }
 
     /// The command is over.
-    fn ended(&mut self, status: i32) {
+    fn on_command_end(&mut self, status: i32) {
         let Some(running) = &mut self.running else {
             return;
         };
-        running.state = State::Idle;
+        running.state = ShellState::Idle;
         self.control.set_running(false);
         self.terminal.end_cell();
         let unread = running.shell.take_unread();
@@ -375,7 +379,13 @@ impl Owner {
         }
     }
 
-    fn finish(&self, command: &Command, ending: Ending, exit: Option<i32>, typeahead: Vec<u8>) {
+    fn finish(
+        &self,
+        command: &ActiveCommand,
+        ending: Ending,
+        exit: Option<i32>,
+        typeahead: Vec<u8>,
+    ) {
         let place = self.running.as_ref().and_then(|it| it.shell.place());
         self.events.send(RuntimeEvent::Finished {
             id: command.id,
@@ -390,18 +400,18 @@ impl Owner {
     }
 
     /// Tells the last words of a shell that has ended, and its death.
-    fn bury(&mut self) {
+    fn on_exit(&mut self) {
         let Some(rest) = self.running.as_mut().map(|running| running.shell.rest()) else {
             return;
         };
         if let Some(StreamPiece::Bytes(bytes)) = rest {
-            self.printed(bytes);
+            self.on_output(bytes);
         }
         let Some(running) = self.running.take() else {
             return;
         };
         self.forget_terminal();
-        let starting = matches!(running.state, State::Starting { .. });
+        let starting = matches!(running.state, ShellState::Starting { .. });
         let (death, killed) = running.shell.death();
         let name = running.program.dialect.name();
         if starting && killed {
@@ -437,8 +447,8 @@ impl Owner {
             return;
         };
         self.forget_terminal();
-        let idle = matches!(running.state, State::Idle);
-        running.shell.end(idle, |bytes| self.printed(bytes));
+        let idle = matches!(running.state, ShellState::Idle);
+        running.shell.end(idle, |bytes| self.on_output(bytes));
     }
 
     fn forget_terminal(&self) {
@@ -452,7 +462,7 @@ impl Owner {
 impl Running {
     /// Has the shell take the command that waits.
     fn wake(&mut self) {
-        self.state = State::Waking;
+        self.state = ShellState::Waking;
         self.shell.wake();
     }
 
@@ -470,8 +480,8 @@ impl Running {
     }
 
     /// How long to wait before something is to be said: that the settings take long.
-    fn patience(&mut self, events: &Events) -> Option<Duration> {
-        let State::Starting { since, told, .. } = &mut self.state else {
+    fn patience(&mut self, events: &EventSender) -> Option<Duration> {
+        let ShellState::Starting { since, told, .. } = &mut self.state else {
             return None;
         };
         if *told {

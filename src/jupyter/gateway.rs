@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::tls::{Trust, disbelief};
+use super::tls::{Trust, certificate_error};
 use super::tls_transport::agent;
 
 /// How long an answer about what is there already may take.
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Gateway {
 
 /// Why a gateway gave no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum GatewayFault {
+pub enum GatewayError {
     /// No connection, or one that broke or fell silent.
     #[error("the gateway at {url} does not answer: {why}")]
     Unreachable {
@@ -104,7 +104,7 @@ pub enum GatewayFault {
 
 /// A Kernel Gateway (`Resource Limit`) and an Enterprise Gateway (`A max kernels limit has been set to 1`) refuse in
 /// the same way as they refuse those who have no right to anything.
-fn is_of_limit(said: &str) -> bool {
+fn is_kernel_limit(said: &str) -> bool {
     said == "Resource Limit" || said.starts_with("A max kernels")
 }
 
@@ -115,28 +115,28 @@ fn after_colon(said: &str) -> String {
     }
 }
 
-impl GatewayFault {
+impl GatewayError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            GatewayFault::Refused { .. } => {
+            GatewayError::Refused { .. } => {
                 "set IPYCODEX_GATEWAY_TOKEN to the token it was started with; an Enterprise Gateway may want to know \
                  who you are, too: set KERNEL_USERNAME"
             }
-            GatewayFault::Unreachable { .. } => {
+            GatewayError::Unreachable { .. } => {
                 "start the gateway, or correct its address: `--runtime gateway:http://HOST:PORT`"
             }
-            GatewayFault::Untrusted { .. } => {
+            GatewayError::Untrusted { .. } => {
                 "set IPYCODEX_GATEWAY_CA to a file with its certificate, or that of the authority that signed it (PEM)"
             }
-            GatewayFault::Missing { .. } | GatewayFault::Strange { .. } => {
+            GatewayError::Missing { .. } | GatewayError::Strange { .. } => {
                 "give its address without `/api`, followed by `#` and one of its kernels: \
                  `gateway:http://HOST:PORT#NAME`"
             }
-            GatewayFault::Full { .. } => {
+            GatewayError::Full { .. } => {
                 "end a kernel there, or ask whoever runs it for more (`max_kernels`)"
             }
-            GatewayFault::Failed { .. } => "its own log says more",
+            GatewayError::Failed { .. } => "its own log says more",
         }
     }
 }
@@ -179,22 +179,22 @@ impl Gateway {
     }
 
     /// Why it cannot be spoken to, as the fault of a connection says it.
-    pub(super) fn unreachable(&self, why: &str) -> GatewayFault {
+    pub(super) fn unreachable(&self, why: &str) -> GatewayError {
         let url = self.url.clone();
-        match disbelief(why) {
-            Some(why) => GatewayFault::Untrusted { url, why },
+        match certificate_error(why) {
+            Some(why) => GatewayError::Untrusted { url, why },
             // What is no TLS answers with something else, or waits for more.
             None if url.starts_with("https:")
                 && ["InvalidContentType", "timeout"]
                     .iter()
                     .any(|word| why.contains(word)) =>
             {
-                GatewayFault::Unreachable {
+                GatewayError::Unreachable {
                     url,
                     why: format!("{why} (without TLS it is `http://`)"),
                 }
             }
-            None => GatewayFault::Unreachable {
+            None => GatewayError::Unreachable {
                 url,
                 why: why.to_owned(),
             },
@@ -220,11 +220,11 @@ impl Gateway {
     ///
     /// # Errors
     /// It gives no answer, or none of a gateway.
-    pub fn kernels(&self) -> Result<Vec<String>, GatewayFault> {
+    pub fn kernels(&self) -> Result<Vec<String>, GatewayError> {
         let told = self.json(self.call("GET", "/api/kernelspecs", None, ANSWERS)?)?;
         let specs = told["kernelspecs"]
             .as_object()
-            .ok_or_else(|| GatewayFault::Strange {
+            .ok_or_else(|| GatewayError::Strange {
                 url: self.url.clone(),
                 why: "`/api/kernelspecs` lists no `kernelspecs`".to_owned(),
             })?;
@@ -245,7 +245,7 @@ impl Gateway {
         directory: Option<&Path>,
         variables: &BTreeMap<OsString, OsString>,
         within: Duration,
-    ) -> Result<String, GatewayFault> {
+    ) -> Result<String, GatewayError> {
         let mut wanted = json!({"name": name});
         if let Some(directory) = directory {
             wanted["path"] = json!(directory.to_string_lossy());
@@ -260,7 +260,7 @@ impl Gateway {
         }
         let once = || self.call("POST", "/api/kernels", Some(&wanted), within);
         let told = match once() {
-            Err(GatewayFault::Failed { status: 500.., .. }) => once()?,
+            Err(GatewayError::Failed { status: 500.., .. }) => once()?,
             told => told?,
         };
         let told = self.json(told)?;
@@ -270,7 +270,7 @@ impl Gateway {
                     .chars()
                     .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
         });
-        id.map(str::to_owned).ok_or_else(|| GatewayFault::Strange {
+        id.map(str::to_owned).ok_or_else(|| GatewayError::Strange {
             url: self.url.clone(),
             why: "it did not return the `id` of the kernel it was asked to start".to_owned(),
         })
@@ -280,9 +280,9 @@ impl Gateway {
     ///
     /// # Errors
     /// It does not say.
-    pub fn running(&self) -> Result<usize, GatewayFault> {
+    pub fn running(&self) -> Result<usize, GatewayError> {
         let told = self.json(self.call("GET", "/api/kernels", None, ANSWERS)?)?;
-        let all = told.as_array().ok_or_else(|| GatewayFault::Strange {
+        let all = told.as_array().ok_or_else(|| GatewayError::Strange {
             url: self.url.clone(),
             why: "`/api/kernels` is not a list".to_owned(),
         })?;
@@ -294,14 +294,14 @@ impl Gateway {
     ///
     /// # Errors
     /// It gives no answer.
-    pub fn state(&self, id: &str) -> Result<Option<String>, GatewayFault> {
+    pub fn state(&self, id: &str) -> Result<Option<String>, GatewayError> {
         match self.call("GET", &format!("/api/kernels/{id}"), None, ANSWERS) {
             Ok(told) => {
                 let told = self.json(told)?;
                 let state = told["execution_state"].as_str().unwrap_or_default();
                 Ok(Some(state.to_owned()))
             }
-            Err(GatewayFault::Missing { .. }) => Ok(None),
+            Err(GatewayError::Missing { .. }) => Ok(None),
             Err(fault) => Err(fault),
         }
     }
@@ -310,7 +310,7 @@ impl Gateway {
     ///
     /// # Errors
     /// It does not.
-    pub fn interrupt(&self, id: &str) -> Result<(), GatewayFault> {
+    pub fn interrupt(&self, id: &str) -> Result<(), GatewayError> {
         let place = format!("/api/kernels/{id}/interrupt");
         self.call("POST", &place, Some(&json!({})), ANSWERS)
             .map(drop)
@@ -320,15 +320,15 @@ impl Gateway {
     ///
     /// # Errors
     /// It does not.
-    pub fn end(&self, id: &str) -> Result<(), GatewayFault> {
+    pub fn end(&self, id: &str) -> Result<(), GatewayError> {
         match self.call("DELETE", &format!("/api/kernels/{id}"), None, ANSWERS) {
-            Err(GatewayFault::Missing { .. }) => Ok(()),
+            Err(GatewayError::Missing { .. }) => Ok(()),
             told => told.map(drop),
         }
     }
 
-    fn json(&self, text: String) -> Result<Value, GatewayFault> {
-        crate::text::json::parse(text.as_bytes()).map_err(|error| GatewayFault::Strange {
+    fn json(&self, text: String) -> Result<Value, GatewayError> {
+        crate::text::json::parse(text.as_bytes()).map_err(|error| GatewayError::Strange {
             url: self.url.clone(),
             why: format!("its answer is not JSON: {error}"),
         })
@@ -340,7 +340,7 @@ impl Gateway {
         place: &str,
         body: Option<&Value>,
         within: Duration,
-    ) -> Result<String, GatewayFault> {
+    ) -> Result<String, GatewayError> {
         let unreachable = |why: String| self.unreachable(&why);
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(within))
@@ -377,17 +377,17 @@ impl Gateway {
         let url = self.url.clone();
         match status {
             200..=299 => text.map_err(|error| unreachable(error.to_string())),
-            403 if is_of_limit(&said()) => Err(GatewayFault::Full { url, said: said() }),
-            401 | 403 => Err(GatewayFault::Refused {
+            403 if is_kernel_limit(&said()) => Err(GatewayError::Full { url, said: said() }),
+            401 | 403 => Err(GatewayError::Refused {
                 url,
                 status,
                 said: said(),
             }),
-            404 => Err(GatewayFault::Missing {
+            404 => Err(GatewayError::Missing {
                 url,
                 what: place.to_owned(),
             }),
-            _ => Err(GatewayFault::Failed {
+            _ => Err(GatewayError::Failed {
                 url,
                 status,
                 said: said(),

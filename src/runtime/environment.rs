@@ -1,4 +1,4 @@
-//! Environment variables that code is told, and how they change those that a process starts with.
+//! Changes to the environment variables that a process starts with.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 pub type Variables = Vec<(String, Option<String>)>;
 
 /// Changes those a process starts with.
-pub(super) fn surround(process: &mut BTreeMap<OsString, OsString>, told: &Variables) {
+pub(super) fn apply_environment(process: &mut BTreeMap<OsString, OsString>, told: &Variables) {
     for (name, value) in told {
         match value {
             Some(value) => process.insert(name.into(), value.into()),

@@ -1,8 +1,8 @@
-//! The thread that owns a kernel: starts it, asks who it is, hands requests over, tells what comes, starts it again.
+//! The thread that owns a kernel: starts it, identifies it, sends requests, forwards events, restarts it.
 //!
-//! In: orders, news of the kernel. Out: events. Invariants: requests wait until the kernel has said who it is; every
-//! request ends once, whatever becomes of the kernel; one that dies twice within a minute is started again only for the
-//! next cell. Absent on purpose: what messages mean (`conversation.rs`).
+//! In: commands of the handle, events of the kernel. Out: runtime events. Invariants: requests wait until the kernel
+//! has answered `kernel_info_request`; every request ends once, whatever happens to the kernel; after two deaths within
+//! a minute the next start waits for a cell. Absent on purpose: what messages mean (`request_tracker.rs`).
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -12,14 +12,14 @@ use serde_json::json;
 use tokio::sync::mpsc::{Permit, Receiver, Sender, UnboundedReceiver, channel};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::able::{Able, capabilities_of};
-use super::conversation::{Conversation, dead, stopped};
-use super::kernel::{Kernel, News};
+use super::capabilities::{SharedCapabilities, capabilities_of};
+use super::kernel::{Kernel, KernelEvent};
+use super::kernel_phase::KernelPhase;
+use super::liveness::Liveness;
 use super::outbox::Outbox;
-use super::presence::Presence;
-use super::stage::Stage;
-use super::waiting::{Awaited, PATIENCE, Waiting};
-use super::{bash, failure, wording};
+use super::request_tracker::{RequestTracker, dead, stopped};
+use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
+use super::{bash, convert, start_failure};
 use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
 use crate::runtime::{
     Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
@@ -34,7 +34,7 @@ const IN_FLIGHT: usize = 1024;
 
 /// What the handle wants.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum SupervisorCommand {
     /// A request.
     Request(RequestId, Box<RuntimeRequest>),
     /// What runs is interrupted.
@@ -46,50 +46,50 @@ pub(super) enum Order {
 }
 
 /// What there is to do.
-enum Step<'a> {
-    Order(Order),
+enum LoopStep<'a> {
+    SupervisorCommand(SupervisorCommand),
     /// An event, if anybody listens.
     Tell(Option<Permit<'a, RuntimeEvent>>),
     Look,
-    News(News),
+    KernelEvent(KernelEvent),
 }
 
-pub(super) struct Owner {
+pub(super) struct KernelSupervisor {
     kernel: Box<dyn Kernel>,
-    news: Receiver<News>,
-    orders: UnboundedReceiver<Order>,
+    news: Receiver<KernelEvent>,
+    orders: UnboundedReceiver<SupervisorCommand>,
     events: Sender<RuntimeEvent>,
     outbox: Outbox,
-    able: Able,
-    stage: Stage,
-    talk: Conversation,
+    capabilities: SharedCapabilities,
+    phase: KernelPhase,
+    tracker: RequestTracker,
     waiting: VecDeque<(RequestId, RuntimeRequest)>,
     /// What the cell in front was told that it waits for.
-    awaited: Waiting,
-    presence: Presence,
+    awaited: WaitStatus,
+    liveness: Liveness,
     died: Option<Instant>,
     restarted: bool,
 }
 
-impl Owner {
+impl KernelSupervisor {
     pub(super) fn new(
         kernel: Box<dyn Kernel>,
         events: Sender<RuntimeEvent>,
-        able: Able,
-        orders: UnboundedReceiver<Order>,
+        capabilities: SharedCapabilities,
+        orders: UnboundedReceiver<SupervisorCommand>,
     ) -> Self {
-        Owner {
+        KernelSupervisor {
             kernel,
             news: channel(1).1,
             orders,
             events,
             outbox: Outbox::default(),
-            able,
-            stage: Stage::Away,
-            talk: Conversation::default(),
+            capabilities,
+            phase: KernelPhase::Absent,
+            tracker: RequestTracker::default(),
             waiting: VecDeque::new(),
-            awaited: Waiting::default(),
-            presence: Presence::default(),
+            awaited: WaitStatus::default(),
+            liveness: Liveness::default(),
             died: None,
             restarted: false,
         }
@@ -121,40 +121,45 @@ impl Owner {
         let mut clock = interval(AGAIN);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let watched = matches!(self.stage, Stage::Coming { .. }) || self.talk.is_busy();
+            let watched =
+                matches!(self.phase, KernelPhase::Starting { .. }) || self.tracker.is_busy();
             let tells = !self.outbox.is_empty();
             let step = tokio::select! {
                 biased;
-                order = self.orders.recv() => Step::Order(order.unwrap_or(Order::Leave)),
-                room = events.reserve(), if tells => Step::Tell(room.ok()),
-                _ = clock.tick(), if watched => Step::Look,
-                Some(news) = self.news.recv() => Step::News(news),
+                order = self.orders.recv() => LoopStep::SupervisorCommand(order.unwrap_or(SupervisorCommand::Leave)),
+                room = events.reserve(), if tells => LoopStep::Tell(room.ok()),
+                _ = clock.tick(), if watched => LoopStep::Look,
+                Some(news) = self.news.recv() => LoopStep::KernelEvent(news),
             };
             match step {
-                Step::Order(Order::Request(id, request)) => match *request {
-                    RuntimeRequest::Shutdown { .. } => {
-                        let (held, left) = self.shut_down().await;
-                        let answer = RuntimeAnswer::Done;
-                        self.outbox.push(RuntimeEvent::Answered { id, answer });
-                        if left {
-                            return;
+                LoopStep::SupervisorCommand(SupervisorCommand::Request(id, request)) => {
+                    match *request {
+                        RuntimeRequest::Shutdown { .. } => {
+                            let (held, left) = self.shut_down().await;
+                            let answer = RuntimeAnswer::Done;
+                            self.outbox.push(RuntimeEvent::Answered { id, answer });
+                            if left {
+                                return;
+                            }
+                            held.into_iter()
+                                .for_each(|(id, request)| self.request(id, request));
                         }
-                        held.into_iter()
-                            .for_each(|(id, request)| self.request(id, request));
+                        request => self.request(id, request),
                     }
-                    request => self.request(id, request),
-                },
-                Step::Order(Order::Interrupt) => self.interrupt(),
-                Step::Order(Order::Kill) => self.kernel.kill(),
+                }
+                LoopStep::SupervisorCommand(SupervisorCommand::Interrupt) => self.interrupt(),
+                LoopStep::SupervisorCommand(SupervisorCommand::Kill) => self.kernel.kill(),
                 // Nobody listens any more.
-                Step::Order(Order::Leave) | Step::Tell(None) => return self.leave().await,
-                Step::Tell(Some(room)) => {
+                LoopStep::SupervisorCommand(SupervisorCommand::Leave) | LoopStep::Tell(None) => {
+                    return self.leave().await;
+                }
+                LoopStep::Tell(Some(room)) => {
                     if let Some(event) = self.outbox.pop() {
                         room.send(event);
                     }
                 }
-                Step::Look => self.on_time(),
-                Step::News(news) => self.on_news(news),
+                LoopStep::Look => self.on_tick(),
+                LoopStep::KernelEvent(news) => self.on_kernel_event(news),
             }
         }
     }
@@ -162,16 +167,16 @@ impl Owner {
     fn begin(&mut self) {
         let (news, hears) = channel(IN_FLIGHT);
         self.news = hears;
-        self.stage = Stage::coming();
-        self.presence = Presence::default();
+        self.phase = KernelPhase::starting();
+        self.liveness = Liveness::default();
         self.kernel.begin(news);
     }
 
     fn request(&mut self, id: RequestId, request: RuntimeRequest) {
-        match self.stage {
-            Stage::Up => self.ask(id, &request),
-            Stage::Coming { .. } => self.waiting.push_back((id, request)),
-            Stage::Away => {
+        match self.phase {
+            KernelPhase::Ready => self.ask(id, &request),
+            KernelPhase::Starting { .. } => self.waiting.push_back((id, request)),
+            KernelPhase::Absent => {
                 let starts = matches!(request, RuntimeRequest::Execute(_));
                 self.waiting.push_back((id, request));
                 if starts {
@@ -189,14 +194,14 @@ impl Owner {
 
     fn ask(&mut self, id: RequestId, request: &RuntimeRequest) {
         if let RuntimeRequest::Execute(cell) = request {
-            self.kernel.tell(&cell.environment);
-            if self.talk.bash
+            self.kernel.add_environment(&cell.environment);
+            if self.tracker.bash
                 && let Some(events) = bash::refusal(id, &cell.code)
             {
                 return events.into_iter().for_each(|event| self.outbox.push(event));
             }
         }
-        let (messages, end) = self.talk.ask(id, request);
+        let (messages, end) = self.tracker.ask(id, request);
         messages
             .into_iter()
             .for_each(|message| self.kernel.send(message));
@@ -206,161 +211,168 @@ impl Owner {
     }
 
     fn interrupt(&mut self) {
-        self.tell_wait(None);
+        self.report_wait(None);
         let waiting = std::mem::take(&mut self.waiting);
         for (id, request) in waiting {
             if let Some(end) = stopped(id, &request) {
                 self.outbox.push(end);
             }
         }
-        if !self.talk.is_busy() {
+        if !self.tracker.is_busy() {
             return;
         }
-        self.talk.interrupted();
+        self.tracker.interrupted();
         if !self.kernel.interrupt() {
             let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
             self.kernel.send(message);
         }
         // One that is gone ends nothing.
-        self.kernel.look();
+        self.kernel.check_liveness();
     }
 
-    fn on_time(&mut self) {
-        let overdue = self.talk.overdue();
-        self.heard(overdue);
-        if matches!(self.stage, Stage::Up) && self.presence.is_due(self.talk.silent()) {
-            self.kernel.look();
+    fn on_tick(&mut self) {
+        let overdue = self.tracker.overdue();
+        self.push_events(overdue);
+        if matches!(self.phase, KernelPhase::Ready) && self.liveness.is_due(self.tracker.silent()) {
+            self.kernel.check_liveness();
         }
-        self.look_at_wait();
-        let Stage::Coming { since, open, .. } = &self.stage else {
+        self.update_wait();
+        let KernelPhase::Starting { since, open, .. } = &self.phase else {
             return;
         };
         let patience = self.kernel.patience();
         if since.elapsed() < patience {
             if *open {
-                self.ask_who_it_is();
+                self.request_kernel_info();
             }
             return;
         }
-        let failure = failure::silent(self.kernel.as_ref());
+        let failure = start_failure::silent(self.kernel.as_ref());
         self.on_failure(failure);
         self.kernel.kill();
     }
 
     /// What became of requests.
-    fn heard(&mut self, events: Vec<RuntimeEvent>) {
+    fn push_events(&mut self, events: Vec<RuntimeEvent>) {
         if !events.is_empty() {
-            self.tell_wait(None);
+            self.report_wait(None);
         }
         events.into_iter().for_each(|event| self.outbox.push(event));
     }
 
     /// Tells the cell in front what it waits for, where that takes long.
-    fn look_at_wait(&mut self) {
+    fn update_wait(&mut self) {
         let is_cell = |request: &RuntimeRequest| matches!(request, RuntimeRequest::Execute(_));
-        let waits = match &self.stage {
-            Stage::Coming { since, .. } if since.elapsed() > PATIENCE => {
+        let waits = match &self.phase {
+            KernelPhase::Starting { since, .. } if since.elapsed() > PATIENCE => {
                 let awaited = match (self.kernel.attached(), self.restarted) {
-                    (true, _) => Awaited::Answer,
-                    (false, true) => Awaited::Restart,
-                    (false, false) => Awaited::Start,
+                    (true, _) => WaitReason::Answer,
+                    (false, true) => WaitReason::Restart,
+                    (false, false) => WaitReason::Start,
                 };
                 let cell = self.waiting.iter().find(|(_, request)| is_cell(request));
                 cell.map(|(id, _)| (*id, awaited))
             }
-            Stage::Up => match self.presence.trouble() {
+            KernelPhase::Ready => match self.liveness.unreachable_reason() {
                 Some(why) => {
-                    let word = Awaited::Word(why.to_owned());
-                    self.talk.cell().map(|id| (id, word))
+                    let word = WaitReason::Word(why.to_owned());
+                    self.tracker.cell().map(|id| (id, word))
                 }
                 None => {
-                    let cell = self.talk.kept_waiting(PATIENCE);
-                    cell.map(|id| (id, Awaited::Turn))
+                    let cell = self.tracker.blocked_cell(PATIENCE);
+                    cell.map(|id| (id, WaitReason::Turn))
                 }
             },
-            Stage::Coming { .. } | Stage::Away => None,
+            KernelPhase::Starting { .. } | KernelPhase::Absent => None,
         };
-        self.tell_wait(waits);
+        self.report_wait(waits);
     }
 
-    fn tell_wait(&mut self, waits: Option<(RequestId, Awaited)>) {
+    fn report_wait(&mut self, waits: Option<(RequestId, WaitReason)>) {
         if let Some(told) = self.awaited.now(waits) {
             self.outbox.push(told);
         }
     }
 
-    fn ask_who_it_is(&mut self) {
+    fn request_kernel_info(&mut self) {
         let attached = self.kernel.attached();
-        for message in self.stage.questions(attached) {
+        for message in self.phase.questions(attached) {
             self.kernel.send(message);
         }
     }
 
-    fn on_news(&mut self, news: News) {
+    fn on_kernel_event(&mut self, news: KernelEvent) {
         match news {
-            News::Open => {
-                if let Stage::Coming { open, .. } = &mut self.stage {
+            KernelEvent::Open => {
+                if let KernelPhase::Starting { open, .. } = &mut self.phase {
                     *open = true;
                 }
-                self.ask_who_it_is();
+                self.request_kernel_info();
             }
-            News::Heard(Heard::Message(message)) => match self.stage {
-                Stage::Up => self.on_word(*message),
-                Stage::Coming { .. } => self.on_first_words(*message),
-                Stage::Away => {}
+            KernelEvent::Heard(Heard::Message(message)) => match self.phase {
+                KernelPhase::Ready => self.on_kernel_message(*message),
+                KernelPhase::Starting { .. } => self.on_startup_message(*message),
+                KernelPhase::Absent => {}
             },
             // One of ours tells of its end itself, and how it ended.
-            News::Heard(Heard::Lost(_)) if !self.kernel.attached() => {}
-            News::Heard(Heard::Lost(why)) | News::Lost(why) => self.on_loss(why),
-            News::Failed(failure) => self.on_failure(failure),
-            News::Died(death) => self.on_death(death),
-            News::Runs(works) => {
-                self.presence.reached();
+            KernelEvent::Heard(Heard::Lost(_)) if !self.kernel.attached() => {}
+            KernelEvent::Heard(Heard::Lost(why)) | KernelEvent::Lost(why) => self.on_loss(why),
+            KernelEvent::Failed(failure) => self.on_failure(failure),
+            KernelEvent::Died(death) => self.on_death(death),
+            KernelEvent::Runs(works) => {
+                self.liveness.reached();
                 // Not every kernel works requests off in their order.
-                if self.talk.python || !works {
-                    let probe = self.presence.probe(self.talk.unanswered());
+                if self.tracker.python || !works {
+                    let probe = self.liveness.probe(self.tracker.unanswered());
                     probe
                         .into_iter()
                         .for_each(|message| self.kernel.send(message));
                 }
-                self.look_at_wait();
+                self.update_wait();
             }
-            News::Unknown(why) => {
-                self.presence.unreachable(why);
-                self.look_at_wait();
+            KernelEvent::Unknown(why) => {
+                self.liveness.unreachable(why);
+                self.update_wait();
             }
         }
     }
 
-    fn on_word(&mut self, message: Incoming) {
-        self.presence.reached();
-        if self.presence.begins_anew(&message) {
+    fn on_kernel_message(&mut self, message: Incoming) {
+        self.liveness.reached();
+        if self.liveness.is_restart(&message) {
             // Not by us: another one is at its place, without any variables.
             return self.on_death(Death::Told("somebody has restarted it".to_owned()));
         }
-        if let Some(names) = self.presence.passed_over(&message) {
-            let lost = self.talk.passed_over(&names);
-            return self.heard(lost);
+        if let Some(names) = self.liveness.skipped(&message) {
+            let lost = self.tracker.skipped(&names);
+            return self.push_events(lost);
         }
-        let events = self.talk.hear(message);
-        self.heard(events);
+        let events = self.tracker.on_message(message);
+        self.push_events(events);
     }
 
-    fn on_first_words(&mut self, message: Incoming) {
+    fn on_startup_message(&mut self, message: Incoming) {
         // Nothing has been asked of it that another one could have forgotten.
-        let _ = self.presence.begins_anew(&message);
-        let Some((answer, milliseconds)) = self.stage.hear(message) else {
+        let _ = self.liveness.is_restart(&message);
+        let Some((answer, milliseconds)) = self.phase.on_message(message) else {
             return;
         };
-        let who = wording::who(&answer);
-        self.talk.bash = who.language == "Bash";
-        self.talk.python = !who.banner.is_empty();
-        let mut able = capabilities_of(&who.language, self.kernel.attached());
-        if !self.talk.python {
-            (able.tools, able.references, able.snapshot) = (false, false, false);
+        let who = convert::who(&answer);
+        self.tracker.bash = who.language == "Bash";
+        self.tracker.python = !who.banner.is_empty();
+        let mut capabilities = capabilities_of(&who.language, self.kernel.attached());
+        if !self.tracker.python {
+            (
+                capabilities.tools,
+                capabilities.references,
+                capabilities.snapshot,
+            ) = (false, false, false);
         }
-        *self.able.lock().unwrap_or_else(PoisonError::into_inner) = able;
-        self.tell_wait(None);
+        *self
+            .capabilities
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = capabilities;
+        self.report_wait(None);
         self.outbox.push(RuntimeEvent::Ready(RuntimeInfo {
             place: self.kernel.place(),
             process: self.kernel.process(),
@@ -368,7 +380,7 @@ impl Owner {
             restarted: self.restarted,
             ..who
         }));
-        self.stage = Stage::Up;
+        self.phase = KernelPhase::Ready;
         self.restarted = true;
         for (id, request) in std::mem::take(&mut self.waiting) {
             self.ask(id, &request);
@@ -376,8 +388,8 @@ impl Owner {
     }
 
     fn on_failure(&mut self, failure: StartFailure) {
-        self.tell_wait(None);
-        self.stage = Stage::Away;
+        self.report_wait(None);
+        self.phase = KernelPhase::Absent;
         self.outbox.push(RuntimeEvent::StartFailed(failure.clone()));
         self.end_waiting(&Death::NotStarted(failure));
     }
@@ -391,56 +403,56 @@ impl Owner {
     }
 
     fn on_loss(&mut self, why: String) {
-        if matches!(self.stage, Stage::Away) {
+        if matches!(self.phase, KernelPhase::Absent) {
             return;
         }
-        let lost = self.talk.lose(&why);
-        self.heard(lost);
-        self.stage = Stage::Away;
+        let lost = self.tracker.lose(&why);
+        self.push_events(lost);
+        self.phase = KernelPhase::Absent;
         self.outbox.push(RuntimeEvent::Lost { why });
     }
 
     fn on_death(&mut self, death: Death) {
-        match self.stage {
-            Stage::Away => return,
-            Stage::Coming { .. } => {
-                let failure = failure::ended(self.kernel.as_ref(), &death);
+        match self.phase {
+            KernelPhase::Absent => return,
+            KernelPhase::Starting { .. } => {
+                let failure = start_failure::ended(self.kernel.as_ref(), &death);
                 return self.on_failure(failure);
             }
-            Stage::Up => {}
+            KernelPhase::Ready => {}
         }
-        let abandoned = self.talk.abandon(&death);
-        self.heard(abandoned);
+        let abandoned = self.tracker.abandon(&death);
+        self.push_events(abandoned);
         let now = Instant::now();
         let wanted = death == Death::Killed;
         let often = self.died.is_some_and(|before| before + WINDOW > now);
         self.died = (!wanted).then_some(now);
         let restarting = wanted || !often;
         self.outbox.push(RuntimeEvent::Died { death, restarting });
-        self.stage = Stage::Away;
+        self.phase = KernelPhase::Absent;
         if restarting {
             self.begin();
         }
     }
 }
 
-impl Owner {
-    /// As [`Owner::leave`], until somebody does not want to wait: then one of ours is killed. What else was asked for
-    /// meanwhile, and whether nobody listens any more.
+impl KernelSupervisor {
+    /// As [`KernelSupervisor::leave`], until somebody does not want to wait: then one of ours is killed. What else was
+    /// asked for meanwhile, and whether nobody listens any more.
     async fn shut_down(&mut self) -> (Vec<(RequestId, RuntimeRequest)>, bool) {
         if self.kernel.attached() {
             return (Vec::new(), false);
         }
-        let up = matches!(self.stage, Stage::Up);
+        let up = matches!(self.phase, KernelPhase::Ready);
         let ours = self.kernel.process().is_some();
         let mut held = Vec::new();
         let orders = &mut self.orders;
         let hurried = async {
             loop {
                 match orders.recv().await {
-                    Some(Order::Request(id, request)) => held.push((id, *request)),
-                    Some(Order::Interrupt | Order::Kill) => return false,
-                    Some(Order::Leave) | None => return true,
+                    Some(SupervisorCommand::Request(id, request)) => held.push((id, *request)),
+                    Some(SupervisorCommand::Interrupt | SupervisorCommand::Kill) => return false,
+                    Some(SupervisorCommand::Leave) | None => return true,
                 }
             }
         };
@@ -451,7 +463,7 @@ impl Owner {
         if left.is_some() {
             self.kernel.end(false).await;
         }
-        self.stage = Stage::Away;
+        self.phase = KernelPhase::Absent;
         (held, left == Some(true))
     }
 
@@ -460,8 +472,8 @@ impl Owner {
         if self.kernel.attached() {
             return;
         }
-        let up = matches!(self.stage, Stage::Up);
+        let up = matches!(self.phase, KernelPhase::Ready);
         self.kernel.end(up).await;
-        self.stage = Stage::Away;
+        self.phase = KernelPhase::Absent;
     }
 }

@@ -1,9 +1,10 @@
-//! Ends of cells that wait for the rest of what was typed.
+//! The end of a cell that waits for the rest of its typeahead.
 //!
-//! A runner takes back unread bytes when its cell is over, the host takes none from when it learns of that; what was
-//! typed in between is asked for once more, and until it is here the cell has not finished. In: ends of cells, what
-//! was taken back later. Out: the ends, each once. Invariants: at most one waits, and not for long; no byte is dropped:
-//! what comes after its cell's end goes to the next one. Absent on purpose: asking.
+//! The runner takes back unread bytes when its cell is over, the host accepts no more once it learns of that; bytes
+//! typed in between are asked for once more, and until they are here the cell has not finished. In: ends of cells,
+//! bytes taken back later. Out: the ends, each once. Invariants: at most one end waits, for a bounded time; no byte is
+//! dropped: bytes that come after the end of their cell go to the next one. Absent on purpose: the request for the
+//! bytes.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Ends {
+pub(super) struct DeferredFinish {
     waiting: Option<Waiting>,
     /// Came after its cell's end.
     late: Vec<u8>,
@@ -27,7 +28,7 @@ struct Waiting {
     until: Instant,
 }
 
-impl Ends {
+impl DeferredFinish {
     /// The cell whose end waits.
     pub(super) fn id(&self) -> Option<RequestId> {
         self.waiting.as_ref().map(|waiting| waiting.id)
@@ -78,12 +79,17 @@ mod tests {
     use crate::runtime::Ending;
     use crate::runtime::python::map::finished;
 
-    fn end(ends: &mut Ends, id: u64, typed: &str, is_coming: bool) -> Option<(u64, String)> {
+    fn end(
+        deferred_finish: &mut DeferredFinish,
+        id: u64,
+        typed: &str,
+        is_coming: bool,
+    ) -> Option<(u64, String)> {
         let RuntimeEvent::Finished { id, mut finish } = finished(RequestId(id), Ending::Ok) else {
             unreachable!("it is a cell");
         };
         finish.typeahead = typed.into();
-        told(ends.end(id, finish, is_coming))
+        told(deferred_finish.end(id, finish, is_coming))
     }
 
     fn told(event: Option<RuntimeEvent>) -> Option<(u64, String)> {
@@ -95,27 +101,33 @@ mod tests {
         })
     }
 
-    fn typed(ends: &mut Ends, id: u64, bytes: &str) -> Option<(u64, String)> {
-        told(ends.typed(Some(RequestId(id)), bytes.into()))
+    fn typed(deferred_finish: &mut DeferredFinish, id: u64, bytes: &str) -> Option<(u64, String)> {
+        told(deferred_finish.typed(Some(RequestId(id)), bytes.into()))
     }
 
     #[test]
     fn ends_carry_all_that_was_typed_in_order() {
-        let mut ends = Ends::default();
-        assert_eq!(end(&mut ends, 1, "a", false), Some((1, "a".into())));
-        assert!(ends.left().is_none());
-        assert_eq!(end(&mut ends, 2, "b", true), None);
-        assert!(ends.left().is_some() && ends.id() == Some(RequestId(2)));
-        assert_eq!(typed(&mut ends, 2, "c"), Some((2, "bc".into())));
+        let mut deferred_finish = DeferredFinish::default();
+        assert_eq!(
+            end(&mut deferred_finish, 1, "a", false),
+            Some((1, "a".into()))
+        );
+        assert!(deferred_finish.left().is_none());
+        assert_eq!(end(&mut deferred_finish, 2, "b", true), None);
+        assert!(deferred_finish.left().is_some() && deferred_finish.id() == Some(RequestId(2)));
+        assert_eq!(typed(&mut deferred_finish, 2, "c"), Some((2, "bc".into())));
         // Told before the answer came: the next cell has it.
-        assert_eq!(end(&mut ends, 3, "d", true), None);
-        assert_eq!(told(ends.release()), Some((3, "d".into())));
-        assert_eq!(typed(&mut ends, 3, "e"), None);
-        assert_eq!(end(&mut ends, 4, "f", false), Some((4, "ef".into())));
+        assert_eq!(end(&mut deferred_finish, 3, "d", true), None);
+        assert_eq!(told(deferred_finish.release()), Some((3, "d".into())));
+        assert_eq!(typed(&mut deferred_finish, 3, "e"), None);
+        assert_eq!(
+            end(&mut deferred_finish, 4, "f", false),
+            Some((4, "ef".into()))
+        );
         // An earlier cell's answer is not the one that is waited for.
-        assert_eq!(end(&mut ends, 5, "g", true), None);
-        assert_eq!(typed(&mut ends, 4, "h"), None);
-        assert_eq!(typed(&mut ends, 5, "i"), Some((5, "ghi".into())));
-        assert_eq!(told(ends.release()), None);
+        assert_eq!(end(&mut deferred_finish, 5, "g", true), None);
+        assert_eq!(typed(&mut deferred_finish, 4, "h"), None);
+        assert_eq!(typed(&mut deferred_finish, 5, "i"), Some((5, "ghi".into())));
+        assert_eq!(told(deferred_finish.release()), None);
     }
 }

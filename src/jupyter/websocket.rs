@@ -1,7 +1,7 @@
-//! The websocket of one kernel behind a gateway: messages in, messages out.
+//! The websocket of one kernel behind a gateway.
 //!
-//! In: a gateway and the id of a kernel. Out: what it says. Invariants: the form is the newer one where the gateway
-//! agrees to it; a connection on which nothing came for a while although we asked is one that broke.
+//! In: a gateway, the id of a kernel, our messages. Out: its messages. Invariants: the newer frame format is used where
+//! the gateway agrees to it; a connection that stays silent although we sent a ping is broken.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -21,10 +21,10 @@ use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::channels::Heard;
-use super::frames::{self, Frame, V1};
+use super::gateway::{Gateway, GatewayError};
 use super::message::{Incoming, Outgoing};
-use super::rest::{Gateway, GatewayFault};
-use super::tls_transport::name_of;
+use super::tls_transport::server_name;
+use super::websocket_frames::{self as frames, Frame, V1};
 use crate::trace::WIRE;
 
 /// How long a connection may take.
@@ -37,14 +37,14 @@ const SILENT: Duration = Duration::from_secs(50);
 const MOST: usize = 512 << 20;
 
 /// Bytes both ways, behind TLS or not.
-trait Way: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug {}
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug> Way for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug> ByteStream for T {}
 
 /// An open connection.
 #[derive(Debug)]
 pub struct Socket {
-    stream: WebSocketStream<Box<dyn Way>>,
+    stream: WebSocketStream<Box<dyn ByteStream>>,
     /// The same connection, below TLS.
     line: OwnedFd,
     session: String,
@@ -56,7 +56,7 @@ pub struct Socket {
 ///
 /// # Errors
 /// There is none.
-pub async fn open(gateway: &Gateway, kernel: &str, session: &str) -> Result<Socket, GatewayFault> {
+pub async fn open(gateway: &Gateway, kernel: &str, session: &str) -> Result<Socket, GatewayError> {
     let unreachable = |why: String| gateway.unreachable(&why);
     let opening = async {
         match connect(gateway, kernel, session, true).await {
@@ -78,19 +78,19 @@ pub async fn open(gateway: &Gateway, kernel: &str, session: &str) -> Result<Sock
     }
 }
 
-fn refusal(gateway: &Gateway, kernel: &str, answer: &Response<Option<Vec<u8>>>) -> GatewayFault {
+fn refusal(gateway: &Gateway, kernel: &str, answer: &Response<Option<Vec<u8>>>) -> GatewayError {
     let url = gateway.url().to_owned();
     match answer.status().as_u16() {
-        status @ (401 | 403) => GatewayFault::Refused {
+        status @ (401 | 403) => GatewayError::Refused {
             url,
             status,
             said: String::new(),
         },
-        404 => GatewayFault::Missing {
+        404 => GatewayError::Missing {
             url,
             what: kernel.to_owned(),
         },
-        status => GatewayFault::Failed {
+        status => GatewayError::Failed {
             url,
             status,
             said: "it did not open a websocket".to_owned(),
@@ -117,12 +117,12 @@ async fn connect(
     let stream = TcpStream::connect(place).await?;
     stream.set_nodelay(true)?;
     let line = stream.as_fd().try_clone_to_owned()?;
-    let stream: Box<dyn Way> = match secure {
+    let stream: Box<dyn ByteStream> = match secure {
         false => Box::new(stream),
         true => {
             let failed = std::io::Error::other::<String>;
             let connector = TlsConnector::from(gateway.trust().config().map_err(failed)?);
-            let name = name_of(host).map_err(failed)?;
+            let name = server_name(host).map_err(failed)?;
             Box::new(connector.connect(name, stream).await?)
         }
     };
@@ -206,9 +206,9 @@ impl Socket {
     /// What is no message is left out, as on the sockets of a kernel.
     fn read(&self, frame: &Message) -> Option<Incoming> {
         match frame {
-            Message::Text(text) => frames::of_text(text),
-            Message::Binary(bytes) if self.newer => frames::of_v1(bytes),
-            Message::Binary(bytes) => frames::of_legacy(bytes),
+            Message::Text(text) => frames::parse_text(text),
+            Message::Binary(bytes) if self.newer => frames::parse_v1(bytes),
+            Message::Binary(bytes) => frames::parse_legacy(bytes),
             _ => None,
         }
     }

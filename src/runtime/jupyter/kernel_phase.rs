@@ -1,7 +1,7 @@
-//! How far a kernel is: on its way, until it has said who it is, or there.
+//! The start-up of a kernel: absent, starting until it has identified itself, ready.
 //!
-//! Invariant: it is there once its answer and a message to everybody have come, since what is shown before the
-//! subscription reaches it is lost. Absent on purpose: sockets, processes.
+//! Invariant: a kernel is ready once its `kernel_info_reply` and an iopub message have come, since what is published
+//! before the subscription arrives is lost. Absent on purpose: sockets, processes.
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use crate::jupyter::{Channel, Incoming, Outgoing};
 
 /// Where the kernel is.
-pub(super) enum Stage {
+pub(super) enum KernelPhase {
     /// There is none.
-    Away,
+    Absent,
     /// It is on its way, since then; its answer and a message to everybody have come.
-    Coming {
+    Starting {
         since: Instant,
         open: bool,
         asked: Vec<String>,
@@ -21,13 +21,13 @@ pub(super) enum Stage {
         heard: bool,
     },
     /// It can be asked.
-    Up,
+    Ready,
 }
 
-impl Stage {
+impl KernelPhase {
     /// It sets out.
-    pub(super) fn coming() -> Self {
-        Stage::Coming {
+    pub(super) fn starting() -> Self {
+        KernelPhase::Starting {
             since: Instant::now(),
             open: false,
             asked: Vec::new(),
@@ -38,7 +38,7 @@ impl Stage {
 
     /// What asks one that is on its way who it is; `attached`: it was there before us.
     pub(super) fn questions(&mut self, attached: bool) -> Vec<Outgoing> {
-        let Stage::Coming { asked, .. } = self else {
+        let KernelPhase::Starting { asked, .. } = self else {
             return Vec::new();
         };
         let channels: &[Channel] = match (attached, asked.is_empty()) {
@@ -55,8 +55,8 @@ impl Stage {
     }
 
     /// Takes a message of one that is on its way; once all is there, who it says it is, and after how many ms.
-    pub(super) fn hear(&mut self, message: Incoming) -> Option<(Map<String, Value>, f64)> {
-        let Stage::Coming {
+    pub(super) fn on_message(&mut self, message: Incoming) -> Option<(Map<String, Value>, f64)> {
+        let KernelPhase::Starting {
             since,
             asked,
             answer,

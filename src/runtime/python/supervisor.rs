@@ -1,7 +1,7 @@
-//! The one thread of a runtime: it starts interpreters, feeds them, reads them, and ends them.
+//! The thread that owns the interpreter: starts it, sends requests, reads frames and output, restarts it.
 //!
-//! In: requests and calls through [`Control`], bytes from the interpreter. Out: events. Invariants: one thread, so
-//! events have one order; whatever ends an interpreter, its output comes first, then the ends of its requests, then its
+//! In: requests and signals through [`Control`], bytes from the interpreter. Out: events. Invariants: one thread, so
+//! events have one order; however an interpreter ends, its output comes first, then the ends of its requests, then its
 //! death. After two deaths within a minute the next start waits for a cell. Absent on purpose: async.
 
 use std::collections::VecDeque;
@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::super::channel::{Closing, Events};
-use super::super::terminal::InnerTerminal;
+use super::super::channel::{CloseFlag, EventSender};
+use super::super::terminal::CellPty;
 use super::super::{
     Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
-use super::calling::answered;
 use super::control::Control;
-use super::ends::Ends;
+use super::deferred_finish::DeferredFinish;
+use super::host_calls::answered_call;
 use super::interpreter::{Interpreter, PollStep};
-use super::map::{RequestKind, Underway, interrupted, typed_bytes, wants_to_leave};
-use super::order::SequenceItem;
+use super::map::{InFlightRequests, RequestKind, interrupted, typed_bytes, wants_to_leave};
 use super::plan::PythonPlan;
 use super::requests::{reply_line, request_line, take_back_line};
-use super::set_up::Beginning;
-use super::start::{Early, Start, Starter};
+use super::sequencer::SequenceItem;
+use super::start::{EarlyOutput, Start, Starter};
+use super::startup::Startup;
 use super::wire::RunnerFrame;
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
@@ -40,14 +40,14 @@ const LOOP_WINDOW: Duration = Duration::from_secs(60);
 const LAST_CHUNKS: usize = 2048;
 
 /// The state of the thread.
-pub(super) struct Owner {
+pub(super) struct PythonSupervisor {
     plan: PythonPlan,
     control: Arc<Control>,
-    terminal: Option<Arc<InnerTerminal>>,
-    events: Events,
-    underway: Underway,
-    ends: Ends,
-    beginning: Beginning,
+    terminal: Option<Arc<CellPty>>,
+    events: EventSender,
+    in_flight: InFlightRequests,
+    deferred_finish: DeferredFinish,
+    startup: Startup,
     deaths: VecDeque<Instant>,
     /// An interpreter was ready before.
     restarted: bool,
@@ -56,7 +56,7 @@ pub(super) struct Owner {
 }
 
 /// What follows an interpreter's end.
-enum Next {
+enum AfterExit {
     /// Another one.
     Start,
     /// Another one when a cell is to run.
@@ -66,28 +66,28 @@ enum Next {
 }
 
 /// How far an interpreter that is to leave has been urged.
-enum Leaving {
+enum ShutdownPhase {
     No,
     /// Asked; the time runs once no code runs.
     Asked(Option<Instant>),
     Terminated(Instant),
 }
 
-impl Owner {
+impl PythonSupervisor {
     pub(super) fn new(
         plan: PythonPlan,
         control: Arc<Control>,
-        terminal: Option<Arc<InnerTerminal>>,
-        events: Events,
+        terminal: Option<Arc<CellPty>>,
+        events: EventSender,
     ) -> Self {
-        Owner {
+        PythonSupervisor {
             plan,
             control,
             terminal,
             events,
-            underway: Underway::default(),
-            ends: Ends::default(),
-            beginning: Beginning::default(),
+            in_flight: InFlightRequests::default(),
+            deferred_finish: DeferredFinish::default(),
+            startup: Startup::default(),
             deaths: VecDeque::new(),
             restarted: false,
             leaves_since: None,
@@ -111,34 +111,34 @@ impl Owner {
                     self.serve(*interpreter, info, early)
                 }
                 Start::Failed(failure) => {
-                    self.tell_failure(failure);
-                    Next::Wait
+                    self.fail_start(failure);
+                    AfterExit::Wait
                 }
                 Start::Killed => {
-                    self.end_waiting(&Death::Killed);
-                    Next::Wait
+                    self.fail_waiting(&Death::Killed);
+                    AfterExit::Wait
                 }
-                Start::Abandoned => Next::Wait,
+                Start::Abandoned => AfterExit::Wait,
             };
             self.control.set_group(None);
             if let Some(terminal) = &self.terminal {
                 terminal.close();
             }
             match next {
-                Next::Start => {}
-                Next::Wait => self.wait_for_cell(),
-                Next::Close => return,
+                AfterExit::Start => {}
+                AfterExit::Wait => self.wait_for_cell(),
+                AfterExit::Close => return,
             }
         }
     }
 
-    fn tell_failure(&self, failure: StartFailure) {
+    fn fail_start(&self, failure: StartFailure) {
         self.events.send(RuntimeEvent::StartFailed(failure.clone()));
-        self.end_waiting(&Death::NotStarted(failure));
+        self.fail_waiting(&Death::NotStarted(failure));
     }
 
     /// Ends everything that waits for an interpreter.
-    fn end_waiting(&self, death: &Death) {
+    fn fail_waiting(&self, death: &Death) {
         for (id, request) in self.control.take_requests() {
             if wants_to_leave(&request) {
                 // There is nobody to ask, but leaving must be possible.
@@ -148,7 +148,7 @@ impl Owner {
                     stays: false,
                 });
             }
-            if let Some(kind) = RequestKind::of(&request) {
+            if let Some(kind) = RequestKind::from_request(&request) {
                 self.events.send(kind.end(id, death));
             }
         }
@@ -165,7 +165,7 @@ impl Owner {
                 return;
             }
             for (id, request) in self.control.take_requests() {
-                let answer = match RequestKind::of(&request) {
+                let answer = match RequestKind::from_request(&request) {
                     None => continue,
                     Some(RequestKind::Execute) => {
                         // Submitted between the two looks at the queue: runs with the next interpreter.
@@ -187,10 +187,10 @@ impl Owner {
         &mut self,
         mut interpreter: Interpreter,
         info: RuntimeInfo,
-        early: Vec<Early>,
-    ) -> Next {
+        early: Vec<EarlyOutput>,
+    ) -> AfterExit {
         self.events.send(RuntimeEvent::Ready(info));
-        for Early { stream, bytes } in early {
+        for EarlyOutput { stream, bytes } in early {
             self.events.send(RuntimeEvent::Output {
                 id: None,
                 stream,
@@ -199,41 +199,50 @@ impl Owner {
             });
         }
         self.control.set_ready();
-        self.beginning.again(&mut interpreter);
-        let mut leaving = Leaving::No;
+        self.startup.again(&mut interpreter);
+        let mut leaving = ShutdownPhase::No;
         self.leaves_since = None;
         loop {
             self.send_requests(&mut interpreter, &mut leaving);
-            while let Some(item) = interpreter.order.next() {
+            while let Some(item) = interpreter.sequencer.next() {
                 self.emit(item, &mut interpreter);
             }
-            self.tell_screen(&interpreter);
-            if self.ends.left().is_some_and(|left| left.is_zero()) {
+            self.update_foreground(&interpreter);
+            if self
+                .deferred_finish
+                .left()
+                .is_some_and(|left| left.is_zero())
+            {
                 self.release_end();
             }
             if self.control.is_closing() {
                 self.end(interpreter);
-                return Next::Close;
+                return AfterExit::Close;
             }
-            let urge = self.urge(&mut interpreter, &mut leaving);
-            let patience = match interpreter.order.is_waiting() {
+            let urge = self.enforce_shutdown(&mut interpreter, &mut leaving);
+            let patience = match interpreter.sequencer.is_waiting() {
                 true => Some(urge.unwrap_or(MARK_PATIENCE).min(MARK_PATIENCE)),
                 false => urge,
             };
-            let patience = patience.into_iter().chain(self.ends.left()).min();
+            let patience = patience
+                .into_iter()
+                .chain(self.deferred_finish.left())
+                .min();
             match interpreter.step(&self.control, patience) {
                 PollStep::Active => {}
                 PollStep::Idle => {
-                    if let Some(item) = interpreter.order.force() {
+                    if let Some(item) = interpreter.sequencer.force() {
                         self.emit(item, &mut interpreter);
                     }
                 }
-                PollStep::Ended => return self.bury(interpreter, !matches!(leaving, Leaving::No)),
+                PollStep::Ended => {
+                    return self.on_exit(interpreter, !matches!(leaving, ShutdownPhase::No));
+                }
             }
         }
     }
 
-    fn send_requests(&mut self, interpreter: &mut Interpreter, leaving: &mut Leaving) {
+    fn send_requests(&mut self, interpreter: &mut Interpreter, leaving: &mut ShutdownPhase) {
         for (id, request) in self.control.take_cancelled() {
             self.cancel(id, &request);
         }
@@ -242,35 +251,36 @@ impl Owner {
             return;
         }
         for (id, request) in requests {
-            let question = answered(&request).and_then(|call| self.underway.take_question(call));
+            let question =
+                answered_call(&request).and_then(|call| self.in_flight.take_question(call));
             if let Some(line) = question.and_then(|question| reply_line(&question, &request)) {
                 interpreter.request(&line);
             }
-            let Some(kind) = RequestKind::of(&request) else {
+            let Some(kind) = RequestKind::from_request(&request) else {
                 continue;
             };
             if let Some(line) = request_line(id, &request) {
-                self.underway.add(id, kind);
-                self.beginning.asked(id, &request);
+                self.in_flight.add(id, kind);
+                self.startup.asked(id, &request);
                 interpreter.request(&line);
             }
             if kind == RequestKind::Shutdown {
                 interpreter.group().let_go();
-                *leaving = Leaving::Asked(None);
+                *leaving = ShutdownPhase::Asked(None);
             }
         }
-        self.tell_running();
+        self.update_running();
     }
 
     fn cancel(&self, id: RequestId, request: &RuntimeRequest) {
-        if let Some(kind) = RequestKind::of(request) {
+        if let Some(kind) = RequestKind::from_request(request) {
             self.events.send(interrupted(id, kind));
         }
     }
 
-    fn tell_running(&self) {
+    fn update_running(&self) {
         self.control
-            .set_running(self.underway.running(), self.underway.current.is_some());
+            .set_running(self.in_flight.running(), self.in_flight.current.is_some());
     }
 
     fn emit(&mut self, item: SequenceItem, interpreter: &mut Interpreter) {
@@ -280,7 +290,7 @@ impl Owner {
                 bytes,
                 foreign,
             } => RuntimeEvent::Output {
-                id: self.underway.current.or(self.ends.id()),
+                id: self.in_flight.current.or(self.deferred_finish.id()),
                 stream,
                 bytes,
                 foreign,
@@ -289,7 +299,7 @@ impl Owner {
                 Some(event) => event,
                 None => {
                     // It may be the silent beginning or end of a request.
-                    self.tell_running();
+                    self.update_running();
                     return;
                 }
             },
@@ -301,21 +311,21 @@ impl Owner {
                 | RuntimeEvent::Answered { .. }
         );
         if is_boundary {
-            interpreter.order.reclaim_screen();
-            self.tell_running();
+            interpreter.sequencer.reclaim_screen();
+            self.update_running();
         }
         if let (RuntimeEvent::Started { .. }, Some(terminal)) = (&event, &self.terminal) {
             terminal.begin_cell();
         }
         // Who learns of an event may ask for the mode at once.
-        self.tell_screen(interpreter);
+        self.update_foreground(interpreter);
         self.events.send(event);
     }
 
     /// What a frame means at this moment; `None` when it means nothing, or not yet.
     fn event(&mut self, frame: RunnerFrame, interpreter: &mut Interpreter) -> Option<RuntimeEvent> {
         if let RunnerFrame::Typed { id, typeahead } = frame {
-            return self.ends.typed(id.0, typed_bytes(&typeahead));
+            return self.deferred_finish.typed(id.0, typed_bytes(&typeahead));
         }
         if let RunnerFrame::Leaving {} = frame {
             self.leaves_since = Some(Instant::now());
@@ -330,14 +340,14 @@ impl Owner {
             // What was typed in between is in the next cell's hands by now.
             self.release_end();
         }
-        self.beginning.saw(&frame);
-        match self.underway.event(frame)? {
+        self.startup.saw(&frame);
+        match self.in_flight.event(frame)? {
             RuntimeEvent::Finished { id, finish } => {
                 let is_coming = self.end_cell();
                 if is_coming {
                     interpreter.request(&take_back_line(id));
                 }
-                self.ends.end(id, finish, is_coming)
+                self.deferred_finish.end(id, finish, is_coming)
             }
             event => Some(event),
         }
@@ -351,35 +361,39 @@ impl Owner {
 
     /// Tells the end that waits for what was typed, with what is known.
     fn release_end(&mut self) {
-        if let Some(event) = self.ends.release() {
+        if let Some(event) = self.deferred_finish.release() {
             self.events.send(event);
         }
     }
 
-    fn tell_screen(&self, interpreter: &Interpreter) {
+    fn update_foreground(&self, interpreter: &Interpreter) {
         if let Some(terminal) = &self.terminal {
-            terminal.set_foreground_program(interpreter.order.screen_is_owned());
+            terminal.set_foreground_program(interpreter.sequencer.screen_is_owned());
         }
     }
 
     /// Ends a shut-down interpreter that does not leave; gives the time until the next look.
-    fn urge(&self, interpreter: &mut Interpreter, leaving: &mut Leaving) -> Option<Duration> {
+    fn enforce_shutdown(
+        &self,
+        interpreter: &mut Interpreter,
+        leaving: &mut ShutdownPhase,
+    ) -> Option<Duration> {
         let now = Instant::now();
         let (deadline, signal) = match leaving {
-            Leaving::No => return None,
-            Leaving::Asked(_) if self.underway.running() > 0 => return None,
-            Leaving::Asked(deadline) => {
+            ShutdownPhase::No => return None,
+            ShutdownPhase::Asked(_) if self.in_flight.running() > 0 => return None,
+            ShutdownPhase::Asked(deadline) => {
                 let hears_until = *deadline.get_or_insert(now + HEARING);
                 let deadline = self.leaves_since.map_or(hears_until, |since| since + GRACE);
                 (deadline, Signal::TERM)
             }
-            Leaving::Terminated(deadline) => (*deadline, Signal::KILL),
+            ShutdownPhase::Terminated(deadline) => (*deadline, Signal::KILL),
         };
         if now < deadline {
             return Some(deadline - now);
         }
         interpreter.group().signal(signal);
-        *leaving = Leaving::Terminated(now + GRACE);
+        *leaving = ShutdownPhase::Terminated(now + GRACE);
         Some(GRACE)
     }
 
@@ -390,7 +404,7 @@ impl Owner {
         for signal in [Signal::TERM, Signal::KILL] {
             let deadline = Instant::now() + GRACE;
             loop {
-                while interpreter.order.next().is_some() {}
+                while interpreter.sequencer.next().is_some() {}
                 let left = deadline.saturating_duration_since(Instant::now());
                 match interpreter.step(&self.control, Some(left)) {
                     PollStep::Ended => {
@@ -398,7 +412,7 @@ impl Owner {
                         return;
                     }
                     _ if left.is_zero() => break,
-                    PollStep::Idle => drop(interpreter.order.force()),
+                    PollStep::Idle => drop(interpreter.sequencer.force()),
                     PollStep::Active => {}
                 }
             }
@@ -408,7 +422,7 @@ impl Owner {
     }
 
     /// Tells the last words of an interpreter, the ends of its requests and its death.
-    fn bury(&mut self, mut interpreter: Interpreter, expected: bool) -> Next {
+    fn on_exit(&mut self, mut interpreter: Interpreter, expected: bool) -> AfterExit {
         let group = interpreter.group();
         if interpreter.confusion.is_some() {
             group.signal(Signal::KILL);
@@ -417,13 +431,13 @@ impl Owner {
         for _ in 0..LAST_CHUNKS {
             let more = interpreter.read_rest();
             let mut moved = self.emit_certain(&mut interpreter);
-            if !more && !moved && interpreter.order.is_waiting() {
-                let item = interpreter.order.force();
+            if !more && !moved && interpreter.sequencer.is_waiting() {
+                let item = interpreter.sequencer.force();
                 moved = item.is_some();
                 item.into_iter()
                     .for_each(|item| self.emit(item, &mut interpreter));
             }
-            if !more && !moved && !interpreter.order.is_waiting() {
+            if !more && !moved && !interpreter.sequencer.is_waiting() {
                 break;
             }
         }
@@ -436,12 +450,12 @@ impl Owner {
         };
         self.end_cell();
         self.release_end();
-        for (id, kind) in self.underway.abandon() {
+        for (id, kind) in self.in_flight.abandon() {
             self.events.send(kind.end(id, &death));
         }
         self.control.set_group(None);
         if expected {
-            return Next::Wait;
+            return AfterExit::Wait;
         }
         let now = Instant::now();
         if death != Death::Killed {
@@ -450,14 +464,18 @@ impl Owner {
         }
         let restarting = self.deaths.len() < 2;
         self.events.send(RuntimeEvent::Died { death, restarting });
-        self.beginning.died(&self.events);
-        if restarting { Next::Start } else { Next::Wait }
+        self.startup.died(&self.events);
+        if restarting {
+            AfterExit::Start
+        } else {
+            AfterExit::Wait
+        }
     }
 
     /// Emits what is certain; true when there was something.
     fn emit_certain(&mut self, interpreter: &mut Interpreter) -> bool {
         let mut some = false;
-        while let Some(item) = interpreter.order.next() {
+        while let Some(item) = interpreter.sequencer.next() {
             some = true;
             self.emit(item, interpreter);
         }
@@ -465,11 +483,11 @@ impl Owner {
     }
 }
 
-impl Drop for Owner {
+impl Drop for PythonSupervisor {
     fn drop(&mut self) {
         // The contract's last promise: whatever was asked has an end, if anyone still listens.
         self.release_end();
-        for (id, kind) in self.underway.abandon() {
+        for (id, kind) in self.in_flight.abandon() {
             self.events.send(kind.end(id, &Death::Killed));
         }
     }

@@ -1,4 +1,4 @@
-//! Why a kernel did not come up, with what it said last.
+//! Why a kernel did not start, with the last lines it wrote.
 
 use super::kernel::Kernel;
 use crate::runtime::{Death, StartFailure};

@@ -1,4 +1,4 @@
-//! The marks a shell leaves in what its terminal shows.
+//! The marks that the shell writes to its terminal.
 
 use super::super::marks::Mark;
 
@@ -31,7 +31,7 @@ impl Mark for ShellMark {
         }
     }
 
-    fn begins(word: &[u8]) -> bool {
+    fn is_prefix(word: &[u8]) -> bool {
         [&b"go"[..], b"run", b"prompt"]
             .iter()
             .any(|known| known.starts_with(word))
@@ -60,7 +60,7 @@ mod tests {
             ("gone", None),
         ] {
             assert_eq!(ShellMark::parse(word.as_bytes()), expected, "{word}");
-            let starts = (0..=word.len()).all(|end| ShellMark::begins(&word.as_bytes()[..end]));
+            let starts = (0..=word.len()).all(|end| ShellMark::is_prefix(&word.as_bytes()[..end]));
             assert!(expected.is_none() || starts, "{word}");
         }
     }

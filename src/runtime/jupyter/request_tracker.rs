@@ -1,16 +1,16 @@
-//! The conversation with a kernel: which requests are under way, and what its messages mean to a session.
+//! Tracks the requests that a kernel has been sent, and translates its messages into runtime events.
 //!
-//! In: requests of the contract, messages of the kernel. Out: messages to send, events of the contract. Pure, but for
-//! the time. Invariants: a request ends when its reply has come and the kernel is idle after it, since output may
-//! follow a reply; it ends once; what concerns nobody here says nothing. Absent on purpose: sockets, processes.
+//! In: runtime requests, messages of the kernel. Out: messages to send, runtime events. Pure, but for the clock.
+//! Invariants: a request ends when its reply has come and the kernel is idle after it, since output may follow a reply;
+//! it ends once; messages that belong to other clients are ignored. Absent on purpose: sockets, processes.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::wording::{self, text_of};
-use super::{bash, guest};
+use super::convert::{self, text_of};
+use super::{bash, injected_runner};
 use crate::jupyter::{Channel, Incoming, Outgoing, comm_to_send};
 use crate::runtime::python::{RequestKind, finished, interrupted};
 use crate::runtime::{
@@ -31,8 +31,8 @@ const LONG: Duration = Duration::from_secs(30);
 
 /// What is under way with one kernel.
 #[derive(Debug, Default)]
-pub(in crate::runtime) struct Conversation {
-    underway: Vec<Underway>,
+pub(in crate::runtime) struct RequestTracker {
+    pending: Vec<PendingRequest>,
     ended: VecDeque<(String, RequestId)>,
     /// Questions of the kernel: our number, and the header to answer.
     questions: Vec<(u64, Value)>,
@@ -42,11 +42,11 @@ pub(in crate::runtime) struct Conversation {
     /// It runs Bash.
     pub(in crate::runtime) bash: bool,
     /// What stands for the runner is there.
-    guest: bool,
+    injected_runner: bool,
 }
 
 #[derive(Debug)]
-struct Underway {
+struct PendingRequest {
     name: String,
     id: RequestId,
     kind: RequestKind,
@@ -62,14 +62,14 @@ struct Underway {
     interrupted: bool,
 }
 
-impl Conversation {
+impl RequestTracker {
     /// What is sent for a request, and its end where nothing answers it.
     pub(in crate::runtime) fn ask(
         &mut self,
         id: RequestId,
         request: &RuntimeRequest,
     ) -> (Vec<Outgoing>, Option<RuntimeEvent>) {
-        let Some(kind) = RequestKind::of(request) else {
+        let Some(kind) = RequestKind::from_request(request) else {
             return (self.reply(request), None);
         };
         let at_once = |answer| Some(RuntimeEvent::Answered { id, answer });
@@ -78,7 +78,7 @@ impl Conversation {
             RuntimeRequest::Execute(cell) => {
                 before.extend(self.surroundings(cell));
                 if cell.code.contains(OUR_MODULE) {
-                    before.extend(self.arrival());
+                    before.extend(self.bootstrap());
                 }
                 Outgoing::new(Channel::Shell, "execute_request", self.content(cell))
             }
@@ -102,7 +102,7 @@ impl Conversation {
             RuntimeRequest::Express { expressions } => Outgoing::new(
                 Channel::Shell,
                 "execute_request",
-                wording::expressing(expressions),
+                convert::expressing(expressions),
             ),
             RuntimeRequest::Comm(message) => {
                 // Nobody answers it; what it leads to comes with its name.
@@ -110,9 +110,9 @@ impl Conversation {
                 self.remember(message.id.clone(), id);
                 return (vec![message], at_once(RuntimeAnswer::Done));
             }
-            request => match guest::content(id, request) {
+            request => match injected_runner::content(id, request) {
                 Some(content) if self.python => {
-                    before.extend(self.arrival());
+                    before.extend(self.bootstrap());
                     Outgoing::new(Channel::Shell, "execute_request", content)
                 }
                 _ => {
@@ -121,7 +121,7 @@ impl Conversation {
                 }
             },
         };
-        self.underway.push(Underway {
+        self.pending.push(PendingRequest {
             name: message.id.clone(),
             id,
             kind,
@@ -142,9 +142,9 @@ impl Conversation {
     }
 
     /// What brings the parts of our runner, once.
-    fn arrival(&mut self) -> Option<Outgoing> {
-        let comes = self.python && !std::mem::replace(&mut self.guest, true);
-        comes.then(guest::arrival)
+    fn bootstrap(&mut self) -> Option<Outgoing> {
+        let comes = self.python && !std::mem::replace(&mut self.injected_runner, true);
+        comes.then(injected_runner::bootstrap)
     }
 
     /// A cell, as kernels take it.
@@ -169,8 +169,10 @@ impl Conversation {
             return None;
         }
         match (self.python, self.bash) {
-            (true, _) => Some(guest::silently(&guest::entering(cell))),
-            (_, true) => Some(guest::silently(&bash::entering(cell))),
+            (true, _) => Some(injected_runner::silent_request(
+                &injected_runner::setup_code(cell),
+            )),
+            (_, true) => Some(injected_runner::silent_request(&bash::setup_code(cell))),
             _ => None,
         }
     }
@@ -207,37 +209,37 @@ impl Conversation {
 
     /// True while a request waits for its end.
     pub(in crate::runtime) fn is_busy(&self) -> bool {
-        !self.underway.is_empty()
+        !self.pending.is_empty()
     }
 
     /// For how long nothing has come of what waits.
     pub(in crate::runtime) fn silent(&self) -> Option<Duration> {
-        self.underway.iter().map(|one| one.heard.elapsed()).min()
+        self.pending.iter().map(|one| one.heard.elapsed()).min()
     }
 
     /// What waits for a reply, by name.
     pub(in crate::runtime) fn unanswered(&self) -> Vec<String> {
-        let waits = self.underway.iter().filter(|one| one.reply.is_none());
+        let waits = self.pending.iter().filter(|one| one.reply.is_none());
         waits.map(|one| one.name.clone()).collect()
     }
 
     /// The cell in front.
     pub(in crate::runtime) fn cell(&self) -> Option<RequestId> {
-        let is_cell = |one: &&Underway| one.kind == RequestKind::Execute;
-        self.underway.iter().find(is_cell).map(|one| one.id)
+        let is_cell = |one: &&PendingRequest| one.kind == RequestKind::Execute;
+        self.pending.iter().find(is_cell).map(|one| one.id)
     }
 
     /// A cell that was sent so long ago and has not begun.
-    pub(in crate::runtime) fn kept_waiting(&self, patience: Duration) -> Option<RequestId> {
-        let waits = |one: &&Underway| {
+    pub(in crate::runtime) fn blocked_cell(&self, patience: Duration) -> Option<RequestId> {
+        let waits = |one: &&PendingRequest| {
             one.kind == RequestKind::Execute && !one.started && one.began.elapsed() > patience
         };
-        self.underway.iter().find(waits).map(|one| one.id)
+        self.pending.iter().find(waits).map(|one| one.id)
     }
 
     /// What runs has been interrupted.
     pub(in crate::runtime) fn interrupted(&mut self) {
-        for one in &mut self.underway {
+        for one in &mut self.pending {
             one.interrupted = true;
         }
     }
@@ -245,7 +247,7 @@ impl Conversation {
     /// The interpreter is gone: how each request ends.
     pub(in crate::runtime) fn abandon(&mut self, death: &Death) -> Vec<RuntimeEvent> {
         self.forget();
-        let gone = std::mem::take(&mut self.underway);
+        let gone = std::mem::take(&mut self.pending);
         gone.iter().map(|one| one.kind.end(one.id, death)).collect()
     }
 
@@ -257,23 +259,27 @@ impl Conversation {
 
     /// Nothing is left in the kernel of what was sent to it.
     fn forget(&mut self) {
-        self.guest = false;
+        self.injected_runner = false;
         self.questions.clear();
     }
 
     /// The kernel has passed these over: how each ends that waits for its reply.
-    pub(in crate::runtime) fn passed_over(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
-        let waits = |one: &Underway| one.reply.is_none() && names.contains(&one.name);
+    pub(in crate::runtime) fn skipped(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
+        let waits = |one: &PendingRequest| one.reply.is_none() && names.contains(&one.name);
         let why = "the kernel answers again, and has not answered this: it was restarted, or it lost the request";
         self.lose_where(waits, why)
     }
 
-    fn lose_where(&mut self, lost: impl Fn(&Underway) -> bool, why: &str) -> Vec<RuntimeEvent> {
-        let gone: Vec<Underway> = self.underway.extract_if(.., |one| lost(one)).collect();
+    fn lose_where(
+        &mut self,
+        lost: impl Fn(&PendingRequest) -> bool,
+        why: &str,
+    ) -> Vec<RuntimeEvent> {
+        let gone: Vec<PendingRequest> = self.pending.extract_if(.., |one| lost(one)).collect();
         if !gone.is_empty() {
             self.forget();
         }
-        let end = |one: &Underway| match one.kind {
+        let end = |one: &PendingRequest| match one.kind {
             RequestKind::Execute => finished(one.id, Ending::Lost(why.to_owned())),
             _ => RuntimeEvent::Answered {
                 id: one.id,
@@ -285,7 +291,7 @@ impl Conversation {
 
     /// The ends of requests of which one of the two ends did not come.
     pub(in crate::runtime) fn overdue(&mut self) -> Vec<RuntimeEvent> {
-        let late = |one: &Underway| {
+        let late = |one: &PendingRequest| {
             let patience = match one.idle || one.interrupted {
                 true => QUIET,
                 false => LONG,
@@ -293,7 +299,7 @@ impl Conversation {
             (one.reply.is_some() || one.idle) && one.heard.elapsed() > patience
         };
         let names: Vec<String> = self
-            .underway
+            .pending
             .iter()
             .filter(|one| late(one))
             .map(|one| one.name.clone())
@@ -302,12 +308,12 @@ impl Conversation {
     }
 
     /// What a message means.
-    pub(in crate::runtime) fn hear(&mut self, message: Incoming) -> Vec<RuntimeEvent> {
+    pub(in crate::runtime) fn on_message(&mut self, message: Incoming) -> Vec<RuntimeEvent> {
         let parent = message.parent.clone().unwrap_or_default();
-        let at = self.underway.iter().position(|one| one.name == parent);
+        let at = self.pending.iter().position(|one| one.name == parent);
         let late = self.ended.iter().find(|(name, _)| *name == parent);
         let id = match (at, late) {
-            (Some(at), _) => Some(self.underway[at].id),
+            (Some(at), _) => Some(self.pending[at].id),
             (None, Some((_, id))) => Some(*id),
             // Of another client, unless nothing led to it.
             (None, None) if !parent.is_empty() => return Vec::new(),
@@ -315,9 +321,9 @@ impl Conversation {
         };
         let mut events = Vec::new();
         if let Some(at) = at {
-            self.underway[at].heard = Instant::now();
+            self.pending[at].heard = Instant::now();
         }
-        if let Some(one) = at.map(|at| &mut self.underway[at])
+        if let Some(one) = at.map(|at| &mut self.pending[at])
             && message.channel == Channel::Iopub
             && one.kind == RequestKind::Execute
             && !std::mem::replace(&mut one.started, true)
@@ -327,22 +333,22 @@ impl Conversation {
         match (message.channel, message.kind.as_str()) {
             (Channel::Iopub, "status") if message.text("execution_state") == "idle" => {
                 if let Some(at) = at {
-                    self.underway[at].idle = true;
+                    self.pending[at].idle = true;
                     events.extend(self.end_if_over(&parent));
                 }
             }
             (Channel::Iopub, "error") => {
-                if let Some(one) = at.map(|at| &mut self.underway[at])
+                if let Some(one) = at.map(|at| &mut self.pending[at])
                     && one.kind == RequestKind::Execute
                 {
                     one.raised = true;
-                    let error = wording::error(&message.content);
+                    let error = convert::error(&message.content);
                     events.push(RuntimeEvent::Error { id: one.id, error });
                 }
             }
             (Channel::Iopub, _) => {
-                let number = at.and_then(|at| self.underway[at].number);
-                events.extend(wording::shown(&message, id, number));
+                let number = at.and_then(|at| self.pending[at].number);
+                events.extend(convert::shown(&message, id, number));
             }
             (Channel::Stdin, "input_request") => {
                 if let Some(id) = id {
@@ -358,7 +364,7 @@ impl Conversation {
                 }
             }
             (Channel::Shell, kind) if kind.ends_with("_reply") => {
-                if let Some(one) = at.map(|at| &mut self.underway[at]) {
+                if let Some(one) = at.map(|at| &mut self.pending[at]) {
                     one.reply = Some(message.content);
                     events.extend(self.end_if_over(&parent));
                 }
@@ -370,31 +376,31 @@ impl Conversation {
 
     /// The end of a request of which all is there.
     fn end_if_over(&mut self, name: &str) -> Vec<RuntimeEvent> {
-        let over = |one: &Underway| {
+        let over = |one: &PendingRequest| {
             // Nothing is shown by what only looks.
             let quiet = !one.kind.runs_code() && one.kind != RequestKind::Execute;
             one.name == name && one.reply.is_some() && (one.idle || quiet)
         };
-        match self.underway.iter().any(over) {
+        match self.pending.iter().any(over) {
             true => self.end(name),
             false => Vec::new(),
         }
     }
 
     fn end(&mut self, name: &str) -> Vec<RuntimeEvent> {
-        let Some(at) = self.underway.iter().position(|one| one.name == name) else {
+        let Some(at) = self.pending.iter().position(|one| one.name == name) else {
             return Vec::new();
         };
-        let mut one = self.underway.remove(at);
+        let mut one = self.pending.remove(at);
         self.remember(one.name.clone(), one.id);
         let reply = one.reply.take().unwrap_or_default();
         if one.kind != RequestKind::Execute {
             let answer = match one.kind {
-                RequestKind::Complete => wording::completions(&reply),
-                RequestKind::Inspect => wording::inspection(&reply),
-                RequestKind::IsComplete => wording::completeness(&reply),
-                RequestKind::Express => wording::expressed(&reply),
-                kind => guest::answer(kind, &reply, one.interrupted),
+                RequestKind::Complete => convert::completions(&reply),
+                RequestKind::Inspect => convert::inspection(&reply),
+                RequestKind::IsComplete => convert::completeness(&reply),
+                RequestKind::Express => convert::expressed(&reply),
+                kind => injected_runner::answer(kind, &reply, one.interrupted),
             };
             return vec![RuntimeEvent::Answered { id: one.id, answer }];
         }
@@ -403,12 +409,12 @@ impl Conversation {
 }
 
 /// The last events of a cell.
-fn end_of_cell(one: &Underway, reply: &Map<String, Value>) -> Vec<RuntimeEvent> {
+fn end_of_cell(one: &PendingRequest, reply: &Map<String, Value>) -> Vec<RuntimeEvent> {
     let id = one.id;
     let mut events = Vec::new();
     let status = text_of(reply, "status");
     if status == "error" && !one.raised {
-        let error = wording::error(reply);
+        let error = convert::error(reply);
         events.push(RuntimeEvent::Error { id, error });
     }
     for payload in reply
@@ -417,7 +423,7 @@ fn end_of_cell(one: &Underway, reply: &Map<String, Value>) -> Vec<RuntimeEvent> 
         .into_iter()
         .flatten()
     {
-        events.extend(wording::payload(id, payload));
+        events.extend(convert::payload(id, payload));
     }
     let ending = match status {
         "ok" => Ending::Ok,
@@ -430,7 +436,7 @@ fn end_of_cell(one: &Underway, reply: &Map<String, Value>) -> Vec<RuntimeEvent> 
     };
     let cwd = reply.get("user_expressions").and_then(|told| {
         let quoted = told["cwd"]["data"]["text/plain"].as_str()?;
-        wording::unquoted(quoted)
+        convert::unquoted(quoted)
     });
     events.push(RuntimeEvent::Finished {
         id,
@@ -447,7 +453,7 @@ fn end_of_cell(one: &Underway, reply: &Map<String, Value>) -> Vec<RuntimeEvent> 
 
 /// A request that never reached a kernel, ended by an interrupt.
 pub(in crate::runtime) fn stopped(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
-    RequestKind::of(request).map(|kind| interrupted(id, kind))
+    RequestKind::from_request(request).map(|kind| interrupted(id, kind))
 }
 
 /// A request that never reached a kernel, ended by a death.
@@ -456,5 +462,5 @@ pub(in crate::runtime) fn dead(
     request: &RuntimeRequest,
     death: &Death,
 ) -> Option<RuntimeEvent> {
-    RequestKind::of(request).map(|kind| kind.end(id, death))
+    RequestKind::from_request(request).map(|kind| kind.end(id, death))
 }
