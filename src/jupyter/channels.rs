@@ -97,7 +97,7 @@ async fn read<S: SocketRecv>(
             continue;
         };
         let parts = raw.jparts.iter().map(AsRef::as_ref);
-        let Some(message) = Incoming::of_parts(channel, parts) else {
+        let Some(message) = Incoming::from_parts(channel, parts) else {
             continue;
         };
         log::trace!(target: WIRE, "from the kernel: {}", message.label());
@@ -121,7 +121,7 @@ async fn write(
             Channel::Stdin => &mut stdin,
             Channel::Shell | Channel::Iopub => &mut shell,
         };
-        if let Err(error) = connection.send(message.words()).await {
+        if let Err(error) = connection.send(message.into_wire()).await {
             let _ = heard.send(Heard::Lost(error.to_string())).await;
             return;
         }

@@ -21,7 +21,7 @@ const TAKES: Duration = Duration::from_secs(2);
 
 /// Why a connection file leads nowhere.
 #[derive(Debug, thiserror::Error)]
-pub enum ConnectionFault {
+pub enum ConnectionFileError {
     /// It cannot be read.
     #[error("the connection file `{}` cannot be read: {why}", file.display())]
     Unreadable {
@@ -65,21 +65,21 @@ pub fn fresh_name() -> String {
 ///
 /// # Errors
 /// It is not a connection file.
-pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFault> {
+pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFileError> {
     let file = path.to_owned();
     let text = match std::fs::read(path) {
         Ok(text) => text,
-        Err(why) => return Err(ConnectionFault::Unreadable { file, why }),
+        Err(why) => return Err(ConnectionFileError::Unreadable { file, why }),
     };
     let info: ConnectionInfo = match serde_json::from_slice(&text) {
         Ok(info) => info,
-        Err(why) => return Err(ConnectionFault::Wrong { file, why }),
+        Err(why) => return Err(ConnectionFileError::Wrong { file, why }),
     };
     if info.key.is_empty() || info.signature_scheme == "hmac-sha256" {
         return Ok(info);
     }
     let scheme = info.signature_scheme;
-    Err(ConnectionFault::Signed { file, scheme })
+    Err(ConnectionFileError::Signed { file, scheme })
 }
 
 /// Somebody takes connections where the kernel should listen; blocks for `TAKES` at most.

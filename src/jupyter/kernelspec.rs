@@ -23,7 +23,7 @@ pub struct Kernelspec {
 
 /// Why there is none of a name.
 #[derive(Debug, thiserror::Error)]
-pub enum KernelspecFault {
+pub enum KernelspecError {
     /// No folder has it.
     #[error("no kernel `{name}` is installed; there are: {}", listed(known))]
     Unknown {
@@ -101,7 +101,7 @@ pub fn data_folders(
 ///
 /// # Errors
 /// There is none, or its file is none.
-pub fn find(name: &str, folders: &[PathBuf]) -> Result<Kernelspec, KernelspecFault> {
+pub fn find(name: &str, folders: &[PathBuf]) -> Result<Kernelspec, KernelspecError> {
     let kernels = folders.iter().map(|folder| folder.join("kernels"));
     let found = kernels.clone().map(|kernels| kernels.join(name));
     let Some(folder) = found
@@ -111,13 +111,13 @@ pub fn find(name: &str, folders: &[PathBuf]) -> Result<Kernelspec, KernelspecFau
         let mut known: Vec<String> = kernels.flat_map(|folder| names_in(&folder)).collect();
         known.sort();
         known.dedup();
-        return Err(KernelspecFault::Unknown {
+        return Err(KernelspecError::Unknown {
             name: name.to_owned(),
             known,
         });
     };
     let file = folder.join("kernel.json");
-    let broken = |why: String| KernelspecFault::Broken {
+    let broken = |why: String| KernelspecError::Broken {
         name: name.to_owned(),
         file: file.clone(),
         why,

@@ -35,7 +35,7 @@ impl Channel {
     }
 
     /// The one that gateways call so.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         let all = [
             Channel::Shell,
             Channel::Control,
@@ -99,7 +99,7 @@ impl Outgoing {
     }
 
     /// The same, in the words of the crate; its contents with types would lose what they do not know.
-    pub(super) fn words(self) -> JupyterMessage {
+    pub(super) fn into_wire(self) -> JupyterMessage {
         let content = UnknownMessage {
             msg_type: self.kind,
             content: self.content,
@@ -136,13 +136,13 @@ pub struct Incoming {
 
 impl Incoming {
     /// Of its parts: header, header of the parent, metadata, content; then the buffers. `None`: they are no message.
-    pub fn of_parts<'a>(
+    pub fn from_parts<'a>(
         channel: Channel,
         mut parts: impl Iterator<Item = &'a [u8]>,
     ) -> Option<Self> {
         let mut next = || crate::text::json::parse(parts.next()?).ok();
         let (header, parent, metadata, content) = (next()?, next()?, next()?, next()?);
-        Self::of_values(
+        Self::from_values(
             channel,
             [header, parent, metadata, content],
             parts.map(<[u8]>::to_vec).collect(),
@@ -150,7 +150,7 @@ impl Incoming {
     }
 
     /// Of the same, read. `None`: they are no message.
-    pub fn of_values(
+    pub fn from_values(
         channel: Channel,
         [header, parent, metadata, content]: [Value; 4],
         buffers: Vec<Vec<u8>>,

@@ -1,7 +1,7 @@
 //! The wire of Jupyter, as clients and kernels share it: kernelspecs, connection files, signed messages, sockets; and
 //! the same over HTTP and a websocket, as gateways have it.
 //!
-//! Both ends are here: a client's (`channels`) and a kernel's (`host`).
+//! Both ends are here: a client's (`channels`) and a kernel's (`server`).
 //!
 //! In: files of this machine, messages of kernels and of clients. Out: the same as values; a message that is signed
 //! wrongly or cannot be read is no message. Version 5.5 of the messaging protocol. Words are those of
@@ -12,24 +12,26 @@
 mod channels;
 mod comm;
 mod connection;
-mod frames;
-mod host;
+mod gateway;
+mod iopub;
 mod kernelspec;
 mod message;
-mod publishing;
-mod rest;
-mod socket;
+mod server;
 mod tls;
 mod tls_transport;
+mod websocket;
+mod websocket_frames;
 mod zmtp;
 
 pub use channels::{Channels, Heard, open};
 pub use comm::{comm_message, comm_to_send};
-pub use connection::{ConnectionFault, KeptPort, answers, for_new_kernel, fresh_name, read, write};
-pub use host::{Host, Request, Requests, listen};
+pub use connection::{
+    ConnectionFileError, KeptPort, answers, for_new_kernel, fresh_name, read, write,
+};
+pub use gateway::{Gateway, GatewayError};
 pub use jupyter_protocol::ConnectionInfo;
-pub use kernelspec::{Kernelspec, KernelspecFault, data_folders, find};
+pub use kernelspec::{Kernelspec, KernelspecError, data_folders, find};
 pub use message::{Channel, Incoming, Outgoing, PROTOCOL};
-pub use rest::{Gateway, GatewayFault};
-pub use socket::{Socket, open as open_socket};
+pub use server::{Host, Request, Requests, listen};
 pub use tls::certificates;
+pub use websocket::{Socket, open as open_socket};

@@ -77,19 +77,19 @@ fn config(file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong(&error))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(OwnOrKnown { own, others }))
+        .with_custom_certificate_verifier(Arc::new(UserOrSystemVerifier { own, others }))
         .with_no_client_auth();
     Ok(Arc::new(config))
 }
 
 /// Takes what others vouch for, and the user's own certificates themselves.
 #[derive(Debug)]
-struct OwnOrKnown {
+struct UserOrSystemVerifier {
     own: Vec<CertificateDer<'static>>,
     others: Arc<WebPkiServerVerifier>,
 }
 
-impl ServerCertVerifier for OwnOrKnown {
+impl ServerCertVerifier for UserOrSystemVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -144,7 +144,7 @@ impl ServerCertVerifier for OwnOrKnown {
 const CERTIFICATE: &str = "invalid peer certificate: ";
 
 /// Why a certificate is not believed, where a fault is of that; in words a user knows.
-pub(super) fn disbelief(fault: &str) -> Option<String> {
+pub(super) fn certificate_error(fault: &str) -> Option<String> {
     let (_, why) = fault.split_once(CERTIFICATE)?;
     let known = [
         (
@@ -200,7 +200,7 @@ mod tests {
             ("invalid peer certificate: BadEncoding", Some("BadEncoding")),
             ("Connection refused (os error 111)", None),
         ] {
-            assert_eq!(disbelief(fault).as_deref(), said, "{fault}");
+            assert_eq!(certificate_error(fault).as_deref(), said, "{fault}");
         }
     }
 }

@@ -47,7 +47,7 @@ impl<In: Transport> Connector<In> for Secured {
         let failed = |why: String| Error::Other(why.into());
         let config = self.0.config().map_err(failed)?;
         let host = details.uri.host().unwrap_or_default();
-        let name = name_of(host).map_err(failed)?;
+        let name = server_name(host).map_err(failed)?;
         let mut connection =
             ClientConnection::new(config, name).map_err(|error| failed(error.to_string()))?;
         let mut way = TransportAdapter::new(transport.boxed(), details.current_time.clone());
@@ -64,7 +64,7 @@ impl<In: Transport> Connector<In> for Secured {
 }
 
 /// The name a certificate has to have for this host of an address.
-pub(super) fn name_of(host: &str) -> Result<ServerName<'static>, String> {
+pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     ServerName::try_from(bare.to_owned()).map_err(|_| format!("`{bare}` is not a host name"))
 }

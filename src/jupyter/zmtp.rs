@@ -25,7 +25,7 @@ const MECHANISM: &[u8; 20] = b"NULL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 /// What a subscriber says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum SubscriberMessage {
     /// It wants what begins like this.
     Subscribe(Vec<u8>),
     /// It wants it no longer.
@@ -80,12 +80,18 @@ pub(super) async fn greet(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) ->
 ///
 /// # Errors
 /// It has gone, or breaks the protocol.
-pub(super) async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Result<Said> {
+pub(super) async fn read_message(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> Result<SubscriberMessage> {
     loop {
         let (flags, body) = read(stream).await?;
         match body.split_first() {
-            Some((1, topic)) if flags == 0 => return Ok(Said::Subscribe(topic.to_vec())),
-            Some((0, topic)) if flags == 0 => return Ok(Said::Unsubscribe(topic.to_vec())),
+            Some((1, topic)) if flags == 0 => {
+                return Ok(SubscriberMessage::Subscribe(topic.to_vec()));
+            }
+            Some((0, topic)) if flags == 0 => {
+                return Ok(SubscriberMessage::Unsubscribe(topic.to_vec()));
+            }
             // Publishers have no use for anything else.
             _ => {}
         }

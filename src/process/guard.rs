@@ -1,10 +1,10 @@
-//! A child's guard: the process between us and it that ends whatever it started, however we or it end.
+//! A child's guard: the process between us and the child that ends the child's descendants, however either of us ends.
 //!
-//! The guard is a fork of ours that runs no program: parent of the child, and made to inherit what loses its parent
-//! below (`PR_SET_CHILD_SUBREAPER`), so that neither a second fork nor a session of its own takes a process out of its
-//! sight. In: [`CALLS`], a pipe that carries signals for the child's group and ends when we do. Out: the child's own
-//! exit status. Invariants: it holds no descriptor of ours but the pipe; it takes no lock and no memory, since it is
-//! what a fork leaves of a process of many threads; it signals a process only while its id cannot mean another one.
+//! The guard is a fork of ours that runs no program. It is the parent of the child and the subreaper of its descendants
+//! (`PR_SET_CHILD_SUBREAPER`), so neither a double fork nor a session of its own hides a process from it. In:
+//! [`CONTROL_FD`], a pipe that carries signals for the child's group and ends when we do. Out: the child's own exit
+//! status. Invariants: it holds no descriptor of ours but the pipe; it takes no lock and no memory, since it is what a
+//! fork leaves of a process of many threads; it signals a process only while its id cannot mean another one.
 //!
 //! Absent on purpose: the environment and descriptors of the child (`spawn.rs`).
 
@@ -21,42 +21,42 @@ use rustix::process::{
     pidfd_send_signal, set_child_subreaper, setpgid,
 };
 
-/// Where the guard finds the pipe.
-const CALLS: i32 = 3;
-/// Not a signal: what made a session of its own may stay when the child has left.
-pub(super) const LET_GO: u8 = 0xff;
-/// Not a signal: another process takes the child's place; its id follows.
-pub(super) const HEIR: u8 = 0xfe;
-/// How long what the child started has between SIGTERM and SIGKILL, and then until it is given up as immortal.
+/// The descriptor of the control pipe in the guard.
+const CONTROL_FD: i32 = 3;
+/// Command byte, no signal: descendants with a session of their own may outlive the child.
+pub(super) const KEEP_SESSIONS: u8 = 0xff;
+/// Command byte, no signal: another process becomes the leader; its id follows (4 bytes, native order).
+pub(super) const SUCCESSOR: u8 = 0xfe;
+/// Time for descendants between SIGTERM and SIGKILL, and again between SIGKILL and giving up.
 const GRACE: Duration = Duration::from_secs(2);
-/// Pause between two looks at what is left; a process that is not the guard's own child ends unheard.
+/// Pause between two looks at the descendants; only the guard's own children announce their end (SIGCHLD).
 const TICK: Duration = Duration::from_millis(50);
-/// The most processes of the machine that are looked at.
-const MOST: usize = 1 << 16;
+/// Capacity of the process list; further processes of the machine are ignored.
+const MAX_PROCESSES: usize = 1 << 16;
 
-/// One line of the machine's list of processes.
+/// One process of the machine, from `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy)]
 struct Process {
     id: i32,
     parent: i32,
     began: u64,
-    /// A zombie: only a link between others.
+    /// A zombie: kept as a link between its parent and its children.
     ended: bool,
     ours: bool,
 }
 
-/// Room for what the guard has to remember, to be made before the fork.
-pub(super) struct Room {
-    list: Vec<Process>,
-    /// Who was sent SIGTERM: ids and beginnings.
-    told: Vec<(i32, u64)>,
+/// Memory of the guard, allocated before the fork.
+pub(super) struct Buffers {
+    processes: Vec<Process>,
+    /// Processes that were sent SIGTERM: ids and start times.
+    signalled: Vec<(i32, u64)>,
 }
 
-impl Room {
+impl Buffers {
     pub(super) fn new() -> Self {
-        Room {
-            list: Vec::with_capacity(MOST),
-            told: Vec::with_capacity(MOST),
+        Buffers {
+            processes: Vec::with_capacity(MAX_PROCESSES),
+            signalled: Vec::with_capacity(MAX_PROCESSES),
         }
     }
 }
@@ -66,87 +66,87 @@ impl Room {
 /// # Errors
 /// The operating system's, when no process can be made.
 #[allow(unsafe_code)]
-pub(super) fn fork_guarded(calls: BorrowedFd<'_>, room: &mut Room) -> std::io::Result<()> {
+pub(super) fn fork_guarded(control: BorrowedFd<'_>, buffers: &mut Buffers) -> std::io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     // SAFETY: the sets are plain memory that is filled before it is read; `fork` is followed by system calls only.
     unsafe {
-        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        let (mut all, mut previous) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&raw mut all);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, &raw mut previous);
         match libc::fork() {
             -1 => Err(std::io::Error::last_os_error()),
             0 => {
-                libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+                libc::sigprocmask(libc::SIG_SETMASK, &raw const previous, std::ptr::null_mut());
                 Ok(())
             }
             child => {
-                let status = guard(child, calls, room).unwrap_or(1 << 8);
+                let status = run(child, control, buffers).unwrap_or(1 << 8);
                 leave_as(status)
             }
         }
     }
 }
 
-/// The guard's life; gives the child's status.
-fn guard(child: i32, calls: BorrowedFd<'_>, room: &mut Room) -> Result<i32, Errno> {
+/// Runs until all descendants have ended; returns the child's wait status.
+fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32, Errno> {
     // Apart from the group that the terminal's signals go to; a failure costs nothing, since all signals are blocked.
     let _ = setpgid(None, None);
     let _ = rustix::process::chdir(c"/");
-    let (pipe, deaths) = descriptors(calls)?;
-    let mut calls = Calls {
+    let (pipe, exits) = descriptors(control)?;
+    let mut control = ControlPipe {
         pipe,
         leader: Pid::from_raw(child).ok_or(Errno::SRCH)?,
-        whole: true,
+        ends_descendants: true,
         ended: false,
     };
     let mut status;
     loop {
-        status = reap(&mut calls).0;
+        status = reap(&mut control).0;
         if status.is_some() {
             break;
         }
         let mut watched = [
-            PollFd::from_borrowed_fd(calls.pipe.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(deaths.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(control.pipe.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(exits.as_fd(), PollFlags::IN),
         ];
         if poll(&mut watched, None).is_err() {
             continue;
         }
-        drain(&deaths);
-        calls.hear();
-        if calls.ended {
+        drain(&exits);
+        control.run_commands();
+        if control.ended {
             break;
         }
     }
-    if calls.whole || status.is_none() {
-        status = end_all(&deaths, &mut calls, status, room);
+    if control.ends_descendants || status.is_none() {
+        status = end_all(&exits, &mut control, status, buffers);
     }
     Ok(status.unwrap_or(libc::SIGKILL))
 }
 
-/// What we say, and what came of it.
-struct Calls {
+/// The pipe from us, and the state that its commands have set.
+struct ControlPipe {
     pipe: OwnedFd,
-    /// Whose group gets the signals, and whose end is the end.
+    /// The process whose group gets the signals, and whose end counts.
     leader: Pid,
-    /// All it has started ends with it.
-    whole: bool,
-    /// We are gone, and did not say goodbye.
+    /// All descendants end with the leader.
+    ends_descendants: bool,
+    /// The other end of the pipe is closed: we are gone.
     ended: bool,
 }
 
-impl Calls {
-    /// Does what has been said so far.
-    fn hear(&mut self) {
+impl ControlPipe {
+    /// Carries out the commands that have arrived.
+    fn run_commands(&mut self) {
         while !self.ended {
             let mut watched = [PollFd::from_borrowed_fd(self.pipe.as_fd(), PollFlags::IN)];
             if !poll(&mut watched, Some(&Timespec::default())).is_ok_and(|count| count > 0) {
                 return;
             }
-            let mut call = [0];
-            match rustix::io::read(&self.pipe, &mut call) {
-                Ok(1) if call[0] == LET_GO => self.whole = false,
-                Ok(1) if call[0] == HEIR => {
+            let mut command = [0];
+            match rustix::io::read(&self.pipe, &mut command) {
+                Ok(1) if command[0] == KEEP_SESSIONS => self.ends_descendants = false,
+                Ok(1) if command[0] == SUCCESSOR => {
                     // Written at once with the call: it is there.
                     let mut id = [0; 4];
                     if rustix::io::read(&self.pipe, &mut id) == Ok(4)
@@ -156,7 +156,7 @@ impl Calls {
                     }
                 }
                 Ok(1) => {
-                    if let Some(signal) = Signal::from_named_raw(call[0].into()) {
+                    if let Some(signal) = Signal::from_named_raw(command[0].into()) {
                         let _ = kill_process_group(self.leader, signal);
                     }
                 }
@@ -167,18 +167,18 @@ impl Calls {
     }
 }
 
-/// Nothing of ours stays open; the pipe gets its number. Gives it, and what tells of deaths.
+/// Closes every inherited descriptor but the pipe; returns the pipe under its number and a signalfd for SIGCHLD.
 #[allow(unsafe_code)]
-fn descriptors(calls: BorrowedFd<'_>) -> Result<(OwnedFd, OwnedFd), Errno> {
+fn descriptors(control: BorrowedFd<'_>) -> Result<(OwnedFd, OwnedFd), Errno> {
     use std::os::fd::FromRawFd;
     // SAFETY: the descriptors are numbers of this process, which has no other thread and never uses what owned them
     // before the fork; each is owned once from here on.
     unsafe {
-        if calls.as_raw_fd() != CALLS {
-            libc::dup2(calls.as_raw_fd(), CALLS);
+        if control.as_raw_fd() != CONTROL_FD {
+            libc::dup2(control.as_raw_fd(), CONTROL_FD);
         }
-        if libc::syscall(libc::SYS_close_range, CALLS + 1, u32::MAX, 0) < 0 {
-            (CALLS + 1..4096).for_each(|number| {
+        if libc::syscall(libc::SYS_close_range, CONTROL_FD + 1, u32::MAX, 0) < 0 {
+            (CONTROL_FD + 1..4096).for_each(|number| {
                 libc::close(number);
             });
         }
@@ -191,44 +191,46 @@ fn descriptors(calls: BorrowedFd<'_>) -> Result<(OwnedFd, OwnedFd), Errno> {
         let mut children = std::mem::zeroed();
         libc::sigemptyset(&raw mut children);
         libc::sigaddset(&raw mut children, libc::SIGCHLD);
-        let deaths = libc::signalfd(-1, &raw const children, libc::SFD_NONBLOCK);
-        if deaths < 0 {
+        let exits = libc::signalfd(-1, &raw const children, libc::SFD_NONBLOCK);
+        if exits < 0 {
             return Err(Errno::MFILE);
         }
-        Ok((OwnedFd::from_raw_fd(CALLS), OwnedFd::from_raw_fd(deaths)))
+        Ok((
+            OwnedFd::from_raw_fd(CONTROL_FD),
+            OwnedFd::from_raw_fd(exits),
+        ))
     }
 }
 
-fn drain(deaths: &OwnedFd) {
-    let mut told = [0; 1024];
-    while rustix::io::read(deaths, &mut told).is_ok_and(|count| count > 0) {}
+fn drain(exits: &OwnedFd) {
+    let mut buffer = [0; 1024];
+    while rustix::io::read(exits, &mut buffer).is_ok_and(|count| count > 0) {}
 }
 
-/// Reaps what has ended. Gives the status of the leader if that is among it, whose group is killed while the id is
-/// still its own, unless another has taken its place; and whether nothing is left below: whoever loses its parent
-/// becomes a child of the guard.
+/// Reaps ended children. Returns the leader's status if it was among them, and whether no child is left (orphans become
+/// children of the guard). The leader's group is killed before the leader is reaped, while the id is still its own.
 #[allow(unsafe_code)]
-fn reap(calls: &mut Calls) -> (Option<i32>, bool) {
+fn reap(control: &mut ControlPipe) -> (Option<i32>, bool) {
     let mut found = None;
     loop {
-        // SAFETY: `told` and `status` are plain memory for the kernel to fill.
+        // SAFETY: `info` and `status` are plain memory for the kernel to fill.
         let (led, status) = unsafe {
-            let mut told: libc::siginfo_t = std::mem::zeroed();
+            let mut info: libc::siginfo_t = std::mem::zeroed();
             let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            let id = match libc::waitid(libc::P_ALL, 0, &raw mut told, options) {
-                0 => told.si_pid(),
+            let id = match libc::waitid(libc::P_ALL, 0, &raw mut info, options) {
+                0 => info.si_pid(),
                 _ => return (found, true),
             };
             if id <= 0 {
                 return (found, false);
             }
-            let is_leader = |calls: &Calls| id == calls.leader.as_raw_nonzero().get();
-            if is_leader(calls) {
-                calls.hear();
+            let is_leader = |control: &ControlPipe| id == control.leader.as_raw_nonzero().get();
+            if is_leader(control) {
+                control.run_commands();
             }
-            let led = is_leader(calls);
+            let led = is_leader(control);
             if led {
-                let _ = kill_process_group(calls.leader, Signal::KILL);
+                let _ = kill_process_group(control.leader, Signal::KILL);
             }
             let mut status = 0;
             libc::waitpid(id, &raw mut status, 0);
@@ -240,30 +242,32 @@ fn reap(calls: &mut Calls) -> (Option<i32>, bool) {
     }
 }
 
-/// SIGTERM to everything below, then SIGKILL; gives the status of the leader, which may have been known before.
+/// Sends SIGTERM to all descendants, then SIGKILL; returns the status of the leader, also when it was known before.
 fn end_all(
-    deaths: &OwnedFd,
-    calls: &mut Calls,
+    exits: &OwnedFd,
+    control: &mut ControlPipe,
     mut status: Option<i32>,
-    room: &mut Room,
+    buffers: &mut Buffers,
 ) -> Option<i32> {
     for signal in [Signal::TERM, Signal::KILL] {
         let until = Instant::now() + GRACE;
         loop {
-            let (ended, alone) = reap(calls);
+            let (ended, alone) = reap(control);
             status = status.or(ended);
             if alone {
                 return status;
             }
-            // Those who lose their parent meanwhile may be missing in one list; they are in the next.
-            list(&mut room.list);
-            for process in room.list.iter().filter(|it| it.ours && !it.ended) {
+            // A process that is reparented meanwhile may be missing from this list; the next one has it.
+            list_processes(&mut buffers.processes);
+            for process in buffers.processes.iter().filter(|it| it.ours && !it.ended) {
                 let who = (process.id, process.began);
                 if signal == Signal::KILL {
-                    tell(process, signal);
-                } else if !room.told.contains(&who) && room.told.len() < MOST {
-                    room.told.push(who);
-                    tell(process, signal);
+                    signal_process(process, signal);
+                } else if !buffers.signalled.contains(&who)
+                    && buffers.signalled.len() < MAX_PROCESSES
+                {
+                    buffers.signalled.push(who);
+                    signal_process(process, signal);
                 }
             }
             if Instant::now() > until {
@@ -274,24 +278,24 @@ fn end_all(
                 tv_nsec: TICK.subsec_nanos().into(),
             };
             let _ = poll(
-                &mut [PollFd::from_borrowed_fd(deaths.as_fd(), PollFlags::IN)],
+                &mut [PollFd::from_borrowed_fd(exits.as_fd(), PollFlags::IN)],
                 Some(&pause),
             );
-            drain(deaths);
+            drain(exits);
         }
     }
     status
 }
 
-/// Signals a process, unless another one has its id by now; one that is stopped goes on, to hear it.
-fn tell(process: &Process, signal: Signal) {
+/// Signals a process unless its id was reused; a stopped process is continued so that it acts on the signal.
+fn signal_process(process: &Process, signal: Signal) {
     let Some(id) = Pid::from_raw(process.id) else {
         return;
     };
     match pidfd_open(id, PidfdFlags::empty()) {
         Ok(handle) => {
             let mut name = [0; 24];
-            let same = described(CWD, path(b"/proc/", process.id, &mut name))
+            let same = read_stat(CWD, path(b"/proc/", process.id, &mut name))
                 .is_some_and(|found| found.began == process.began);
             if same {
                 let _ = pidfd_send_signal(&handle, signal);
@@ -305,9 +309,9 @@ fn tell(process: &Process, signal: Signal) {
     }
 }
 
-/// Fills `room` with the machine's processes, those that descend from this one marked.
-fn list(room: &mut Vec<Process>) {
-    room.clear();
+/// Fills `list` with the processes of the machine; descendants of this process are marked as `ours`.
+fn list_processes(list: &mut Vec<Process>) {
+    list.clear();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(folder) = openat(CWD, c"/proc", flags, Mode::empty()) else {
         return;
@@ -317,19 +321,19 @@ fn list(room: &mut Vec<Process>) {
     while let Some(Ok(entry)) = entries.next() {
         let id = number(entry.file_name().to_bytes());
         let mut name = [0; 24];
-        let found = id.and_then(|id| described(folder.as_fd(), path(b"", id, &mut name)));
-        if let Some(process) = found.filter(|_| room.len() < room.capacity()) {
-            room.push(process);
+        let found = id.and_then(|id| read_stat(folder.as_fd(), path(b"", id, &mut name)));
+        if let Some(process) = found.filter(|_| list.len() < list.capacity()) {
+            list.push(process);
         }
     }
     let here = getpid().as_raw_nonzero().get();
     loop {
         let mut more = false;
-        for index in 0..room.len() {
-            let Process { parent, ours, .. } = room[index];
-            let below = parent == here || room.iter().any(|other| other.ours && other.id == parent);
+        for index in 0..list.len() {
+            let Process { parent, ours, .. } = list[index];
+            let below = parent == here || list.iter().any(|other| other.ours && other.id == parent);
             if !ours && below {
-                room[index].ours = true;
+                list[index].ours = true;
                 more = true;
             }
         }
@@ -343,8 +347,8 @@ fn number(name: &[u8]) -> Option<i32> {
     std::str::from_utf8(name).ok()?.parse().ok()
 }
 
-/// `PREFIX`ID`/stat`, in `room`.
-fn path<'a>(prefix: &[u8], id: i32, room: &'a mut [u8; 24]) -> &'a CStr {
+/// Writes `PREFIX`ID`/stat` into `buffer`.
+fn path<'a>(prefix: &[u8], id: i32, buffer: &'a mut [u8; 24]) -> &'a CStr {
     let mut digits = [0; 10];
     let (mut rest, mut first) = (id.unsigned_abs(), digits.len());
     while rest > 0 && first > 0 {
@@ -353,14 +357,14 @@ fn path<'a>(prefix: &[u8], id: i32, room: &'a mut [u8; 24]) -> &'a CStr {
         rest /= 10;
     }
     let bytes = prefix.iter().chain(&digits[first..]).chain(b"/stat\0");
-    room.iter_mut()
+    buffer
+        .iter_mut()
         .zip(bytes)
         .for_each(|(place, byte)| *place = *byte);
-    CStr::from_bytes_until_nul(room).unwrap_or_default()
+    CStr::from_bytes_until_nul(buffer).unwrap_or_default()
 }
 
-/// A process, from its `stat`.
-fn described(folder: BorrowedFd<'_>, path: &CStr) -> Option<Process> {
+fn read_stat(folder: BorrowedFd<'_>, path: &CStr) -> Option<Process> {
     let file = openat(
         folder,
         path,
@@ -370,11 +374,11 @@ fn described(folder: BorrowedFd<'_>, path: &CStr) -> Option<Process> {
     .ok()?;
     let mut text = [0; 1024];
     let count = rustix::io::read(&file, &mut text).ok()?;
-    parsed(&text[..count])
+    parse_stat(&text[..count])
 }
 
-/// `ID (NAME) STATE PARENT …`, the name of any bytes; the time it began is the 20th word after the name.
-fn parsed(stat: &[u8]) -> Option<Process> {
+/// Parses `ID (NAME) STATE PARENT …`, where NAME is any bytes; the start time is the 20th field after the name.
+fn parse_stat(stat: &[u8]) -> Option<Process> {
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let id = stat.split(|byte| *byte == b' ').next().and_then(number)?;
     let mut words = stat[close + 1..]
@@ -392,7 +396,7 @@ fn parsed(stat: &[u8]) -> Option<Process> {
     })
 }
 
-/// Ends as the child ended.
+/// Exits with the status of the child, or by the same signal.
 #[allow(unsafe_code)]
 fn leave_as(status: i32) -> ! {
     // SAFETY: system calls of a process of one thread; the limit is plain memory.
@@ -419,20 +423,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_list_are_read_whatever_a_process_is_called() {
+    fn a_stat_line_is_parsed_whatever_the_process_is_called() {
         let stat = "42 (a ) Z 1 (b)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
-        let found = parsed(stat.as_bytes()).unwrap();
+        let found = parse_stat(stat.as_bytes()).unwrap();
         assert_eq!((found.id, found.parent, found.began), (42, 7, 98765));
         assert!(
             !found.ended
-                && parsed(stat.replace(") S 7", ") Z 7").as_bytes())
+                && parse_stat(stat.replace(") S 7", ") Z 7").as_bytes())
                     .unwrap()
                     .ended
         );
-        assert!(parsed(b"").is_none());
-        let mut room = [0; 24];
-        assert_eq!(path(b"/proc/", 4_194_304, &mut room), c"/proc/4194304/stat");
-        let me = described(
+        assert!(parse_stat(b"").is_none());
+        let mut buffer = [0; 24];
+        assert_eq!(
+            path(b"/proc/", 4_194_304, &mut buffer),
+            c"/proc/4194304/stat"
+        );
+        let me = read_stat(
             CWD,
             path(b"/proc/", getpid().as_raw_nonzero().get(), &mut [0; 24]),
         );

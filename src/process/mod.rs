@@ -1,53 +1,42 @@
-//! Child processes: started as leaders of their own group or session, ended whole.
+//! Child processes: started as leaders of their own group or session, ended with all their descendants.
 //!
-//! A child never shares our process group, so the user's Ctrl-C reaches it only when we say so. Between it and us
-//! stands its guard (`guard.rs`), which passes our signals on to its group and ends what it started when it or we are
-//! gone.
+//! A child never shares our process group, so the user's Ctrl-C reaches it only when we signal it. Each child has a
+//! guard (`guard.rs`): a process between us and the child that forwards our signals to the child's group, and ends the
+//! descendants when the child or we are gone. Two kinds of program have no guard: the one that borrows the user's
+//! terminal (`foreground.rs`), which is in our group and survives us, and the one that is run for a short answer
+//! (`timed_output.rs`).
 //!
-//! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z. What the user's terminal is lent to (`front.rs`) is
-//! in our group, and has no guard: it is the user's own, and stays when we go. A program that only says one short thing
-//! (`short.rs`) has none, either.
+//! `job.rs` stops our own job at Ctrl-Z. `signals.rs` installs a handler for a while: for the keys of a lent terminal,
+//! and for window size changes while the terminal answers a query (`deferred_resizes.rs`). `fatal_signals.rs` runs an
+//! action before a fault ends us. `io_hints.rs` has nothing to do with children: it is here because `unsafe` is.
 //!
-//! Signals that a handler of our own catches for a while (`caught.rs`) are the keys of a terminal that is lent, and
-//! changes of its size while its answer is waited for (`resizes.rs`).
-//!
-//! What is done before a fault of our own ends us is in `faults.rs`.
-//!
-//! `memory.rs` and `disk.rs` have nothing to do with children: they are here since `unsafe` is.
-//!
-//! `pty.rs` makes the pseudo-terminals of those that own one.
-//!
-//! Absent on purpose: what is said over the pipes. `unsafe` is in this folder and nowhere else.
+//! Absent on purpose: what is sent over the pipes. `unsafe` is in this folder and nowhere else.
 
-mod caught;
-mod disk;
-mod faults;
-mod front;
+mod deferred_resizes;
+mod fatal_signals;
+mod foreground;
 mod guard;
+mod io_hints;
 mod job;
-mod jobs;
-mod memory;
+mod procfs;
 mod pty;
-mod reading;
-mod resizes;
-mod short;
+mod signals;
 mod spawn;
 mod tail;
+mod timed_output;
 
-pub use disk::begin_writing;
-pub use faults::before_a_fault_ends_us;
-pub use front::run_in_front;
+pub use deferred_resizes::{KeptResizes, let_resize_come, resize_is_kept};
+pub use fatal_signals::before_a_fault_ends_us;
+pub use foreground::run_in_front;
+pub use io_hints::{begin_writing, large_buffer};
 pub use job::stop_our_job;
-pub use jobs::session_of;
-pub use memory::large_buffer;
+pub use procfs::{reads_input, session_of};
 pub use pty::{
-    StopKey, is_raw, job_in_front, open_pty, other_end, set_echo, set_size, take_unread,
+    SuspendKey, foreground_job, is_raw, open_peer, open_pty, set_echo, set_size, take_unread,
 };
-pub use reading::reads_input;
-pub use resizes::{KeptResizes, let_resize_come, resize_is_kept};
-pub use short::short_answer;
 pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;
+pub use timed_output::short_answer;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -62,7 +51,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 /// A running or ended child. Dropping it kills the group at once if it still runs.
 #[derive(Debug)]
 pub struct Child {
-    /// It ends after the child and what that started, with the child's status.
+    /// Ends after the child and its descendants, with the child's status.
     guard: std::process::Child,
     group: Group,
 }
@@ -70,16 +59,16 @@ pub struct Child {
 /// Signals a child's process group from any thread; does nothing once the child has ended.
 #[derive(Debug, Clone)]
 pub struct Group {
-    calls: Arc<OwnedFd>,
+    control: Arc<OwnedFd>,
     killed: Arc<AtomicBool>,
 }
 
 impl Child {
-    fn new(guard: std::process::Child, calls: OwnedFd) -> Self {
+    fn new(guard: std::process::Child, control: OwnedFd) -> Self {
         Child {
             guard,
             group: Group {
-                calls: Arc::new(calls),
+                control: Arc::new(control),
                 killed: Arc::new(AtomicBool::new(false)),
             },
         }
@@ -90,7 +79,6 @@ impl Child {
         self.guard.id()
     }
 
-    /// A handle for signals.
     pub fn group(&self) -> Group {
         self.group.clone()
     }
@@ -179,34 +167,33 @@ impl Drop for Child {
 impl Group {
     /// Sends `signal` to every process of the group.
     pub fn signal(&self, signal: Signal) {
-        self.call(u8::try_from(signal.as_raw()).unwrap_or(0));
+        self.command(u8::try_from(signal.as_raw()).unwrap_or(0));
     }
 
-    /// What made a session of its own (a server, a browser) may stay when the child has left: it ends on our wish.
+    /// Lets descendants with a session of their own (a server, a browser) outlive the child, whose end is wanted now.
     pub fn let_go(&self) {
-        self.call(guard::LET_GO);
+        self.command(guard::KEEP_SESSIONS);
     }
 
-    /// Another descendant, which leads a group of its own, takes the child's place: signals are for it, and its end is
-    /// the child's.
+    /// Makes another descendant, the leader of its own group, the child: the process that gets the signals, and whose
+    /// end counts.
     pub fn follow(&self, process: u32) {
-        let mut call = [guard::HEIR, 0, 0, 0, 0];
-        call[1..].copy_from_slice(&process.to_ne_bytes());
-        let _ = rustix::io::write(&self.calls, &call);
+        let mut command = [guard::SUCCESSOR, 0, 0, 0, 0];
+        command[1..].copy_from_slice(&process.to_ne_bytes());
+        let _ = rustix::io::write(&self.control, &command);
     }
 
-    fn call(&self, call: u8) {
-        // Fails only when nobody is left, which is what is wanted.
-        let _ = rustix::io::write(&self.calls, &[call]);
+    fn command(&self, command: u8) {
+        // Fails only when no process is left to signal.
+        let _ = rustix::io::write(&self.control, &[command]);
     }
 
-    /// Kills the group on request; [`Group::was_killed`] tells of it later.
+    /// Kills the group on request; [`Group::was_killed`] is true from then on.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);
         self.signal(Signal::KILL);
     }
 
-    /// True after [`Group::kill`].
     pub fn was_killed(&self) -> bool {
         self.killed.load(Ordering::SeqCst)
     }
@@ -243,12 +230,12 @@ mod tests {
         group.signal(Signal::TERM); // reaped: must not reach anybody
     }
 
-    /// What a script starts that hears no signal, has a session of its own and lost its parent; a file tells its id.
+    /// Starts a process without parent, in a session of its own, that ignores signals; its id is in a file.
     const ESCAPED: &str = "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > told.new; mv told.new told; sleep 1000' &)
         until [ -e told ]; do sleep 0.01; done";
 
     /// Runs a script in a folder of its own until it ends; gives the process it left, if that still runs.
-    fn left_by(script: &str, let_go: bool) -> Option<Pid> {
+    fn survivor_of(script: &str, let_go: bool) -> Option<Pid> {
         let folder = tempfile::tempdir().unwrap();
         let script = format!("cd {}; {ESCAPED}; {script}", folder.path().display());
         let mut child = shell(&script, Leadership::Session);
@@ -262,20 +249,20 @@ mod tests {
     }
 
     #[test]
-    fn what_escaped_from_the_group_ends_with_the_child_however_that_ends() {
+    fn a_process_that_left_the_group_ends_with_the_child() {
         for end in ["exit 0", "kill -KILL $$", "kill -SEGV $$"] {
-            assert_eq!(left_by(end, false), None, "{end}");
+            assert_eq!(survivor_of(end, false), None, "{end}");
         }
     }
 
     #[test]
-    fn what_made_a_session_of_its_own_may_stay_when_the_end_is_wished() {
-        let left = left_by("exit 0", true).expect("it stayed");
+    fn a_process_with_its_own_session_may_outlive_a_child_whose_end_is_wanted() {
+        let left = survivor_of("exit 0", true).expect("it stayed");
         rustix::process::kill_process_group(left, Signal::KILL).unwrap();
     }
 
     #[test]
-    fn the_guard_holds_nothing_of_ours() {
+    fn the_guard_keeps_no_descriptor_of_ours() {
         let (reader, writer) = std::io::pipe().unwrap();
         let mut sleeping = shell("sleep 1000", Leadership::Group);
         drop(writer);
@@ -287,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_and_signals_are_told() {
+    fn exit_codes_and_signals_are_reported() {
         use std::os::unix::process::ExitStatusExt;
         assert_eq!(
             shell("exit 7", Leadership::Group).wait().unwrap().code(),

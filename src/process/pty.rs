@@ -1,7 +1,7 @@
-//! A pseudo-terminal for a child: both its ends, its size, and how it treats input.
+//! A pseudo-terminal for a child: both ends, the size, and the input modes.
 //!
-//! Invariants: the pair is made in line mode with echo, whatever our own terminal is like; reading from our end never
-//! waits. Absent on purpose: who types, and the user's own terminal.
+//! Invariants: the pair starts in line mode with echo, whatever the mode of our own terminal; our end is non-blocking.
+//! Absent on purpose: the user's own terminal.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,29 +14,29 @@ use rustix::termios::{
     tcgetattr, tcgetpgrp, tcgetsid, tcsetattr, tcsetwinsize,
 };
 
-/// Whether the key for it (Ctrl-Z) stops what runs on the terminal.
+/// Whether Ctrl-Z (VSUSP) stops the foreground job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopKey {
-    /// There is somebody to bring back what it has stopped.
-    Stops,
-    /// There is no such key.
-    Absent,
+pub enum SuspendKey {
+    /// A shell can continue what the key has stopped.
+    Enabled,
+    /// No key suspends.
+    Disabled,
 }
 
-/// Makes a pair and gives out its ends, ours first; `columns` and `rows` are its size.
+/// Opens a pair and returns its ends, ours first.
 ///
 /// # Errors
 /// The operating system's.
-pub fn open_pty(columns: u16, rows: u16, stop: StopKey) -> io::Result<(OwnedFd, OwnedFd)> {
+pub fn open_pty(columns: u16, rows: u16, stop: SuspendKey) -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let ours = openpt(flags)?;
     grantpt(&ours)?;
     unlockpt(&ours)?;
-    let theirs = other_end(&ours, true)?;
+    let theirs = open_peer(&ours, true)?;
     let mut termios = tcgetattr(&theirs)?;
     make_sane(&mut termios);
-    if stop == StopKey::Absent {
-        // Zero is "no such character".
+    if stop == SuspendKey::Disabled {
+        // Zero disables the character.
         termios.special_codes[SpecialCodeIndex::VSUSP] = 0;
     }
     tcsetattr(&theirs, OptionalActions::Now, &termios)?;
@@ -45,13 +45,13 @@ pub fn open_pty(columns: u16, rows: u16, stop: StopKey) -> io::Result<(OwnedFd, 
     Ok((ours, theirs))
 }
 
-/// Opens the end of a pair that the child has; reading from it waits for nothing unless it is `waiting`.
+/// Opens the child's end of a pair; non-blocking unless `blocking`.
 ///
 /// # Errors
 /// The operating system's.
-pub fn other_end(ours: &OwnedFd, waiting: bool) -> io::Result<OwnedFd> {
+pub fn open_peer(ours: &OwnedFd, blocking: bool) -> io::Result<OwnedFd> {
     let mut flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-    flags.set(OFlags::NONBLOCK, !waiting);
+    flags.set(OFlags::NONBLOCK, !blocking);
     match ioctl_tiocgptpeer(ours, OpenptFlags::from_bits_retain(flags.bits())) {
         Ok(end) => Ok(end),
         Err(_) => {
@@ -61,7 +61,7 @@ pub fn other_end(ours: &OwnedFd, waiting: bool) -> io::Result<OwnedFd> {
     }
 }
 
-/// Tells the terminal its size.
+/// Sets the size of the terminal.
 ///
 /// # Errors
 /// The operating system's: the other end is gone.
@@ -89,13 +89,13 @@ pub fn is_raw(end: impl AsFd) -> bool {
     })
 }
 
-/// The process group that has the terminal, where that is not the one of the session's leader (a shell).
-pub fn job_in_front(end: impl AsFd) -> Option<Pid> {
+/// The foreground process group, where that is not the one of the session leader (a shell).
+pub fn foreground_job(end: impl AsFd) -> Option<Pid> {
     let job = tcgetpgrp(&end).ok()?;
     (tcgetsid(&end).ok()? != job).then_some(job)
 }
 
-/// What is typed shows, or no longer; nothing else changes.
+/// Turns echo on or off; nothing else changes.
 ///
 /// # Errors
 /// The operating system's: the other end is gone.
@@ -109,7 +109,7 @@ pub fn set_echo(end: impl AsFd, on: bool) -> io::Result<()> {
 /// back into line mode whatever a program has left. Nobody may be reading from it.
 pub fn take_unread(ours: &OwnedFd) -> Vec<u8> {
     let mut unread = Vec::new();
-    let (Ok(end), Ok(mut termios)) = (other_end(ours, false), tcgetattr(ours)) else {
+    let (Ok(end), Ok(mut termios)) = (open_peer(ours, false), tcgetattr(ours)) else {
         return unread;
     };
     // Out of line mode a line that has no end yet can be read, too.
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_nobody_read_comes_back_and_the_terminal_is_in_line_mode_again() {
-        let (ours, theirs) = open_pty(80, 24, StopKey::Stops).unwrap();
+        let (ours, theirs) = open_pty(80, 24, SuspendKey::Enabled).unwrap();
         let mut raw = tcgetattr(&theirs).unwrap();
         raw.make_raw();
         raw.special_codes[SpecialCodeIndex::VERASE] = 8;
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_terminal_without_a_stop_key_has_none() {
-        for (stop, there) in [(StopKey::Stops, true), (StopKey::Absent, false)] {
+        for (stop, there) in [(SuspendKey::Enabled, true), (SuspendKey::Disabled, false)] {
             let (_ours, theirs) = open_pty(80, 24, stop).unwrap();
             let key = tcgetattr(&theirs).unwrap().special_codes[SpecialCodeIndex::VSUSP];
             assert_eq!(key != 0, there);

@@ -1,8 +1,8 @@
 //! Starting a child under its guard.
 //!
 //! The standard library has no safe way to fork once more, make a session, take a controlling terminal, ask for a
-//! parent-death signal or hand down a descriptor under a chosen number; all five must happen between fork and exec. The
-//! closure below calls only async-signal-safe system calls and does not allocate.
+//! parent-death signal or pass a descriptor under a chosen number; all five must happen between fork and exec. The
+//! closure below makes only async-signal-safe system calls and does not allocate.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,9 +17,9 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, ioctl_tiocsctty, set_parent_process_death_signal, setpgid, setsid};
 
 use super::Child;
-use super::guard::{Room, fork_guarded};
+use super::guard::{Buffers, fork_guarded};
 
-/// What the child leads.
+/// What the child becomes the leader of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leadership {
     /// Its own process group, in our session.
@@ -35,13 +35,12 @@ pub enum Leadership {
 pub struct Plan {
     /// The program; searched on PATH when it has no slash.
     pub program: PathBuf,
-    /// Its arguments, without its name.
+    /// Without the program's name.
     pub arguments: Vec<OsString>,
     /// The whole environment; `None` inherits ours.
     pub variables: Option<BTreeMap<OsString, OsString>>,
-    /// Its working directory; `None` inherits ours.
+    /// The working directory; `None` inherits ours.
     pub cwd: Option<PathBuf>,
-    /// What it leads.
     pub leadership: Leadership,
     /// Further descriptors and the numbers they get. Numbers below 100 may collide with ours in the fork.
     pub inherited: Vec<(OwnedFd, RawFd)>,
@@ -70,7 +69,7 @@ impl Plan {
     }
 }
 
-/// Starts a child. When we end, it and all it started get SIGTERM, and 2 s later SIGKILL.
+/// Starts a child. When we end, the child and its descendants get SIGTERM, and 2 s later SIGKILL.
 ///
 /// # Errors
 /// The operating system's: `NotFound` for a missing program, `EMFILE`, `EAGAIN`, …
@@ -102,12 +101,12 @@ pub fn spawn(plan: Plan) -> io::Result<Child> {
         .iter()
         .map(|(fd, number)| (fd.as_raw_fd(), *number))
         .collect();
-    let (calls, our_calls) = pipe_with(PipeFlags::CLOEXEC)?;
-    ioctl_fionbio(&our_calls, true)?;
-    let mut room = Room::new();
+    let (control, our_control) = pipe_with(PipeFlags::CLOEXEC)?;
+    ioctl_fionbio(&our_control, true)?;
+    let mut buffers = Buffers::new();
     let prepare = move || -> io::Result<()> {
         let guard = rustix::process::getpid();
-        fork_guarded(calls.as_fd(), &mut room)?;
+        fork_guarded(control.as_fd(), &mut buffers)?;
         match leadership {
             Leadership::Group => setpgid(None, None)?,
             Leadership::Session => drop(setsid()?),
@@ -118,7 +117,7 @@ pub fn spawn(plan: Plan) -> io::Result<Child> {
         }
         set_parent_process_death_signal(Some(Signal::TERM))?;
         if rustix::process::getppid() != Some(guard) {
-            // It died between fork and the line above: nobody would tell the child.
+            // The guard died between fork and the line above: the child would get no signal.
             return Err(io::ErrorKind::NotFound.into());
         }
         for &(from, to) in &numbers {
@@ -138,5 +137,5 @@ pub fn spawn(plan: Plan) -> io::Result<Child> {
     unsafe { command.pre_exec(prepare) };
     let guard = command.spawn()?;
     drop(inherited);
-    Ok(Child::new(guard, our_calls))
+    Ok(Child::new(guard, our_control))
 }

@@ -1,4 +1,4 @@
-//! The last words of a child: its standard error, drained always, kept in part.
+//! The end of a child's standard error: the descriptor is always drained, the last 16 KiB are kept.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How many bytes are kept.
-const KEPT: usize = 16 * 1024;
+/// Bytes that are kept.
+const CAPACITY: usize = 16 * 1024;
 
 /// Drains a descriptor on a thread of its own and keeps the last 16 KiB.
 #[derive(Debug, Clone)]
@@ -31,30 +31,30 @@ impl Tail {
             while let Ok(count @ 1..) = source.read(&mut chunk) {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.extend(&chunk[..count]);
-                let surplus = kept.len().saturating_sub(KEPT);
+                let surplus = kept.len().saturating_sub(CAPACITY);
                 kept.drain(..surplus);
             }
             *end.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
             end.1.notify_all();
         };
-        // Without a thread the child may block on its standard error; nothing better can be done than to go on.
+        // Without a thread the child may block on its standard error; there is no better way to go on.
         let _ = std::thread::Builder::new()
             .name(thread_name.into())
             .spawn(drain);
         Tail { bytes, ended }
     }
 
-    /// Waits until the last writer has closed, at most `patience`, so that [`Tail::text`] holds the very last words.
+    /// Waits until the last writer has closed, at most `patience`, so that [`Tail::text`] is complete.
     pub fn settle(&self, patience: Duration) {
         let ended = self.ended.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Running out of patience is no failure: somebody still holds the descriptor.
+        // A timeout is no failure: a descendant may still hold the descriptor.
         let _ = self
             .ended
             .1
             .wait_timeout_while(ended, patience, |ended| !*ended);
     }
 
-    /// What is kept at this moment, as text; untrusted.
+    /// The bytes kept so far, as text; untrusted.
     pub fn text(&self) -> String {
         let kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let (front, back) = kept.as_slices();

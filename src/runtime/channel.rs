@@ -1,7 +1,7 @@
-//! The way up: events into the bounded channel, from a thread that may have to stop waiting.
+//! Sends events into the bounded channel from a plain thread.
 //!
-//! Invariant: [`Events::send`] waits while the channel is full, which is what bounds memory, and stops waiting at once
-//! when the runtime is closed. Absent on purpose: a runtime to wait on; the thread is parked.
+//! Invariant: [`EventSender::send`] waits while the channel is full, which bounds memory, and returns at once when the
+//! runtime is closed. Absent on purpose: an async runtime; the waiting thread is parked.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::RuntimeEvent;
 
 /// Knows whether the runtime is closed; whoever closes it unparks the thread that sends.
-pub(super) trait Closing: Send + Sync {
+pub(super) trait CloseFlag: Send + Sync {
     /// It is closed: nobody waits any more.
     fn is_closing(&self) -> bool;
 }
 
 /// The sending end.
-pub(super) struct Events {
+pub(super) struct EventSender {
     sender: Sender<RuntimeEvent>,
-    control: Arc<dyn Closing>,
+    control: Arc<dyn CloseFlag>,
 }
 
 /// Unparks the waiting thread when there is room.
@@ -34,9 +34,9 @@ impl Wake for Unpark {
     }
 }
 
-impl Events {
-    pub(super) fn new(sender: Sender<RuntimeEvent>, control: Arc<dyn Closing>) -> Self {
-        Events { sender, control }
+impl EventSender {
+    pub(super) fn new(sender: Sender<RuntimeEvent>, control: Arc<dyn CloseFlag>) -> Self {
+        EventSender { sender, control }
     }
 
     /// Sends, waiting for room; drops the event when nobody listens any more.

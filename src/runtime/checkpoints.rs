@@ -54,7 +54,7 @@ pub struct Checkpoint {
 /// A moment before a cell of which nothing is kept.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
-pub struct NoCheckpoint {
+pub struct MissingCheckpoint {
     /// The cell.
     #[serde(flatten)]
     pub before: CellStep,
@@ -69,7 +69,7 @@ pub struct Checkpoints {
     /// Those that are kept.
     pub rows: Vec<Checkpoint>,
     /// Of the last cells those before which there is none.
-    pub missing: Vec<NoCheckpoint>,
+    pub missing: Vec<MissingCheckpoint>,
     /// There is a way forward.
     pub forward: bool,
     /// How many are kept at most.

@@ -3,11 +3,11 @@
 //! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks nor
 //! fails; whatever goes wrong is an event. Absent on purpose: reading settings or the environment.
 
+use super::environment::apply_environment;
 use super::jupyter::JupyterRuntime;
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
 use super::shell::ShellRuntime;
-use super::surroundings::surround;
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent, Variables};
 
 pub use super::jupyter::{
@@ -46,9 +46,9 @@ impl RuntimePlan {
     #[must_use]
     pub fn told(mut self, told: &Variables) -> Self {
         match &mut self {
-            RuntimePlan::Embedded(plan) => surround(&mut plan.variables, told),
-            RuntimePlan::Jupyter(plan) => surround(&mut plan.variables, told),
-            RuntimePlan::Gateway(plan) => plan.tell(told),
+            RuntimePlan::Embedded(plan) => apply_environment(&mut plan.variables, told),
+            RuntimePlan::Jupyter(plan) => apply_environment(&mut plan.variables, told),
+            RuntimePlan::Gateway(plan) => plan.add_environment(told),
             RuntimePlan::Shell(_) | RuntimePlan::Scripted(_) => {}
         }
         self

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use super::channel::Closing;
+use super::channel::CloseFlag;
 use super::{RequestId, RuntimeRequest};
 use crate::process::Group;
 
@@ -121,7 +121,7 @@ impl<Own> Control<Own> {
     }
 }
 
-impl<Own: Send> Closing for Control<Own> {
+impl<Own: Send> CloseFlag for Control<Own> {
     fn is_closing(&self) -> bool {
         self.state().closing
     }

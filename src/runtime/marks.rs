@@ -32,7 +32,7 @@ pub(super) trait Mark: Sized {
     fn parse(word: &[u8]) -> Option<Self>;
 
     /// A word may begin so.
-    fn begins(word: &[u8]) -> bool;
+    fn is_prefix(word: &[u8]) -> bool;
 }
 
 /// Splits one stream.
@@ -98,7 +98,7 @@ impl<M: Mark> MarkFilter<M> {
                     }
                     None => self.plain = start + 1,
                 },
-                None if window.len() <= LONGEST_WORD && M::begins(window) => {
+                None if window.len() <= LONGEST_WORD && M::is_prefix(window) => {
                     self.plain = 0;
                     return self.take(start);
                 }

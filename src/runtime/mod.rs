@@ -23,6 +23,7 @@ mod channel;
 mod checkpoints;
 pub mod connect;
 mod control;
+mod environment;
 mod event;
 mod interpreter;
 mod jupyter;
@@ -31,7 +32,6 @@ pub mod python;
 mod request;
 pub mod scripted;
 mod shell;
-mod surroundings;
 mod terminal;
 mod variables;
 
@@ -41,14 +41,16 @@ pub use answer::{
 };
 pub use call::{CallReply, CodeCall, CodeWish};
 pub use capabilities::{Completing, RuntimeCapabilities};
-pub use checkpoints::{CellStep, Checkpoint, CheckpointWish, Checkpoints, NoCheckpoint, Stepped};
+pub use checkpoints::{
+    CellStep, Checkpoint, CheckpointWish, Checkpoints, MissingCheckpoint, Stepped,
+};
+pub use environment::Variables;
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
     BranchWish, CommAct, CommMessage, Dark, Execute, InputReply, IpythonFlags, Place, RecordPlace,
     RequestId, RuntimeRequest, SetUp, StartFile, Stdin, THIS_REQUEST, TrialCell,
 };
-pub use surroundings::Variables;
 pub use variables::{KeptVariable, KeptVariables, VariablesWish};
 
 use std::sync::Arc;

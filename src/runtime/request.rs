@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::call::CallReply;
 use super::checkpoints::CheckpointWish;
-use super::surroundings::Variables;
+use super::environment::Variables;
 use super::variables::VariablesWish;
 use crate::text::offset::CodePoints;
 

@@ -50,7 +50,7 @@ pub struct Calls {
     interrupts: AtomicUsize,
     kills: AtomicUsize,
     reaction: Mutex<Option<Reaction>>,
-    out: OnceLock<Arc<Waiting>>,
+    out: OnceLock<Arc<EventQueue>>,
 }
 
 impl std::fmt::Debug for Calls {
@@ -216,13 +216,13 @@ pub struct ScriptedRuntime {
     scene: Scene,
     calls: Arc<Calls>,
     last_id: u64,
-    waiting: Arc<Waiting>,
+    queue: Arc<EventQueue>,
     teller: Option<std::thread::JoinHandle<()>>,
 }
 
 /// Events on their way to a bounded channel: `submit` must not block.
 #[derive(Default)]
-struct Waiting {
+struct EventQueue {
     events: Mutex<(VecDeque<RuntimeEvent>, bool)>,
     changed: std::sync::Condvar,
 }
@@ -230,11 +230,11 @@ struct Waiting {
 impl ScriptedRuntime {
     /// Starts playing to `events`.
     pub(super) fn start(script: Script, events: Sender<RuntimeEvent>) -> Self {
-        let waiting = Arc::new(Waiting::default());
-        waiting.push(script.opening);
+        let queue = Arc::new(EventQueue::default());
+        queue.push(script.opening);
         // A script is played once.
-        let _ = script.calls.out.set(Arc::clone(&waiting));
-        let source = Arc::clone(&waiting);
+        let _ = script.calls.out.set(Arc::clone(&queue));
+        let source = Arc::clone(&queue);
         let teller = std::thread::Builder::new()
             .name("scripted runtime".into())
             .spawn(move || {
@@ -249,13 +249,13 @@ impl ScriptedRuntime {
             scene: script.scene,
             calls: script.calls,
             last_id: 0,
-            waiting,
+            queue,
             teller: teller.ok(),
         }
     }
 }
 
-impl Waiting {
+impl EventQueue {
     fn push(&self, events: Vec<RuntimeEvent>) {
         let mut state = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         state.0.extend(events);
@@ -293,7 +293,7 @@ impl Runtime for ScriptedRuntime {
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {
         self.last_id += 1;
         let id = RequestId(self.last_id);
-        self.waiting.push((self.scene)(id, &request));
+        self.queue.push((self.scene)(id, &request));
         id
     }
 
@@ -310,7 +310,7 @@ impl Drop for ScriptedRuntime {
     fn drop(&mut self) {
         // The teller ends by itself once it has told the rest or nobody listens; it is not waited for, because the
         // listener may be the one who drops.
-        self.waiting.close();
+        self.queue.close();
         drop(self.teller.take());
     }
 }

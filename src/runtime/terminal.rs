@@ -13,27 +13,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
 
 use super::{CellTerminal, TerminalMode, TerminalSize};
-use crate::process::{self, StopKey, job_in_front};
+use crate::process::{self, SuspendKey, foreground_job};
 
 /// What control-C sends.
 const INTERRUPT: u8 = 3;
 
 /// Whoever hears of a Ctrl-C before a program could.
-pub(super) trait EarlyKeys: std::fmt::Debug + Send + Sync {
+pub(super) trait EarlyInterrupt: std::fmt::Debug + Send + Sync {
     /// It has done what there is to do: the interpreter is not there yet.
-    fn interrupts_early(&self) -> bool;
+    fn interrupt_before_start(&self) -> bool;
 }
 
 /// The handle; see the module.
 #[derive(Debug)]
-pub(super) struct InnerTerminal {
-    state: Mutex<State>,
-    keys: Arc<dyn EarlyKeys>,
-    stop: StopKey,
+pub(super) struct CellPty {
+    state: Mutex<PtyState>,
+    keys: Arc<dyn EarlyInterrupt>,
+    stop: SuspendKey,
 }
 
 #[derive(Debug)]
-struct State {
+struct PtyState {
     master: Option<Arc<OwnedFd>>,
     size: TerminalSize,
     foreground_program: bool,
@@ -43,24 +43,24 @@ struct State {
     typed: bool,
 }
 
-impl InnerTerminal {
+impl CellPty {
     /// `stop`: there is somebody to bring back what Ctrl-Z stops.
-    pub(super) fn new(size: TerminalSize, stop: StopKey, keys: Arc<dyn EarlyKeys>) -> Self {
-        let state = State {
+    pub(super) fn new(size: TerminalSize, stop: SuspendKey, keys: Arc<dyn EarlyInterrupt>) -> Self {
+        let state = PtyState {
             master: None,
             size,
             foreground_program: false,
             in_cell: false,
             typed: false,
         };
-        InnerTerminal {
+        CellPty {
             state: Mutex::new(state),
             keys,
             stop,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PtyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,7 +86,7 @@ impl InnerTerminal {
         let modes = tcgetattr(master).ok()?.local_modes;
         modes
             .contains(LocalModes::ICANON)
-            .then(|| process::other_end(master, false).ok())?
+            .then(|| process::open_peer(master, false).ok())?
     }
 
     /// The interpreter is gone.
@@ -115,9 +115,9 @@ impl InnerTerminal {
     }
 }
 
-impl CellTerminal for InnerTerminal {
+impl CellTerminal for CellPty {
     fn type_bytes(&self, bytes: &[u8]) -> usize {
-        if bytes.contains(&INTERRUPT) && self.keys.interrupts_early() {
+        if bytes.contains(&INTERRUPT) && self.keys.interrupt_before_start() {
             return bytes.len();
         }
         // Held while writing: the end of the cell comes before a byte or after it.
@@ -180,7 +180,7 @@ impl CellTerminal for InnerTerminal {
             .map_or(LocalModes::ISIG | LocalModes::ICANON, |termios| {
                 termios.local_modes
             });
-        let jobs = self.stop == StopKey::Stops;
+        let jobs = self.stop == SuspendKey::Enabled;
         TerminalMode {
             signals: flags.contains(LocalModes::ISIG),
             canonical: flags.contains(LocalModes::ICANON),
@@ -189,7 +189,7 @@ impl CellTerminal for InnerTerminal {
                     && state
                         .master
                         .as_ref()
-                        .is_some_and(|it| job_in_front(it).is_some())),
+                        .is_some_and(|it| foreground_job(it).is_some())),
             jobs,
         }
     }

@@ -25,7 +25,7 @@ const GOES_ON: [&str; 3] = [
 ];
 
 /// Code that goes where a cell wants to be, and sets the variables it wants.
-pub(super) fn entering(cell: &Execute) -> String {
+pub(super) fn setup_code(cell: &Execute) -> String {
     // The one thing that cannot be quoted, a zero byte, stands in no path and in no variable.
     let quoted = |text: &str| shlex::try_quote(text).unwrap_or_default().into_owned();
     let place = cell.directory.iter();

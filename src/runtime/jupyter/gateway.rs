@@ -17,12 +17,12 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, channel, unb
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::kernel::{Kernel, News};
+use super::kernel::{Kernel, KernelEvent};
 use super::shared::{Lease, SharedPlan, acquire};
 use crate::jupyter::{
-    Channel, Gateway, GatewayFault, Heard, Incoming, Outgoing, fresh_name, open_socket,
+    Channel, Gateway, GatewayError, Heard, Incoming, Outgoing, fresh_name, open_socket,
 };
-use crate::runtime::surroundings::surround;
+use crate::runtime::environment::apply_environment;
 use crate::runtime::{Death, StartFailure, Variables};
 
 /// How long a broken connection is opened again and again.
@@ -50,11 +50,11 @@ pub struct GatewayPlan {
 impl GatewayPlan {
     /// The kernel is told these variables when it starts. One of the user's gateways is told of them only where it is
     /// told of others: a Kernel Gateway starts a kernel it is told of any with those alone, without a home directory.
-    pub(in crate::runtime) fn tell(&mut self, told: &Variables) {
+    pub(in crate::runtime) fn add_environment(&mut self, told: &Variables) {
         match &mut self.gateway {
-            GatewayTarget::Shared(shared) => surround(&mut shared.variables, told),
+            GatewayTarget::Shared(shared) => apply_environment(&mut shared.variables, told),
             GatewayTarget::Running(_) if self.variables.is_empty() => {}
-            GatewayTarget::Running(_) => surround(&mut self.variables, told),
+            GatewayTarget::Running(_) => apply_environment(&mut self.variables, told),
         }
     }
 }
@@ -72,15 +72,15 @@ pub enum GatewayTarget {
 pub(super) struct GatewayKernel {
     plan: GatewayPlan,
     out: Option<UnboundedSender<Outgoing>>,
-    news: Option<Sender<News>>,
-    held: Arc<Mutex<Held>>,
+    news: Option<Sender<KernelEvent>>,
+    held: Arc<Mutex<ActiveKernel>>,
     /// It is being asked for.
     looks: Arc<AtomicBool>,
 }
 
 /// The kernel that runs for us.
 #[derive(Debug, Default)]
-struct Held {
+struct ActiveKernel {
     gateway: Option<Gateway>,
     /// The shared gateway stays as long as there is one.
     lease: Option<Lease>,
@@ -90,24 +90,24 @@ struct Held {
 }
 
 /// A kernel that is to end, and what keeps its gateway until it has.
-struct Gone {
+struct ReleasedKernel {
     gateway: Gateway,
     id: String,
     _lease: Option<Lease>,
 }
 
-impl Gone {
+impl ReleasedKernel {
     /// It said that it had one; if it does not end it, nobody can.
     fn end(self) {
         let _ = self.gateway.end(&self.id);
     }
 }
 
-impl Held {
+impl ActiveKernel {
     /// Lets go of the kernel there is.
-    fn let_go(&mut self) -> Option<Gone> {
+    fn let_go(&mut self) -> Option<ReleasedKernel> {
         self.unwanted = true;
-        Some(Gone {
+        Some(ReleasedKernel {
             id: self.id.take()?,
             gateway: self.gateway.clone()?,
             _lease: self.lease.take(),
@@ -115,7 +115,7 @@ impl Held {
     }
 }
 
-fn look(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+fn lock(held: &Mutex<ActiveKernel>) -> MutexGuard<'_, ActiveKernel> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -130,13 +130,13 @@ impl GatewayKernel {
         }
     }
 
-    fn let_go(&self) -> Option<Gone> {
-        look(&self.held).let_go()
+    fn let_go(&self) -> Option<ReleasedKernel> {
+        lock(&self.held).let_go()
     }
 }
 
 /// Does what blocks on a thread of its own; `None`: there is no thread.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = oneshot::channel();
     let thread = std::thread::Builder::new().name("gateway".into());
     let work = move || {
@@ -159,8 +159,11 @@ fn reach(target: &GatewayTarget) -> Result<(Gateway, Option<Lease>), StartFailur
 }
 
 /// Starts the kernel of a plan; its gateway, and its id there.
-fn start(plan: &GatewayPlan, held: &Mutex<Held>) -> Result<(Gateway, String), StartFailure> {
-    let failed = |fault: GatewayFault| StartFailure {
+fn start(
+    plan: &GatewayPlan,
+    held: &Mutex<ActiveKernel>,
+) -> Result<(Gateway, String), StartFailure> {
+    let failed = |fault: GatewayError| StartFailure {
         message: fault.to_string(),
         hint: fault.hint().to_owned(),
     };
@@ -191,7 +194,7 @@ fn start(plan: &GatewayPlan, held: &Mutex<Held>) -> Result<(Gateway, String), St
     let id = gateway
         .start(name, directory, variables, plan.patience)
         .map_err(failed)?;
-    let mut held = look(held);
+    let mut held = lock(held);
     let unwanted = held.unwanted;
     held.gateway = Some(gateway.clone());
     held.lease = lease;
@@ -204,21 +207,21 @@ fn start(plan: &GatewayPlan, held: &Mutex<Held>) -> Result<(Gateway, String), St
 }
 
 /// Starts a kernel, and carries messages for as long as it is there.
-async fn live(
+async fn run_connection(
     plan: GatewayPlan,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<ActiveKernel>>,
     mut orders: UnboundedReceiver<Outgoing>,
-    news: Sender<News>,
+    news: Sender<KernelEvent>,
 ) {
     let (asked, of) = (plan.clone(), Arc::clone(&held));
     let no_thread = || StartFailure {
         message: "could not start a thread for the gateway".to_owned(),
         hint: "end other programs, or raise the limit on processes (ulimit -u)".to_owned(),
     };
-    let started = beside(move || start(&asked, &of)).await;
+    let started = run_blocking(move || start(&asked, &of)).await;
     let (gateway, id) = match started.unwrap_or_else(|| Err(no_thread())) {
         Ok(started) => started,
-        Err(failure) => return drop(news.send(News::Failed(failure)).await),
+        Err(failure) => return drop(news.send(KernelEvent::Failed(failure)).await),
     };
     let session = fresh_name();
     let (heard, mut hears) = channel(IN_FLIGHT);
@@ -228,9 +231,9 @@ async fn live(
             let told = match &heard {
                 Heard::Message(message) if is_end(message) => {
                     let why = format!("the gateway says: {}", message.text("execution_state"));
-                    News::Died(Death::Told(why))
+                    KernelEvent::Died(Death::Told(why))
                 }
-                _ => News::Heard(heard),
+                _ => KernelEvent::Heard(heard),
             };
             if tells.send(told).await.is_err() {
                 return;
@@ -242,7 +245,7 @@ async fn live(
     loop {
         let why = match open_socket(&gateway, &id, &session).await {
             Ok(socket) => {
-                if std::mem::take(&mut first) && news.send(News::Open).await.is_err() {
+                if std::mem::take(&mut first) && news.send(KernelEvent::Open).await.is_err() {
                     return;
                 }
                 broken = None;
@@ -256,20 +259,20 @@ async fn live(
                     message: fault.to_string(),
                     hint: fault.hint().to_owned(),
                 };
-                return drop(news.send(News::Failed(failure)).await);
+                return drop(news.send(KernelEvent::Failed(failure)).await);
             }
             Err(fault) => fault.to_string(),
         };
-        if look(&held).unwanted {
+        if lock(&held).unwanted {
             return;
         }
         let (asked, kernel) = (gateway.clone(), id.clone());
-        if let Some(Ok(None)) = beside(move || asked.state(&kernel)).await {
+        if let Some(Ok(None)) = run_blocking(move || asked.state(&kernel)).await {
             let death = no_longer_there(&gateway);
-            return drop(news.send(News::Died(death)).await);
+            return drop(news.send(KernelEvent::Died(death)).await);
         }
         if broken.get_or_insert_with(Instant::now).elapsed() > TRIES {
-            return drop(news.send(News::Lost(why)).await);
+            return drop(news.send(KernelEvent::Lost(why)).await);
         }
         sleep(PAUSE).await;
     }
@@ -284,15 +287,15 @@ fn no_longer_there(gateway: &Gateway) -> Death {
 }
 
 /// Asks a gateway for its kernel.
-async fn seen(gateway: Gateway, id: String) -> Option<News> {
+async fn seen(gateway: Gateway, id: String) -> Option<KernelEvent> {
     let asked = gateway.clone();
-    Some(match beside(move || asked.state(&id)).await? {
-        Ok(None) => News::Died(no_longer_there(&gateway)),
+    Some(match run_blocking(move || asked.state(&id)).await? {
+        Ok(None) => KernelEvent::Died(no_longer_there(&gateway)),
         Ok(Some(state)) if state == "dead" => {
-            News::Died(Death::Told(format!("the gateway says: {state}")))
+            KernelEvent::Died(Death::Told(format!("the gateway says: {state}")))
         }
-        Ok(Some(state)) => News::Runs(state == "busy"),
-        Err(fault) => News::Unknown(fault.to_string()),
+        Ok(Some(state)) => KernelEvent::Runs(state == "busy"),
+        Err(fault) => KernelEvent::Unknown(fault.to_string()),
     })
 }
 
@@ -304,16 +307,16 @@ fn is_end(message: &Incoming) -> bool {
 }
 
 impl Kernel for GatewayKernel {
-    fn begin(&mut self, news: Sender<News>) {
+    fn begin(&mut self, news: Sender<KernelEvent>) {
         if let Some(gone) = self.let_go() {
-            tokio::spawn(beside(move || gone.end()));
+            tokio::spawn(run_blocking(move || gone.end()));
         }
         self.held = Arc::default();
         self.looks = Arc::default();
         let (out, orders) = unbounded_channel();
         self.out = Some(out);
         self.news = Some(news.clone());
-        tokio::spawn(live(
+        tokio::spawn(run_connection(
             self.plan.clone(),
             Arc::clone(&self.held),
             orders,
@@ -321,8 +324,8 @@ impl Kernel for GatewayKernel {
         ));
     }
 
-    fn tell(&mut self, told: &Variables) {
-        self.plan.tell(told);
+    fn add_environment(&mut self, told: &Variables) {
+        self.plan.add_environment(told);
     }
 
     fn send(&self, message: Outgoing) {
@@ -333,14 +336,17 @@ impl Kernel for GatewayKernel {
     }
 
     fn interrupt(&self) -> bool {
-        let held = look(&self.held);
+        let held = lock(&self.held);
         let (Some(id), Some(gateway), Some(out)) =
             (held.id.clone(), held.gateway.clone(), self.out.clone())
         else {
             return false;
         };
         tokio::spawn(async move {
-            if !matches!(beside(move || gateway.interrupt(&id)).await, Some(Ok(()))) {
+            if !matches!(
+                run_blocking(move || gateway.interrupt(&id)).await,
+                Some(Ok(()))
+            ) {
                 let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
                 let _ = out.send(message);
             }
@@ -348,8 +354,8 @@ impl Kernel for GatewayKernel {
         true
     }
 
-    fn look(&self) {
-        let held = look(&self.held);
+    fn check_liveness(&self) {
+        let held = lock(&self.held);
         let (Some(id), Some(gateway), Some(news)) =
             (held.id.clone(), held.gateway.clone(), self.news.clone())
         else {
@@ -374,10 +380,10 @@ impl Kernel for GatewayKernel {
         tokio::spawn(async move {
             if let Some(gone) = gone {
                 // A gateway that does not answer keeps nobody from leaving.
-                let _ = timeout(ENDS, beside(move || gone.end())).await;
+                let _ = timeout(ENDS, run_blocking(move || gone.end())).await;
             }
             if let Some(news) = news {
-                let _ = news.send(News::Died(Death::Killed)).await;
+                let _ = news.send(KernelEvent::Died(Death::Killed)).await;
             }
         });
     }
@@ -391,7 +397,7 @@ impl Kernel for GatewayKernel {
     }
 
     fn place(&self) -> String {
-        match (&self.plan.gateway, &look(&self.held).gateway) {
+        match (&self.plan.gateway, &lock(&self.held).gateway) {
             (GatewayTarget::Running(gateway), _) | (_, Some(gateway)) => gateway.url().to_owned(),
             (GatewayTarget::Shared(_), None) => "the shared gateway".to_owned(),
         }
@@ -408,7 +414,7 @@ impl Kernel for GatewayKernel {
     fn end(&mut self, _up: bool) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
             if let Some(gone) = self.let_go() {
-                beside(move || gone.end()).await;
+                run_blocking(move || gone.end()).await;
             }
         })
     }

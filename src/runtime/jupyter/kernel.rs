@@ -1,4 +1,4 @@
-//! What carries messages to a kernel and rules over its life: what a conversation needs, whatever the way.
+//! The interface to a kernel: its messages and its lifetime, whatever the transport.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use crate::runtime::{Death, StartFailure, Variables};
 
 /// What comes of a kernel.
 #[derive(Debug)]
-pub(in crate::runtime) enum News {
+pub(in crate::runtime) enum KernelEvent {
     /// It can be spoken to.
     Open,
     /// It says something, or the connection broke.
@@ -31,10 +31,10 @@ pub(in crate::runtime) enum News {
 /// A kernel and the way to it. Lives on a Tokio runtime of one thread.
 pub(in crate::runtime) trait Kernel: Send {
     /// Starts it, or finds it; tells `news` from here on. One that was there before is no more.
-    fn begin(&mut self, news: Sender<News>);
+    fn begin(&mut self, news: Sender<KernelEvent>);
 
     /// One that is started from here on is told these variables.
-    fn tell(&mut self, told: &Variables);
+    fn add_environment(&mut self, told: &Variables);
 
     /// Sends a message.
     fn send(&self, message: Outgoing);
@@ -43,7 +43,7 @@ pub(in crate::runtime) trait Kernel: Send {
     fn interrupt(&self) -> bool;
 
     /// Asks whoever runs it whether it is there; the answer is news. One that tells of its end itself is not asked for.
-    fn look(&self);
+    fn check_liveness(&self);
 
     /// Ends it at once.
     fn kill(&self);

@@ -18,14 +18,14 @@ use serde_json::json;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch;
 
-use super::kernel::{Kernel, News};
+use super::kernel::{Kernel, KernelEvent};
 use super::plan::{JupyterPlan, JupyterTarget};
 use crate::jupyter::{
     Channel, Channels, ConnectionInfo, KeptPort, Kernelspec, Outgoing, answers, find,
     for_new_kernel, open, read, write,
 };
 use crate::process::{Child, Group, Leadership, Plan, Tail, spawn};
-use crate::runtime::surroundings::surround;
+use crate::runtime::environment::apply_environment;
 use crate::runtime::{Death, StartFailure, Variables};
 
 /// How long a kernel that was asked to leave gets.
@@ -39,13 +39,13 @@ const IN_FLIGHT: usize = 1024;
 pub(super) struct LocalKernel {
     plan: JupyterPlan,
     spec: Option<Kernelspec>,
-    child: Option<Started>,
+    child: Option<ChildKernel>,
     channels: Arc<OnceLock<Channels>>,
     place: String,
 }
 
 /// What we started.
-struct Started {
+struct ChildKernel {
     group: Group,
     process: u32,
     tail: Tail,
@@ -63,7 +63,11 @@ impl LocalKernel {
         }
     }
 
-    fn start(&mut self, name: &str, news: &Sender<News>) -> Result<ConnectionInfo, StartFailure> {
+    fn start(
+        &mut self,
+        name: &str,
+        news: &Sender<KernelEvent>,
+    ) -> Result<ConnectionInfo, StartFailure> {
         let failed = |message: String, hint: &str| StartFailure {
             message,
             hint: hint.to_owned(),
@@ -97,7 +101,7 @@ impl LocalKernel {
             )
         });
         let (child, tail) = child?;
-        self.child = Some(watch_over(child, tail, file, ports, news.clone()));
+        self.child = Some(watch_exit(child, tail, file, ports, news.clone()));
         self.spec = Some(spec);
         Ok(info)
     }
@@ -145,13 +149,13 @@ fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Chi
 }
 
 /// A thread that waits for its end, tells of it, and takes the connection file away.
-fn watch_over(
+fn watch_exit(
     mut child: Child,
     tail: Tail,
     file: PathBuf,
     ports: Vec<KeptPort>,
-    news: Sender<News>,
-) -> Started {
+    news: Sender<KernelEvent>,
+) -> ChildKernel {
     let (tell, ended) = watch::channel(false);
     let (group, process) = (child.group(), child.id());
     let watched = group.clone();
@@ -166,13 +170,13 @@ fn watch_over(
         let _ = std::fs::remove_file(&file);
         // Nobody may wait any more.
         let _ = tell.send(true);
-        let _ = news.blocking_send(News::Died(death));
+        let _ = news.blocking_send(KernelEvent::Died(death));
     };
     // Without a thread its end is seen as a broken connection.
     let _ = std::thread::Builder::new()
         .name("kernel's end".into())
         .spawn(watch);
-    Started {
+    ChildKernel {
         group,
         process,
         tail,
@@ -188,7 +192,7 @@ fn death_of(status: ExitStatus) -> Death {
 }
 
 impl Kernel for LocalKernel {
-    fn begin(&mut self, news: Sender<News>) {
+    fn begin(&mut self, news: Sender<KernelEvent>) {
         self.channels = Arc::default();
         let info = match self.plan.target.clone() {
             JupyterTarget::Installed(name) => self.start(&name, &news),
@@ -198,16 +202,16 @@ impl Kernel for LocalKernel {
         tokio::spawn(async move {
             let info = match info {
                 Ok(info) => info,
-                Err(failure) => return drop(news.send(News::Failed(failure)).await),
+                Err(failure) => return drop(news.send(KernelEvent::Failed(failure)).await),
             };
             let (heard, mut hears) = channel(IN_FLIGHT);
             let said = match open(&info, heard).await {
                 Ok(opened) => {
                     // Set once for each beginning.
                     let _ = channels.set(opened);
-                    News::Open
+                    KernelEvent::Open
                 }
-                Err(error) => News::Failed(StartFailure {
+                Err(error) => KernelEvent::Failed(StartFailure {
                     message: format!(
                         "could not connect to the kernel at {}: {error}",
                         info.shell_url()
@@ -219,15 +223,15 @@ impl Kernel for LocalKernel {
                 return;
             }
             while let Some(heard) = hears.recv().await {
-                if news.send(News::Heard(heard)).await.is_err() {
+                if news.send(KernelEvent::Heard(heard)).await.is_err() {
                     return;
                 }
             }
         });
     }
 
-    fn tell(&mut self, told: &Variables) {
-        surround(&mut self.plan.variables, told);
+    fn add_environment(&mut self, told: &Variables) {
+        apply_environment(&mut self.plan.variables, told);
     }
 
     fn send(&self, message: Outgoing) {
@@ -250,7 +254,7 @@ impl Kernel for LocalKernel {
         }
     }
 
-    fn look(&self) {
+    fn check_liveness(&self) {
         // The end of its process, or of the connection, comes by itself.
     }
 

@@ -1,27 +1,27 @@
 //! Kernels of Jupyter as runtimes: started from a kernelspec, found running, or had from a gateway.
 //!
-//! In: requests of the contract. Out: its events. One thread (`owner.rs`) owns the conversation (`conversation.rs`) and
-//! the kernel (`kernel.rs`, `local.rs`, `gateway.rs`, and `shared/` for a gateway of our own), and outlives the
-//! kernel's deaths; what Python kernels lack of our runner is sent to them as code (`guest.rs`). Invariants: what was
-//! started ends with the handle, what was found stays; cells own no terminal. Absent on purpose: the wire
-//! (`crate::jupyter`).
+//! In: requests of the contract. Out: its events. One thread (`supervisor.rs`) owns the conversation
+//! (`request_tracker.rs`) and the kernel (`kernel.rs`, `local.rs`, `gateway.rs`, and `shared/` for a gateway of our
+//! own), and outlives the kernel's deaths; what Python kernels lack of our runner is sent to them as code
+//! (`injected_runner.rs`). Invariants: what was started ends with the handle, what was found stays; cells own no
+//! terminal. Absent on purpose: the wire (`crate::jupyter`).
 
-mod able;
 mod bash;
-mod conversation;
-mod failure;
+mod capabilities;
+mod convert;
 mod gateway;
-mod guest;
+mod injected_runner;
 mod kernel;
+mod kernel_phase;
+mod liveness;
 mod local;
 mod outbox;
-mod owner;
 mod plan;
-mod presence;
+mod request_tracker;
 mod shared;
-mod stage;
-mod waiting;
-mod wording;
+mod start_failure;
+mod supervisor;
+mod wait_status;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -32,20 +32,20 @@ use super::{
     CellTerminal, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
     RuntimeRequest, StartFailure,
 };
-use able::{Able, capabilities_of};
+use capabilities::{SharedCapabilities, capabilities_of};
 use gateway::GatewayKernel;
 pub use gateway::{GatewayPlan, GatewayTarget};
 use kernel::Kernel;
 use local::LocalKernel;
-use owner::{Order, Owner};
 pub use plan::{JupyterPlan, JupyterTarget, STARTS};
 pub use shared::{IDLES, SharedGateway, SharedPlan, can_share, keep_gateway, shared_gateways};
+use supervisor::{KernelSupervisor, SupervisorCommand};
 
 /// The handle of a kernel. Dropping it ends the kernel, if we started it.
 #[derive(Debug)]
 pub(super) struct JupyterRuntime {
-    orders: Option<UnboundedSender<Order>>,
-    able: Able,
+    orders: Option<UnboundedSender<SupervisorCommand>>,
+    capabilities: SharedCapabilities,
     last_id: u64,
     owner: Option<JoinHandle<()>>,
 }
@@ -60,7 +60,7 @@ pub(super) fn capabilities(plan: &JupyterPlan) -> RuntimeCapabilities {
     let language = installed.map_or_else(
         // Most are; what it is turns out before the first cell.
         || "Python".to_owned(),
-        |spec| wording::language(&spec.spec.language),
+        |spec| convert::language(&spec.spec.language),
     );
     capabilities_of(&language, attached)
 }
@@ -74,8 +74,8 @@ pub(super) fn capabilities_of_served() -> RuntimeCapabilities {
 impl JupyterRuntime {
     /// Starts a kernel, or finds one, and tells `events`.
     pub(super) fn start(plan: JupyterPlan, events: Sender<RuntimeEvent>) -> Self {
-        let able = capabilities(&plan);
-        Self::of(Box::new(LocalKernel::new(plan)), able, events)
+        let capabilities = capabilities(&plan);
+        Self::of(Box::new(LocalKernel::new(plan)), capabilities, events)
     }
 
     /// Has a kernel started by a gateway, and tells `events`.
@@ -86,13 +86,13 @@ impl JupyterRuntime {
 
     fn of(
         kernel: Box<dyn Kernel>,
-        able: RuntimeCapabilities,
+        capabilities: RuntimeCapabilities,
         events: Sender<RuntimeEvent>,
     ) -> Self {
-        let able = Arc::new(Mutex::new(able));
+        let capabilities = Arc::new(Mutex::new(capabilities));
         let (orders, taken) = unbounded_channel();
         let told = events.clone();
-        let owner = Owner::new(kernel, events, Arc::clone(&able), taken);
+        let owner = KernelSupervisor::new(kernel, events, Arc::clone(&capabilities), taken);
         let thread = std::thread::Builder::new()
             .name("jupyter".into())
             .spawn(move || owner.run());
@@ -105,13 +105,13 @@ impl JupyterRuntime {
         }
         JupyterRuntime {
             orders: Some(orders),
-            able,
+            capabilities,
             last_id: 0,
             owner: thread.ok(),
         }
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: SupervisorCommand) {
         if let Some(orders) = &self.orders {
             // Closed: the owner has told why.
             let _ = orders.send(order);
@@ -121,19 +121,22 @@ impl JupyterRuntime {
 
 impl Runtime for JupyterRuntime {
     fn capabilities(&self) -> RuntimeCapabilities {
-        let able = self.able.lock().unwrap_or_else(PoisonError::into_inner);
-        able.clone()
+        let capabilities = self
+            .capabilities
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        capabilities.clone()
     }
 
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {
         self.last_id += 1;
         let id = RequestId(self.last_id);
-        self.order(Order::Request(id, Box::new(request)));
+        self.order(SupervisorCommand::Request(id, Box::new(request)));
         id
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupter> {
-        Arc::new(Calls(self.orders.clone()))
+        Arc::new(CommandSender(self.orders.clone()))
     }
 
     fn terminal(&self) -> Option<Arc<dyn CellTerminal>> {
@@ -142,25 +145,25 @@ impl Runtime for JupyterRuntime {
 }
 
 /// Calls beside the queue; weak, so that they keep no kernel alive.
-struct Calls(Option<UnboundedSender<Order>>);
+struct CommandSender(Option<UnboundedSender<SupervisorCommand>>);
 
-impl Interrupter for Calls {
+impl Interrupter for CommandSender {
     fn interrupt(&self) {
         if let Some(orders) = &self.0 {
-            let _ = orders.send(Order::Interrupt);
+            let _ = orders.send(SupervisorCommand::Interrupt);
         }
     }
 
     fn kill(&self) {
         if let Some(orders) = &self.0 {
-            let _ = orders.send(Order::Kill);
+            let _ = orders.send(SupervisorCommand::Kill);
         }
     }
 }
 
 impl Drop for JupyterRuntime {
     fn drop(&mut self) {
-        self.order(Order::Leave);
+        self.order(SupervisorCommand::Leave);
         self.orders = None;
         if let Some(owner) = self.owner.take() {
             // It has already told what it had to tell; a panic of its own was reported by the hook.

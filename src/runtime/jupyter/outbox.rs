@@ -1,7 +1,7 @@
-//! Events on their way to a session that may be slower than the kernel.
+//! Buffers events for a session that is slower than the kernel.
 //!
-//! Invariants: what kernels send is always taken, since they drop what is not; what waits here is bounded: printed text
-//! beyond [`MOST`] bytes is left out and said, everything else is kept; the order stays.
+//! Invariants: messages of a kernel are always read, since kernels drop what is not; the buffer is bounded: printed
+//! text beyond [`MOST`] bytes is dropped with a notice, everything else is kept; the order is kept.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ impl Outbox {
             foreign,
         } = event
         else {
-            self.say_what_is_missing();
+            self.push_omission_notice();
             return self.events.push_back(event);
         };
         let fits = MOST.saturating_sub(self.printed).min(bytes.len());
@@ -39,7 +39,7 @@ impl Outbox {
             self.left_out = (id, self.left_out.1 + bytes.len() - fits);
             bytes.truncate(fits);
         } else {
-            self.say_what_is_missing();
+            self.push_omission_notice();
         }
         if bytes.is_empty() {
             return;
@@ -65,7 +65,7 @@ impl Outbox {
         });
     }
 
-    fn say_what_is_missing(&mut self) {
+    fn push_omission_notice(&mut self) {
         let (id, missing) = std::mem::take(&mut self.left_out);
         if missing == 0 {
             return;

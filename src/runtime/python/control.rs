@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use rustix::process::Signal;
 
 use super::super::control;
-use super::super::terminal::EarlyKeys;
+use super::super::terminal::EarlyInterrupt;
 use super::super::{Interrupter, RequestId, RuntimeRequest};
 use super::map::RequestKind;
 use crate::process::Group;
@@ -83,9 +83,9 @@ impl Control {
     }
 }
 
-impl EarlyKeys for Control {
+impl EarlyInterrupt for Control {
     /// A signal would hit Python's own start-up: what waits for it is cancelled instead.
-    fn interrupts_early(&self) -> bool {
+    fn interrupt_before_start(&self) -> bool {
         let starting = !self.state().own.ready;
         if starting {
             self.interrupt();
@@ -122,5 +122,5 @@ impl Interrupter for Control {
 }
 
 fn runs_code(request: &RuntimeRequest) -> bool {
-    RequestKind::of(request).is_some_and(RequestKind::runs_code)
+    RequestKind::from_request(request).is_some_and(RequestKind::runs_code)
 }

@@ -20,11 +20,11 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::super::OutputStream;
 use super::super::control::timespec;
 use super::super::marks::nonce;
-use super::super::terminal::InnerTerminal;
+use super::super::terminal::CellPty;
 use super::control::Control;
 use super::find::Candidate;
-use super::order::Sequencer;
 use super::plan::{Confinement, ScriptRun};
+use super::sequencer::Sequencer;
 use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
 use crate::trace::{WIRE, label};
@@ -41,7 +41,7 @@ const PIPE: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Interpreter {
     /// What it said and printed, in order.
-    pub(super) order: Sequencer,
+    pub(super) sequencer: Sequencer,
     /// The first thing on the frame pipe that was not a frame.
     pub(super) confusion: Option<String>,
     child: Child,
@@ -95,7 +95,7 @@ pub(super) struct Launch<'a> {
     /// Use the small engine even where IPython is installed.
     pub(super) no_ipython: bool,
     /// The terminal cells own, or pipes.
-    pub(super) terminal: Option<&'a InnerTerminal>,
+    pub(super) terminal: Option<&'a CellPty>,
     /// The script that is run or was loaded first.
     pub(super) runs: Option<&'a ScriptRun>,
     /// What its code may change.
@@ -197,7 +197,7 @@ impl Interpreter {
             .and_then(Pid::from_raw)
             .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         Ok(Interpreter {
-            order: Sequencer::new(&kinds, &nonce),
+            sequencer: Sequencer::new(&kinds, &nonce),
             confusion: None,
             child,
             exit,
@@ -260,12 +260,16 @@ impl Interpreter {
             watch(Source::Requests, requests.as_fd(), PollFlags::OUT);
         }
         for (index, stream) in self.streams.iter().enumerate() {
-            let wanted = self.order.wants_output(index);
+            let wanted = self.sequencer.wants_output(index);
             if let Some(source) = stream.source.as_ref().filter(|_| wanted) {
                 watch(Source::Stream(index), source.as_fd(), PollFlags::IN);
             }
         }
-        if let Some(frames) = self.frames.as_ref().filter(|_| self.order.wants_frames()) {
+        if let Some(frames) = self
+            .frames
+            .as_ref()
+            .filter(|_| self.sequencer.wants_frames())
+        {
             watch(Source::Frames, frames.as_fd(), PollFlags::IN);
         }
         let timeout = wait.map(timespec);
@@ -305,7 +309,7 @@ impl Interpreter {
             .streams
             .iter()
             .enumerate()
-            .filter(|(index, stream)| stream.is_terminal && self.order.wants_output(*index))
+            .filter(|(index, stream)| stream.is_terminal && self.sequencer.wants_output(*index))
             .filter_map(|(_, stream)| stream.source.as_ref())
             .map(|source| PollFd::from_borrowed_fd(source.as_fd(), PollFlags::IN))
             .collect();
@@ -319,11 +323,11 @@ impl Interpreter {
     fn read_all(&mut self) -> bool {
         let mut read = false;
         for index in 0..self.streams.len() {
-            if self.order.wants_output(index) {
+            if self.sequencer.wants_output(index) {
                 read |= self.read_stream(index);
             }
         }
-        if self.order.wants_frames() {
+        if self.sequencer.wants_frames() {
             read |= self.read_frames();
         }
         read
@@ -338,11 +342,11 @@ impl Interpreter {
         self.child.wait()
     }
 
-    /// No more is read; what is held back comes out of `order`.
+    /// No more is read; what is held back comes out of `sequencer`.
     pub(super) fn close_streams(&mut self) {
         for (index, stream) in self.streams.iter_mut().enumerate() {
             stream.source = None;
-            self.order.close(index);
+            self.sequencer.close(index);
         }
     }
 
@@ -400,10 +404,10 @@ impl Interpreter {
                 // It may lie in a queue for long.
                 chunk.shrink_to_fit();
             }
-            self.order.push_output(index, chunk, chunk_is_raw);
+            self.sequencer.push_output(index, chunk, chunk_is_raw);
         }
         if ended {
-            self.order.close(index);
+            self.sequencer.close(index);
         }
         read
     }
@@ -426,7 +430,7 @@ impl Interpreter {
         while let Some(line) = self.lines.next() {
             log::trace!(target: WIRE, "from python: {}, {} bytes", label(&line), line.len());
             match parse_frame(&line) {
-                Ok(frame) => self.order.push_frame(frame),
+                Ok(frame) => self.sequencer.push_frame(frame),
                 Err(what) if self.confusion.is_none() => self.confusion = Some(what),
                 Err(_) => {}
             }

@@ -30,7 +30,7 @@ pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {
 
 /// The requests an interpreter has been given.
 #[derive(Debug, Default)]
-pub(super) struct Underway {
+pub(super) struct InFlightRequests {
     requests: VecDeque<(RequestId, RequestKind)>,
     /// Whose output it is at this moment.
     pub(super) current: Option<RequestId>,
@@ -42,7 +42,7 @@ pub(super) struct Underway {
     next_question: u64,
 }
 
-impl Underway {
+impl InFlightRequests {
     /// A request was sent.
     pub(super) fn add(&mut self, id: RequestId, kind: RequestKind) {
         self.requests.push_back((id, kind));

@@ -1,26 +1,26 @@
 //! The embedded Python runtime: one child process, two private pipes, and its terminal or output pipes.
 //!
 //! In: requests of the contract. Out: its events. A file of ours (`assets/python`) is staged (`stage.rs`) and started
-//! with an interpreter of this machine (`find.rs`, `start.rs`); one thread (`owner.rs`) talks to it (`wire.rs`,
+//! with an interpreter of this machine (`find.rs`, `start.rs`); one thread (`supervisor.rs`) talks to it (`wire.rs`,
 //! `map.rs`), reads what cells print itself (`interpreter.rs`) and puts both in order by marks in the output
-//! (`order.rs`). Invariant: control and output never share a descriptor, so nothing a cell prints can be
+//! (`sequencer.rs`). Invariant: control and output never share a descriptor, so nothing a cell prints can be
 //! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
 
-mod calling;
 mod comm;
 mod control;
-mod ends;
+mod deferred_finish;
 mod find;
+mod host_calls;
 mod interpreter;
 mod managed;
 mod map;
-mod order;
-mod owner;
 mod plan;
 mod requests;
-mod set_up;
+mod sequencer;
 mod stage;
 mod start;
+mod startup;
+mod supervisor;
 mod wire;
 
 use std::sync::Arc;
@@ -28,30 +28,30 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::Sender;
 
-use super::channel::Events;
-use super::terminal::InnerTerminal;
+use super::channel::EventSender;
+use super::terminal::CellPty;
 use super::{
     CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
     RuntimeRequest, StartFailure,
 };
-use crate::process::StopKey;
+use crate::process::SuspendKey;
 use control::Control;
 pub use find::{Candidate, InterpreterSearch, best as best_interpreter, find as interpreters};
 pub use managed::{ManagedPython, ManagedState};
 pub(super) use map::{RequestKind, answer_of, finished, interrupted};
-#[cfg(test)]
-pub(super) use order::RunnerMark;
-use owner::Owner;
 pub use plan::{Confinement, PythonPlan, ScriptRun};
 pub(super) use requests::request_line;
-pub(super) use stage::guest_parts;
+#[cfg(test)]
+pub(super) use sequencer::RunnerMark;
+pub(super) use stage::injectable_modules;
+use supervisor::PythonSupervisor;
 
 /// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
 /// two seconds otherwise.
 #[derive(Debug)]
 pub struct PythonRuntime {
     control: Arc<Control>,
-    terminal: Option<Arc<InnerTerminal>>,
+    terminal: Option<Arc<CellPty>>,
     last_id: u64,
     owner: Option<JoinHandle<()>>,
     stillborn: Option<Stillborn>,
@@ -78,17 +78,17 @@ impl PythonRuntime {
     pub(super) fn start(plan: PythonPlan, events: Sender<RuntimeEvent>) -> Self {
         let control = Arc::new(Control::new());
         let terminal = plan.terminal.map(|size| {
-            Arc::new(InnerTerminal::new(
+            Arc::new(CellPty::new(
                 size,
-                StopKey::Absent,
+                SuspendKey::Disabled,
                 Arc::clone(&control) as _,
             ))
         });
-        let owner = Owner::new(
+        let owner = PythonSupervisor::new(
             plan,
             Arc::clone(&control),
             terminal.clone(),
-            Events::new(events.clone(), Arc::clone(&control) as _),
+            EventSender::new(events.clone(), Arc::clone(&control) as _),
         );
         let thread = std::thread::Builder::new()
             .name("python".into())
@@ -127,7 +127,7 @@ impl Runtime for PythonRuntime {
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {
         self.last_id += 1;
         let id = RequestId(self.last_id);
-        match (&self.stillborn, RequestKind::of(&request)) {
+        match (&self.stillborn, RequestKind::from_request(&request)) {
             (None, _) => self.control.submit(id, request),
             (Some(stillborn), Some(kind)) => {
                 let death = Death::NotStarted(stillborn.failure.clone());

@@ -1,6 +1,6 @@
 //! The lines that go down the private pipe: requests, each a line of JSON; protocol version 1.
 //!
-//! Absent on purpose: order and meaning (`order.rs`).
+//! Absent on purpose: order and meaning (`sequencer.rs`).
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::super::{
     BranchWish, CheckpointWish, Dark, RequestId, RuntimeRequest, SetUp, Stdin, VariablesWish,
 };
-use super::calling;
 use super::comm::comm_line;
+use super::host_calls;
 
 /// The line of a request; none for a reply to a question, which has a line of its own ([`reply_line`]).
 pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
@@ -191,7 +191,7 @@ fn word(stdin: Stdin) -> &'static str {
 
 /// The line of a reply to the question the runner called `call`; none for what is no reply.
 pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u8>> {
-    Some(line_of(&calling::reply(call, request)?))
+    Some(line_of(&host_calls::reply(call, request)?))
 }
 
 /// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is

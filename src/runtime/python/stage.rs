@@ -101,7 +101,7 @@ const FILES: &[(&str, &str)] = embedded![
 ];
 
 /// Parts that an interpreter of others needs for tools, references and looks, and for the module `ipycodex`.
-const GUESTS: &[&str] = &[
+const INJECTABLE: &[&str] = &[
     "arguments",
     "arrive",
     "asking",
@@ -136,12 +136,13 @@ const GUESTS: &[&str] = &[
 ];
 
 /// The names and texts of those parts.
-pub(in crate::runtime) fn guest_parts() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(in crate::runtime) fn injectable_modules() -> impl Iterator<Item = (&'static str, &'static str)>
+{
     FILES.iter().filter_map(|(path, text)| {
         let name = path
             .strip_prefix("_ipycodex_runner/")?
             .strip_suffix(".py")?;
-        GUESTS.contains(&name).then_some((name, *text))
+        INJECTABLE.contains(&name).then_some((name, *text))
     })
 }
 

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::super::channel::{Closing, Events};
-use super::super::terminal::InnerTerminal;
+use super::super::channel::{CloseFlag, EventSender};
+use super::super::terminal::CellPty;
 use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
 use super::control::Control;
 use super::find::{Candidate, InterpreterSearch, find};
 use super::interpreter::{Interpreter, Launch, PollStep};
 use super::map::{RequestKind, interrupted};
-use super::order::SequenceItem;
 use super::plan::{LANGUAGE, PythonPlan};
+use super::sequencer::SequenceItem;
 use super::stage::stage;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
 use crate::trace::STARTUP;
@@ -37,7 +37,7 @@ const OLDEST: (u32, u32) = (3, 8);
 /// What came of it.
 pub(super) enum Start {
     /// Ready, with what it printed on the way.
-    Up(Box<Interpreter>, RuntimeInfo, Vec<Early>),
+    Up(Box<Interpreter>, RuntimeInfo, Vec<EarlyOutput>),
     /// No candidate became ready.
     Failed(StartFailure),
     /// Killed on request before it was ready.
@@ -47,13 +47,13 @@ pub(super) enum Start {
 }
 
 /// Output from before an interpreter was ready.
-pub(super) struct Early {
+pub(super) struct EarlyOutput {
     pub(super) stream: OutputStream,
     pub(super) bytes: Vec<u8>,
 }
 
-enum Trial {
-    Ready(Box<Interpreter>, RuntimeInfo, Vec<Early>),
+enum StartAttempt {
+    Ready(Box<Interpreter>, RuntimeInfo, Vec<EarlyOutput>),
     Failed(String),
     Killed,
     Abandoned,
@@ -66,8 +66,8 @@ const SKIP_CHECK: &str = "IPYCODEX_PYTHON_SKIP_CHECK";
 pub(super) struct Starter<'a> {
     pub(super) plan: &'a PythonPlan,
     pub(super) control: &'a Control,
-    pub(super) events: &'a Events,
-    pub(super) terminal: Option<&'a InnerTerminal>,
+    pub(super) events: &'a EventSender,
+    pub(super) terminal: Option<&'a CellPty>,
     pub(super) restarted: bool,
 }
 
@@ -86,7 +86,7 @@ impl Starter<'_> {
         } = find(self.plan);
         for candidate in &candidates {
             match self.try_candidate(&script, candidate) {
-                Trial::Ready(interpreter, info, early) => {
+                StartAttempt::Ready(interpreter, info, early) => {
                     if !failures.is_empty() && !self.restarted {
                         self.events.send(RuntimeEvent::Notice(format!(
                             "{}; using {}",
@@ -96,13 +96,13 @@ impl Starter<'_> {
                     }
                     return Start::Up(interpreter, info, early);
                 }
-                Trial::Failed(why) => failures.push(format!(
+                StartAttempt::Failed(why) => failures.push(format!(
                     "{} ({}) {why}",
                     candidate.program.display(),
                     candidate.origin
                 )),
-                Trial::Killed => return Start::Killed,
-                Trial::Abandoned => return Start::Abandoned,
+                StartAttempt::Killed => return Start::Killed,
+                StartAttempt::Abandoned => return Start::Abandoned,
             }
         }
         let message = match failures.as_slice() {
@@ -130,7 +130,7 @@ impl Starter<'_> {
         Ok(staged.script)
     }
 
-    fn try_candidate(&self, script: &Path, candidate: &Candidate) -> Trial {
+    fn try_candidate(&self, script: &Path, candidate: &Candidate) -> StartAttempt {
         let program = candidate.program.display();
         log::trace!(target: STARTUP, "the interpreter {program} ({}) is started", candidate.origin);
         let launch = Launch {
@@ -152,11 +152,11 @@ impl Starter<'_> {
         });
         let interpreter = match started {
             Ok(interpreter) => interpreter,
-            Err(error) => return Trial::Failed(format!("cannot be started: {error}")),
+            Err(error) => return StartAttempt::Failed(format!("cannot be started: {error}")),
         };
         self.control.set_group(Some(interpreter.group()));
         let trial = self.await_ready(interpreter, candidate, began);
-        if !matches!(trial, Trial::Ready(..)) {
+        if !matches!(trial, StartAttempt::Ready(..)) {
             self.control.set_group(None);
         }
         trial
@@ -167,7 +167,7 @@ impl Starter<'_> {
         mut interpreter: Interpreter,
         candidate: &Candidate,
         began: Instant,
-    ) -> Trial {
+    ) -> StartAttempt {
         let mut early = Vec::new();
         let mut told = self.restarted;
         loop {
@@ -189,23 +189,26 @@ impl Starter<'_> {
                         milliseconds: began.elapsed().as_secs_f64() * 1000.0,
                         restarted: self.restarted,
                     };
-                    return Trial::Ready(Box::new(interpreter), info, early);
+                    return StartAttempt::Ready(Box::new(interpreter), info, early);
                 }
-                Some(Err(why)) => return Trial::Failed(why),
+                Some(Err(why)) => return StartAttempt::Failed(why),
                 None => {}
             }
             for (id, request) in self.control.take_cancelled() {
-                if let Some(kind) = RequestKind::of(&request) {
+                if let Some(kind) = RequestKind::from_request(&request) {
                     self.events.send(interrupted(id, kind));
                 }
             }
             if self.is_unwanted() {
                 interpreter.group().signal(Signal::KILL);
-                return Trial::Abandoned;
+                return StartAttempt::Abandoned;
             }
             let elapsed = began.elapsed();
             if elapsed >= BUDGET {
-                return Trial::Failed(format!("was not ready within {} s", BUDGET.as_secs()));
+                return StartAttempt::Failed(format!(
+                    "was not ready within {} s",
+                    BUDGET.as_secs()
+                ));
             }
             if elapsed >= SLOW && !told {
                 told = true;
@@ -217,10 +220,13 @@ impl Starter<'_> {
             }
             let next = if told { BUDGET } else { SLOW };
             match interpreter.step(self.control, Some(next.saturating_sub(elapsed))) {
-                PollStep::Ended => return self.bury(interpreter, early),
-                PollStep::Idle => {
-                    drop(interpreter.order.force().map(|item| keep(item, &mut early)))
-                }
+                PollStep::Ended => return self.on_exit(interpreter, early),
+                PollStep::Idle => drop(
+                    interpreter
+                        .sequencer
+                        .force()
+                        .map(|item| keep(item, &mut early)),
+                ),
                 PollStep::Active => {}
             }
         }
@@ -236,34 +242,34 @@ impl Starter<'_> {
 
     /// True when the runtime closes, or is shut down with nothing left to run.
     fn is_unwanted(&self) -> bool {
-        let runs_code = |request: &_| RequestKind::of(request).is_some_and(RequestKind::runs_code);
+        let runs_code =
+            |request: &_| RequestKind::from_request(request).is_some_and(RequestKind::runs_code);
         self.control.is_closing()
-            || (self
-                .control
-                .has_request(|request| RequestKind::of(request) == Some(RequestKind::Shutdown))
-                && !self.control.has_request(runs_code))
+            || (self.control.has_request(|request| {
+                RequestKind::from_request(request) == Some(RequestKind::Shutdown)
+            }) && !self.control.has_request(runs_code))
     }
 
     /// Tells how an interpreter ended that never became ready.
-    fn bury(&self, mut interpreter: Interpreter, mut early: Vec<Early>) -> Trial {
+    fn on_exit(&self, mut interpreter: Interpreter, mut early: Vec<EarlyOutput>) -> StartAttempt {
         if let Some(what) = interpreter.confusion.take() {
-            return Trial::Failed(format!(
+            return StartAttempt::Failed(format!(
                 "is not a Python that can run cells; it answered: {what}"
             ));
         }
         let group = interpreter.group();
         let status = interpreter.reap(Duration::from_secs(1));
         if group.was_killed() {
-            return Trial::Killed;
+            return StartAttempt::Killed;
         }
         while interpreter.read_rest() {
             if let Some(Err(why)) = take_early(&mut interpreter, &mut early, self.oldest()) {
-                return Trial::Failed(why);
+                return StartAttempt::Failed(why);
             }
         }
         interpreter.close_streams();
         if let Some(Err(why)) = take_early(&mut interpreter, &mut early, self.oldest()) {
-            return Trial::Failed(why);
+            return StartAttempt::Failed(why);
         }
         let ended = match status {
             Ok(status) => format!("ended at once ({status})"),
@@ -274,7 +280,7 @@ impl Starter<'_> {
             .split(|byte| *byte == b'\n')
             .map(<[u8]>::trim_ascii)
             .rfind(|line| !line.is_empty());
-        Trial::Failed(match words {
+        StartAttempt::Failed(match words {
             Some(words) => format!("{ended}: {}", excerpt(words)),
             None => ended,
         })
@@ -292,10 +298,10 @@ struct Ready {
 /// Collects output until the interpreter is ready, or has said why it will not be.
 fn take_early(
     interpreter: &mut Interpreter,
-    early: &mut Vec<Early>,
+    early: &mut Vec<EarlyOutput>,
     oldest: (u32, u32),
 ) -> Option<Result<Ready, String>> {
-    while let Some(item) = interpreter.order.next() {
+    while let Some(item) = interpreter.sequencer.next() {
         match keep(item, early) {
             Some(RunnerFrame::Ready {
                 pid,
@@ -339,10 +345,10 @@ fn take_early(
 }
 
 /// Keeps output, hands back frames.
-fn keep(item: SequenceItem, early: &mut Vec<Early>) -> Option<RunnerFrame> {
+fn keep(item: SequenceItem, early: &mut Vec<EarlyOutput>) -> Option<RunnerFrame> {
     match item {
         SequenceItem::Output { stream, bytes, .. } => {
-            early.push(Early { stream, bytes });
+            early.push(EarlyOutput { stream, bytes });
             None
         }
         SequenceItem::Frame(frame) => Some(frame),

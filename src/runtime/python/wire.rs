@@ -3,13 +3,13 @@
 //! In: one line of the frame pipe. Out: a [`RunnerFrame`]. Invariants: a frame of an unknown type or with unknown
 //! fields is accepted and ignored; a line that is not a frame is an error that names what was there. Lone surrogate
 //! escapes, which Python can write and Rust text cannot hold, become U+FFFD. Absent on purpose: order and meaning
-//! (`order.rs`, `map.rs`).
+//! (`sequencer.rs`, `map.rs`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::RequestId;
-use super::calling::Wish;
+use super::host_calls::HostCallFrame;
 use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
@@ -116,7 +116,7 @@ pub(super) enum RunnerFrame {
         #[serde(default)]
         waits: bool,
         #[serde(flatten)]
-        wish: Box<Wish>,
+        wish: Box<HostCallFrame>,
     },
     CalledOff {
         call: Value,

@@ -5,7 +5,7 @@
 
 use super::super::Interrupter;
 use super::super::control;
-use super::super::terminal::EarlyKeys;
+use super::super::terminal::EarlyInterrupt;
 
 /// Shared by the thread and all handles.
 pub(super) type Control = control::Control<Interrupts>;
@@ -46,8 +46,8 @@ impl Control {
     }
 }
 
-impl EarlyKeys for Control {
-    fn interrupts_early(&self) -> bool {
+impl EarlyInterrupt for Control {
+    fn interrupt_before_start(&self) -> bool {
         let mut state = self.state();
         let early = !state.own.running;
         state.own.interrupted |= early;

@@ -12,7 +12,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::super::marks::nonce;
-use super::super::terminal::InnerTerminal;
+use super::super::terminal::CellPty;
 use super::plan::{Dialect, Program, ShellPlan};
 use crate::process::{self, Child, Leadership, set_echo};
 
@@ -27,7 +27,7 @@ const ZSH: &str = include_str!("../../../assets/shell/zsh.sh");
 
 /// A shell and our ends of what leads to it.
 #[derive(Debug)]
-pub(super) struct Launched {
+pub(super) struct LaunchedShell {
     pub(super) child: Child,
     /// Becomes readable when the shell has ended.
     pub(super) exit: Option<OwnedFd>,
@@ -48,15 +48,15 @@ pub(super) fn launch(
     plan: &ShellPlan,
     program: &Program,
     settings: bool,
-    terminal: &InnerTerminal,
-) -> io::Result<Launched> {
+    terminal: &CellPty,
+) -> io::Result<LaunchedShell> {
     let nonce = nonce()?;
-    let Driving {
+    let LaunchRecipe {
         script,
         options,
         first_line,
         prompt,
-    } = driving(program.dialect);
+    } = launch_recipe(program.dialect);
     let ours = script.replace("@NONCE@", &nonce);
     let ours = ours.replace("@RC@", if settings { "1" } else { "0" });
     let (their_lines, lines) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -91,7 +91,7 @@ pub(super) fn launch(
         .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     rustix::io::ioctl_fionbio(lines.as_fd(), true)?;
     rustix::io::ioctl_fionbio(commands.as_fd(), true)?;
-    Ok(Launched {
+    Ok(LaunchedShell {
         child,
         exit,
         master,
@@ -103,7 +103,7 @@ pub(super) fn launch(
 }
 
 /// How shells of a dialect are started.
-struct Driving {
+struct LaunchRecipe {
     /// What is read behind the user's own settings.
     script: &'static str,
     options: &'static [&'static str],
@@ -114,15 +114,15 @@ struct Driving {
 }
 
 /// No line editors: they would read the terminal.
-fn driving(dialect: Dialect) -> Driving {
+fn launch_recipe(dialect: Dialect) -> LaunchRecipe {
     match dialect {
-        Dialect::Bash => Driving {
+        Dialect::Bash => LaunchRecipe {
             script: BASH,
             options: &["--noediting", "--rcfile", "/dev/fd/197", "-i"],
             first_line: b"",
             prompt: None,
         },
-        Dialect::Zsh => Driving {
+        Dialect::Zsh => LaunchRecipe {
             script: ZSH,
             options: &[
                 "-f",

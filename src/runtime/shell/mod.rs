@@ -1,32 +1,33 @@
 //! The persistent shell: the user's own bash or zsh on a terminal of its own.
 //!
 //! In: requests of the contract, of which it runs commands. Out: its events. A file of ours (`assets/shell`) is read
-//! after the user's own settings (`launch.rs`) and lets one thread (`owner.rs`, `driven.rs`) hand it commands at its
-//! own top level; marks in what the terminal shows (`words.rs`) say when one begins and how it ends. Which shell it is,
-//! `plan.rs` finds out. Absent on purpose: the shell's language, sanitising output, the user's own terminal.
+//! after the user's own settings (`launch.rs`) and lets one thread (`supervisor.rs`, `shell_process.rs`) hand it
+//! commands at its own top level; marks in what the terminal shows (`marks.rs`) say when one begins and how it ends.
+//! Which shell it is, `plan.rs` finds out. Absent on purpose: the shell's language, sanitising output, the user's own
+//! terminal.
 
 mod control;
-mod driven;
 mod launch;
-mod owner;
+mod marks;
 mod plan;
-mod words;
+mod shell_process;
+mod supervisor;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::Sender;
 
-use super::channel::Events;
-use super::terminal::InnerTerminal;
+use super::channel::EventSender;
+use super::terminal::CellPty;
 use super::{
     CellTerminal, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
     RuntimeRequest, StartFailure,
 };
-use crate::process::StopKey;
+use crate::process::SuspendKey;
 use control::Control;
-use owner::Owner;
 pub use plan::ShellPlan;
+use supervisor::ShellSupervisor;
 
 /// The handle of a shell, which is started with its first command. Dropping it ends the shell.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(super) struct ShellRuntime {
     /// Which shell it is, as far as there is one.
     name: &'static str,
     control: Arc<Control>,
-    terminal: Arc<InnerTerminal>,
+    terminal: Arc<CellPty>,
     last_id: u64,
     owner: Option<JoinHandle<()>>,
 }
@@ -56,9 +57,9 @@ impl ShellRuntime {
         let name = plan.program().map_or("shell", |it| it.dialect.name());
         let control = Arc::new(Control::new());
         let keys = Arc::clone(&control) as _;
-        let terminal = Arc::new(InnerTerminal::new(plan.terminal, StopKey::Stops, keys));
-        let way_up = Events::new(events.clone(), Arc::clone(&control) as _);
-        let owner = Owner::new(plan, Arc::clone(&control), Arc::clone(&terminal), way_up);
+        let terminal = Arc::new(CellPty::new(plan.terminal, SuspendKey::Enabled, keys));
+        let way_up = EventSender::new(events.clone(), Arc::clone(&control) as _);
+        let owner = ShellSupervisor::new(plan, Arc::clone(&control), Arc::clone(&terminal), way_up);
         let thread = std::thread::Builder::new()
             .name("shell".into())
             .spawn(move || owner.run());

@@ -3,7 +3,7 @@
 //! In: a folder, an interpreter. Out: `ready`, or `failed` and why, on standard output, which is closed then.
 //! Invariants: the gateway ends with this process, however that ends; the token stands in files of this user alone,
 //! never in an argument or in the environment of kernels; settings of the user's Jupyter open nothing. Absent on
-//! purpose: who may use it (`room.rs`).
+//! purpose: who may use it (`gateway_dir.rs`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::room::{Record, Room};
+use super::gateway_dir::{GatewayDir, GatewayRecord};
 use crate::files::{FileMode, write_whole};
 use crate::jupyter::{Gateway, KeptPort, fresh_name};
 use crate::process::{Child, Leadership, Plan, spawn};
@@ -49,9 +49,9 @@ pub fn keep_gateway(
     let _ = rustix::process::setsid();
     // What is set there comes before what we write.
     variables.retain(|name, _| !name.as_encoded_bytes().starts_with(b"KG_"));
-    let room = Room::at(folder);
-    let started = match room.be_kept() {
-        Ok(Some(lock)) => start(&room, python, &variables).map(|started| (lock, started)),
+    let dir = GatewayDir::at(folder);
+    let started = match dir.lock_keeper() {
+        Ok(Some(lock)) => start(&dir, python, &variables).map(|started| (lock, started)),
         Ok(None) => Err("the process of the previous gateway has not ended".to_owned()),
         Err(why) => Err(why),
     };
@@ -63,7 +63,7 @@ pub fn keep_gateway(
         }
     };
     say("ready\n");
-    watch(&room, &mut child, &gateway, idle);
+    watch(&dir, &mut child, &gateway, idle);
     let _ = child.end(GRACE);
     0
 }
@@ -78,10 +78,14 @@ fn say(line: &str) {
     }
 }
 
-fn start(room: &Room, python: &Path, variables: &Variables) -> Result<(Child, Gateway), String> {
+fn start(
+    dir: &GatewayDir,
+    python: &Path,
+    variables: &Variables,
+) -> Result<(Child, Gateway), String> {
     let mut why = String::new();
     for _ in 0..TRIES {
-        match start_once(room, python, variables) {
+        match start_once(dir, python, variables) {
             Ok(started) => return Ok(started),
             Err(fault) => why = fault,
         }
@@ -90,7 +94,7 @@ fn start(room: &Room, python: &Path, variables: &Variables) -> Result<(Child, Ga
 }
 
 fn start_once(
-    room: &Room,
+    dir: &GatewayDir,
     python: &Path,
     variables: &Variables,
 ) -> Result<(Child, Gateway), String> {
@@ -99,9 +103,9 @@ fn start_once(
     let port = kept.number();
     let token = fresh_name();
     let config = config(port, &token);
-    write_whole(&room.config(), config.as_bytes(), FileMode::Private)
+    write_whole(&dir.config(), config.as_bytes(), FileMode::Private)
         .map_err(|error| error.to_string())?;
-    let log = File::create(room.log()).map_err(told)?;
+    let log = File::create(dir.log()).map_err(told)?;
     let nothing = File::open("/dev/null").map_err(told)?;
     let errors = log.try_clone().map_err(told)?;
     let mut plan = Plan::new(
@@ -111,7 +115,7 @@ fn start_once(
         OwnedFd::from(log),
         OwnedFd::from(errors),
     );
-    let setting = room.config();
+    let setting = dir.config();
     plan.arguments = vec!["-m".into(), "kernel_gateway".into(), "--config".into()];
     plan.arguments.push(setting.into_os_string());
     plan.variables = Some(variables.clone());
@@ -123,19 +127,19 @@ fn start_once(
         if child.wait_for(LOOKS).map_err(told)?.is_some() {
             return Err(format!(
                 "it ended before it answered{}",
-                last_words(&room.log())
+                last_words(&dir.log())
             ));
         }
         if began.elapsed() > STARTS {
             return Err(format!(
                 "it did not answer within {} s{}",
                 STARTS.as_secs(),
-                last_words(&room.log())
+                last_words(&dir.log())
             ));
         }
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    room.write(&Record {
+    dir.write(&GatewayRecord {
         url,
         token,
         keeper: i32::try_from(std::process::id()).unwrap_or(0),
@@ -181,32 +185,32 @@ fn last_words(log: &Path) -> String {
 }
 
 /// Returns when the gateway has ended, hangs, or is not used any more.
-fn watch(room: &Room, child: &mut Child, gateway: &Gateway, idle: Duration) {
+fn watch(dir: &GatewayDir, child: &mut Child, gateway: &Gateway, idle: Duration) {
     let (mut used, mut answered) = (Instant::now(), Instant::now());
     let mut beat = Instant::now();
     loop {
         // An error means that it is gone, too.
         if !matches!(child.wait_for(COUNTS), Ok(None)) {
-            return room.forget();
+            return dir.forget();
         }
         if beat.elapsed() >= BEATS {
             beat = Instant::now();
             if gateway.answers() {
                 answered = Instant::now();
-                room.touch();
+                dir.touch();
             }
         }
         if answered.elapsed() > SILENT {
-            return room.forget();
+            return dir.forget();
         }
-        if !matches!(room.no_users(), Ok(Some(_))) {
+        if !matches!(dir.try_lock_users(), Ok(Some(_))) {
             used = Instant::now();
         } else if used.elapsed() >= idle
-            && let Ok(Some(_starting)) = room.nobody_starts()
-            && let Ok(Some(_users)) = room.no_users()
+            && let Ok(Some(_starting)) = dir.try_lock_starting()
+            && let Ok(Some(_users)) = dir.try_lock_users()
         {
             // Whoever comes from here on finds none, and starts one.
-            return room.forget();
+            return dir.forget();
         }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! In: a plan. Out: the gateway, and a lease that keeps it there. Invariants: it listens on the loopback alone and
 //! always wants its token; one process starts it while the others wait; it outlives whoever started it, and ends when
-//! nobody has had a lease for a while. Its keeper (`keeper.rs`), a process of ours, sees to that; `room.rs` is the
-//! folder they all meet in.
+//! nobody has had a lease for a while. Its keeper (`keeper.rs`), a process of ours, sees to that; `gateway_dir.rs` is
+//! the folder they all meet in.
 
+mod gateway_dir;
 mod keeper;
-mod room;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,9 +18,9 @@ use std::time::Duration;
 use crate::jupyter::Gateway;
 use crate::process::short_answer;
 use crate::runtime::StartFailure;
+use gateway_dir::GatewayDir;
+pub(super) use gateway_dir::Lease;
 pub use keeper::keep_gateway;
-pub(super) use room::Lease;
-use room::Room;
 
 /// How long a gateway without users stays.
 pub const IDLES: Duration = Duration::from_secs(30);
@@ -60,10 +60,10 @@ pub struct SharedGateway {
 
 /// The shared gateways in the folder of all that have a keeper.
 pub fn shared_gateways(folder: &Path) -> Vec<SharedGateway> {
-    let rooms = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let kept = rooms.filter_map(|entry| {
-        let room = Room::at(entry.path());
-        let record = room.record().filter(|_| room.is_kept())?;
+    let dirs = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let kept = dirs.filter_map(|entry| {
+        let dir = GatewayDir::at(entry.path());
+        let record = dir.record().filter(|_| dir.has_keeper())?;
         Some(SharedGateway {
             gateway: record.gateway()?,
             python: record.python,
@@ -82,27 +82,26 @@ pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailur
                 .to_owned(),
         });
     };
-    let room = Room::of(&plan.folder, python).map_err(|why| not_usable(&plan.folder, &why))?;
+    let dir = GatewayDir::for_interpreter(&plan.folder, python)
+        .map_err(|why| not_usable(&plan.folder, &why))?;
     // Held until the gateway answers: who comes meanwhile finds it.
-    let _starting = room
-        .starting()
-        .map_err(|why| not_usable(room.folder(), &why))?;
-    let lease = room
-        .lease()
-        .map_err(|why| not_usable(room.folder(), &why))?;
-    if let Some(record) = room.record().filter(|_| room.is_kept())
+    let _starting = dir
+        .lock_starting()
+        .map_err(|why| not_usable(dir.folder(), &why))?;
+    let lease = dir.lease().map_err(|why| not_usable(dir.folder(), &why))?;
+    if let Some(record) = dir.record().filter(|_| dir.has_keeper())
         && let Some(gateway) = record.gateway()
     {
         if gateway.answers() {
             return Ok((gateway, lease));
         }
-        room.end_keeper(&record);
+        dir.end_keeper(&record);
     }
     can_share(python, &plan.variables)?;
-    start_keeper(plan, python, &room)?;
-    match room.record().and_then(|record| record.gateway()) {
+    start_keeper(plan, python, &dir)?;
+    match dir.record().and_then(|record| record.gateway()) {
         Some(gateway) => Ok((gateway, lease)),
-        None => Err(not_usable(room.folder(), "`gateway.json` is not there")),
+        None => Err(not_usable(dir.folder(), "`gateway.json` is not there")),
     }
 }
 
@@ -167,14 +166,14 @@ pub fn can_share(
 }
 
 /// Starts the process that starts the gateway, and waits until that answers.
-fn start_keeper(plan: &SharedPlan, python: &Path, room: &Room) -> Result<(), StartFailure> {
+fn start_keeper(plan: &SharedPlan, python: &Path, dir: &GatewayDir) -> Result<(), StartFailure> {
     let failed = |why: String| StartFailure {
         message: format!("the shared gateway cannot be started: {why}"),
-        hint: format!("its log is {}", room.log().display()),
+        hint: format!("its log is {}", dir.log().display()),
     };
     let mut keeper = Command::new(&plan.program)
         .arg("keep-gateway")
-        .arg(room.folder())
+        .arg(dir.folder())
         .arg(python)
         .arg(plan.idle.as_secs().to_string())
         .env_clear()

@@ -29,7 +29,7 @@ pub(in crate::runtime) enum RequestKind {
 
 impl RequestKind {
     /// `None` for a reply, which has no end.
-    pub(in crate::runtime) fn of(request: &RuntimeRequest) -> Option<Self> {
+    pub(in crate::runtime) fn from_request(request: &RuntimeRequest) -> Option<Self> {
         Some(match request {
             RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => RequestKind::Execute,
             RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
@@ -58,7 +58,7 @@ impl RequestKind {
 
     /// True for what is worth starting an interpreter for.
     pub(in crate::runtime) fn is_cell(request: &RuntimeRequest) -> bool {
-        RequestKind::of(request) == Some(RequestKind::Execute)
+        RequestKind::from_request(request) == Some(RequestKind::Execute)
     }
 
     /// True for what an interrupt can stop.

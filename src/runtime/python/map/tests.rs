@@ -2,26 +2,26 @@
 
 use super::*;
 use crate::runtime::Death;
-use crate::runtime::python::calling::answered;
+use crate::runtime::python::host_calls::answered_call;
 use crate::runtime::python::requests::reply_line;
 use crate::runtime::python::wire::parse_frame;
 
-fn underway(requests: &[(u64, RequestKind)]) -> Underway {
-    let mut underway = Underway::default();
+fn in_flight(requests: &[(u64, RequestKind)]) -> InFlightRequests {
+    let mut in_flight = InFlightRequests::default();
     for (id, kind) in requests {
-        underway.add(RequestId(*id), *kind);
+        in_flight.add(RequestId(*id), *kind);
     }
-    underway
+    in_flight
 }
 
-fn told(underway: &mut Underway, line: &str) -> Option<String> {
+fn told(in_flight: &mut InFlightRequests, line: &str) -> Option<String> {
     let frame = parse_frame(line.as_bytes()).unwrap().frame;
-    underway.event(frame).map(|event| format!("{event:?}"))
+    in_flight.event(frame).map(|event| format!("{event:?}"))
 }
 
 fn check(requests: &[(u64, RequestKind)], line: &str, expected: Option<&str>) {
-    let mut underway = underway(requests);
-    let told = told(&mut underway, line);
+    let mut in_flight = in_flight(requests);
+    let told = told(&mut in_flight, line);
     match (&told, expected) {
         (Some(told), Some(expected)) => {
             assert!(told.contains(expected), "{line}\n{told}\n{expected}")
@@ -177,50 +177,50 @@ fn frames_become_events() {
 
 #[test]
 fn output_belongs_to_what_runs() {
-    let mut underway = underway(&[(1, RequestKind::Execute)]);
-    assert_eq!(underway.current, None);
-    told(&mut underway, r#"{"type":"started","id":1}"#);
-    assert_eq!(underway.current, Some(RequestId(1)));
-    told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
-    assert_eq!((underway.current, underway.running()), (None, 0));
+    let mut in_flight = in_flight(&[(1, RequestKind::Execute)]);
+    assert_eq!(in_flight.current, None);
+    told(&mut in_flight, r#"{"type":"started","id":1}"#);
+    assert_eq!(in_flight.current, Some(RequestId(1)));
+    told(&mut in_flight, r#"{"type":"done","id":1,"status":"ok"}"#);
+    assert_eq!((in_flight.current, in_flight.running()), (None, 0));
     for kind in [
         RequestKind::CallTool,
         RequestKind::Evaluate,
         RequestKind::Snapshot,
     ] {
-        underway.add(RequestId(2), kind);
-        assert_eq!((underway.current, underway.running()), (None, 1));
-        let started = told(&mut underway, r#"{"type":"started","id":2}"#);
+        in_flight.add(RequestId(2), kind);
+        assert_eq!((in_flight.current, in_flight.running()), (None, 1));
+        let started = told(&mut in_flight, r#"{"type":"started","id":2}"#);
         assert_eq!(started, None, "only cells tell of their beginning");
-        assert_eq!(underway.current, Some(RequestId(2)));
-        told(&mut underway, r#"{"type":"answer","id":2}"#);
-        assert_eq!((underway.current, underway.running()), (None, 0));
+        assert_eq!(in_flight.current, Some(RequestId(2)));
+        told(&mut in_flight, r#"{"type":"answer","id":2}"#);
+        assert_eq!((in_flight.current, in_flight.running()), (None, 0));
     }
 }
 
 #[test]
 fn a_question_is_answered_once_and_dies_with_its_cell() {
-    let mut underway = underway(&[(1, RequestKind::Execute), (2, RequestKind::Execute)]);
+    let mut in_flight = in_flight(&[(1, RequestKind::Execute), (2, RequestKind::Execute)]);
     let ask = r#"{"type":"input_request","id":1,"call":"1#1","prompt":"p","password":true}"#;
     assert!(
-        told(&mut underway, ask)
+        told(&mut in_flight, ask)
             .unwrap()
             .contains(r#"call: 1, prompt: "p", password: true"#)
     );
-    assert_eq!(underway.take_question(1), Some(Value::from("1#1")));
-    assert_eq!(underway.take_question(1), None);
-    assert!(told(&mut underway, ask).unwrap().contains("call: 2"));
-    told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
-    assert_eq!(underway.take_question(2), None);
-    assert_eq!(underway.abandon(), [(RequestId(2), RequestKind::Execute)]);
+    assert_eq!(in_flight.take_question(1), Some(Value::from("1#1")));
+    assert_eq!(in_flight.take_question(1), None);
+    assert!(told(&mut in_flight, ask).unwrap().contains("call: 2"));
+    told(&mut in_flight, r#"{"type":"done","id":1,"status":"ok"}"#);
+    assert_eq!(in_flight.take_question(2), None);
+    assert_eq!(in_flight.abandon(), [(RequestId(2), RequestKind::Execute)]);
 }
 
 #[test]
 fn where_the_record_is_is_asked_and_told() {
-    let mut underway = underway(&[(1, RequestKind::CallTool)]);
+    let mut in_flight = in_flight(&[(1, RequestKind::CallTool)]);
     let ask = r#"{"type":"record_request","id":1,"call":"1#1"}"#;
     assert_eq!(
-        told(&mut underway, ask).as_deref(),
+        told(&mut in_flight, ask).as_deref(),
         Some("RecordRequested { id: RequestId(1), call: 1 }")
     );
     let place = crate::runtime::RecordPlace {
@@ -232,7 +232,10 @@ fn where_the_record_is_is_asked_and_told() {
         (None, r#""path":null,"session":null"#),
     ] {
         let reply = RuntimeRequest::ReplyRecord { call: 1, place };
-        assert_eq!((RequestKind::of(&reply), answered(&reply)), (None, Some(1)));
+        assert_eq!(
+            (RequestKind::from_request(&reply), answered_call(&reply)),
+            (None, Some(1))
+        );
         let line = reply_line(&Value::from("1#1"), &reply).unwrap();
         let line: Value = serde_json::from_slice(&line).unwrap();
         let expected = format!(r#"{{"type":"record_reply","id":"1#1",{fields}}}"#);
@@ -246,9 +249,9 @@ fn only_replies_have_no_end() {
         call: 1,
         reply: crate::runtime::InputReply::Eof,
     };
-    assert_eq!(RequestKind::of(&reply), None);
+    assert_eq!(RequestKind::from_request(&reply), None);
     let cell = RuntimeRequest::Execute(crate::runtime::Execute::aside(String::new()));
-    assert_eq!(RequestKind::of(&cell), Some(RequestKind::Execute));
+    assert_eq!(RequestKind::from_request(&cell), Some(RequestKind::Execute));
     let end = RequestKind::Complete.end(RequestId(1), &Death::Exited(1));
     assert!(format!("{end:?}").contains("exit code 1"));
 }

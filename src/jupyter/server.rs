@@ -1,0 +1,199 @@
+//! The server side of the sockets of a kernel: it listens, and serves every client that has the key.
+//!
+//! In: requests of any number of clients, each with the identities to reply to. Out: replies, and iopub messages.
+//! Invariants: a message that is not signed with the key, or cannot be parsed, is dropped and the next one read; every
+//! request can be answered, since missing header fields are filled in. Absent on purpose: what requests mean.
+
+use jupyter_protocol::ConnectionInfo;
+use jupyter_zmq_client::{
+    Connection, KernelHeartbeatConnection, RawMessage, RouterRecvConnection, RouterSendConnection,
+    RuntimeError, create_kernel_control_connection, create_kernel_heartbeat_connection,
+    create_kernel_shell_connection, create_kernel_stdin_connection,
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use zeromq::{SocketRecv, SocketSend};
+
+use super::connection::fresh_name;
+use super::iopub::{IopubSocket, Listener, Published, publish};
+use super::message::{Channel, Incoming, Outgoing};
+
+/// Requests that may wait; more of them wait in the sockets of whoever sends them.
+const WAITING: usize = 16_384;
+/// Messages of ours that may wait for the sockets.
+const UNSENT: usize = 64;
+
+/// A message of a client.
+#[derive(Debug)]
+pub struct Request {
+    /// It.
+    pub message: Incoming,
+    /// Who sent it.
+    identities: Vec<Vec<u8>>,
+}
+
+/// What comes in, by channel, each in its order.
+#[derive(Debug)]
+pub struct Requests {
+    /// One after the other.
+    pub shell: Receiver<Request>,
+    /// Beside them.
+    pub control: Receiver<Request>,
+    /// What was typed.
+    pub stdin: Receiver<Request>,
+}
+
+/// Speaks for the kernel; clones speak for the same one.
+#[derive(Debug, Clone)]
+pub struct Host {
+    replies: Sender<Reply>,
+    published: Sender<Published>,
+}
+
+#[derive(Debug)]
+struct Reply {
+    identities: Vec<Vec<u8>>,
+    message: Outgoing,
+}
+
+/// Listens where the connection file says. Needs a Tokio runtime, whose tasks read and write from here on.
+///
+/// # Errors
+/// An address cannot be had.
+pub async fn listen(info: &ConnectionInfo) -> Result<(Host, Requests), RuntimeError> {
+    let session = fresh_name();
+    let shell = create_kernel_shell_connection(info, &session).await?;
+    let control = create_kernel_control_connection(info, &session).await?;
+    let stdin = create_kernel_stdin_connection(info, &session).await?;
+    let listener = Listener::open(info).await?;
+    let iopub = Connection {
+        socket: IopubSocket::default(),
+        mac: shell.mac.clone(),
+        session_id: session,
+    };
+    let heart = create_kernel_heartbeat_connection(info).await?;
+    let (to_shell, from_shell) = shell.split();
+    let (to_control, from_control) = control.split();
+    let (to_stdin, from_stdin) = stdin.split();
+    let (replies, unsent) = channel(UNSENT);
+    let (published, unpublished) = channel(UNSENT);
+    let requests = Requests {
+        shell: reader(from_shell, Channel::Shell),
+        control: reader(from_control, Channel::Control),
+        stdin: reader(from_stdin, Channel::Stdin),
+    };
+    tokio::spawn(write(to_shell, to_control, to_stdin, unsent));
+    tokio::spawn(publish(listener, iopub, unpublished));
+    tokio::spawn(beat(heart));
+    Ok((Host { replies, published }, requests))
+}
+
+fn reader(connection: RouterRecvConnection, channel_of: Channel) -> Receiver<Request> {
+    let (sender, receiver) = channel(WAITING);
+    tokio::spawn(read(connection, channel_of, sender));
+    receiver
+}
+
+async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender<Request>) {
+    // The sockets themselves drop peers that break the protocol; an error is the end of ours.
+    while let Ok(message) = connection.socket.recv().await {
+        let Ok(raw) = RawMessage::from_multipart(message, &connection.mac) else {
+            continue;
+        };
+        let parts = raw.jparts.iter().map(AsRef::as_ref);
+        let Some(message) = Incoming::from_parts(channel, parts).and_then(answerable) else {
+            continue;
+        };
+        let identities = raw.zmq_identities.iter().map(|part| part.to_vec());
+        let request = Request {
+            message,
+            identities: identities.collect(),
+        };
+        if to.send(request).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A message that can be answered: it has a name, and a header that clients take back.
+fn answerable(mut message: Incoming) -> Option<Incoming> {
+    message.header.get("msg_id")?.as_str()?;
+    let header = message.header.as_object_mut()?;
+    for name in ["username", "session", "version"] {
+        if !header.get(name).is_some_and(Value::is_string) {
+            header.insert(name.to_owned(), json!(""));
+        }
+    }
+    Some(message)
+}
+
+async fn write(
+    mut shell: RouterSendConnection,
+    mut control: RouterSendConnection,
+    mut stdin: RouterSendConnection,
+    mut replies: Receiver<Reply>,
+) {
+    while let Some(Reply {
+        identities,
+        message,
+    }) = replies.recv().await
+    {
+        let connection = match message.channel {
+            Channel::Control => &mut control,
+            Channel::Stdin => &mut stdin,
+            Channel::Shell | Channel::Iopub => &mut shell,
+        };
+        let mut words = message.into_wire();
+        words.zmq_identities = identities.into_iter().map(Into::into).collect();
+        // Whoever asked may have gone.
+        drop(connection.send(words).await);
+    }
+}
+
+/// Says that we are there whenever somebody asks.
+async fn beat(heart: KernelHeartbeatConnection) {
+    let mut socket = heart.socket;
+    loop {
+        match socket.recv().await {
+            // One that went before its answer is nobody's fault.
+            Ok(message) => drop(socket.send(message).await),
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+        }
+    }
+}
+
+impl Request {
+    /// The header to answer with.
+    pub fn header(&self) -> &Value {
+        &self.message.header
+    }
+
+    /// The name of the client's session.
+    pub fn session(&self) -> &str {
+        self.message.header["session"].as_str().unwrap_or_default()
+    }
+}
+
+impl Host {
+    /// Answers a request, on this channel: its own, or `Stdin` for a question to whoever sent it.
+    pub async fn reply(&self, request: &Request, message: Outgoing) {
+        let reply = Reply {
+            identities: request.identities.clone(),
+            message: Outgoing {
+                parent: Some(request.message.header.clone()),
+                ..message
+            },
+        };
+        // The task that sends lives as long as the runtime.
+        let _ = self.replies.send(reply).await;
+    }
+
+    /// Tells everybody, as a consequence of the message with this header.
+    pub async fn publish(&self, parent: Option<&Value>, message: Outgoing) {
+        let message = Outgoing {
+            parent: parent.cloned(),
+            ..message
+        };
+        let _ = self.published.send(Published(message)).await;
+    }
+}

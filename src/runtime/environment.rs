@@ -1,0 +1,17 @@
+//! Changes to the environment variables that a process starts with.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Environment variables by name; `None`: there shall be none of that name.
+pub type Variables = Vec<(String, Option<String>)>;
+
+/// Changes those a process starts with.
+pub(super) fn apply_environment(process: &mut BTreeMap<OsString, OsString>, told: &Variables) {
+    for (name, value) in told {
+        match value {
+            Some(value) => process.insert(name.into(), value.into()),
+            None => process.remove(&OsString::from(name)),
+        };
+    }
+}

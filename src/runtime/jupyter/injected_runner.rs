@@ -1,0 +1,148 @@
+//! Modules of our runner that are sent to a Python kernel as code, once, for tools, references and inspections.
+//!
+//! In: requests for which the messaging protocol has no message. Out: the code that carries them out, and its answers,
+//! in the format of the runner. Invariants: the namespace of the kernel gets no name of ours; nothing is sent before it
+//! is needed.
+
+use serde_json::{Map, Value, json};
+
+use super::convert::text_of;
+use crate::jupyter::{Channel, Outgoing};
+use crate::runtime::python::{RequestKind, answer_of, injectable_modules, request_line};
+use crate::runtime::{Execute, RequestId, RuntimeAnswer, RuntimeRequest, Stdin};
+
+/// The form an answer comes in.
+const ANSWER: &str = "application/vnd.ipycodex.answer+json";
+/// Where the parts are found once they are there.
+const GUEST: &str = "__import__('_ipycodex_runner.guest', fromlist=['guest'])";
+
+/// The message that brings the parts.
+pub(super) fn bootstrap() -> Outgoing {
+    let mut parts: Map<String, Value> = injectable_modules()
+        .map(|(name, text)| (name.to_owned(), json!(text)))
+        .collect();
+    let arrive = parts.remove("arrive").unwrap_or_default();
+    let arrive = python_string(arrive.as_str().unwrap_or_default());
+    let parts = python_string(&Value::Object(parts).to_string());
+    // In a namespace of its own: the user's gets no name of ours.
+    silent_request(&format!(
+        "exec({arrive}, {{'sources': __import__('json').loads({parts})}})"
+    ))
+}
+
+/// A message that runs code nobody sees.
+pub(super) fn silent_request(code: &str) -> Outgoing {
+    let content = json!({
+        "code": code,
+        "silent": true,
+        "store_history": false,
+        "user_expressions": {},
+        "allow_stdin": false,
+        "stop_on_error": false,
+    });
+    Outgoing::new(Channel::Shell, "execute_request", content)
+}
+
+/// Code that goes where a cell wants to be, and sets the variables it wants.
+pub(super) fn setup_code(cell: &Execute) -> String {
+    let mut code = String::new();
+    if let Some(directory) = &cell.directory {
+        let directory = python_string(&directory.to_string_lossy());
+        code.push_str(&format!("__import__('os').chdir({directory})\n"));
+    }
+    for (name, value) in &cell.environment {
+        let name = python_string(name);
+        code.push_str(&match value {
+            Some(value) => {
+                let value = python_string(value);
+                format!("__import__('os').environ[{name}] = {value}\n")
+            }
+            None => format!("__import__('os').environ.pop({name}, None)\n"),
+        });
+    }
+    code
+}
+
+/// What is sent for a request; `None`: such requests are no matter of the parts.
+pub(super) fn content(id: RequestId, request: &RuntimeRequest) -> Option<Value> {
+    let asks = matches!(request, RuntimeRequest::CallTool { stdin, .. } if *stdin == Stdin::Ask);
+    let known = matches!(
+        request,
+        RuntimeRequest::CallTool { .. }
+            | RuntimeRequest::DescribeTools { .. }
+            | RuntimeRequest::Evaluate { .. }
+            | RuntimeRequest::Missing { .. }
+            | RuntimeRequest::SetVariables { .. }
+            | RuntimeRequest::Snapshot { .. }
+    );
+    let line = request_line(id, request).filter(|_| known)?;
+    let line = python_string(String::from_utf8_lossy(&line).trim_end());
+    Some(json!({
+        "code": format!("{GUEST}.take({line})"),
+        "silent": true,
+        "store_history": false,
+        "user_expressions": {"ipycodex": format!("{GUEST}.told()")},
+        "allow_stdin": asks,
+        "stop_on_error": false,
+    }))
+}
+
+/// The answer to a request, from the reply to its code.
+pub(super) fn answer(
+    kind: RequestKind,
+    reply: &Map<String, Value>,
+    interrupted: bool,
+) -> RuntimeAnswer {
+    let told = reply
+        .get("user_expressions")
+        .and_then(|told| told["ipycodex"]["data"][ANSWER].as_object());
+    match told {
+        Some(told) => answer_of(kind, told.clone()),
+        None if interrupted => RuntimeAnswer::Failed("interrupted".to_owned()),
+        None => {
+            let (name, value) = (text_of(reply, "ename"), text_of(reply, "evalue"));
+            RuntimeAnswer::Failed(format!("the kernel gave no answer: {name} {value}"))
+        }
+    }
+}
+
+/// A text as a Python literal.
+fn python_string(text: &str) -> String {
+    // JSON in ASCII is Python, but for characters beyond the first plane, which come as pairs.
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => literal.push_str("\\\""),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            ' '..='~' => literal.push(letter),
+            letter => literal.push_str(&format!("\\U{:08x}", u32::from(letter))),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_python() {
+        assert_eq!(
+            python_string("a\"\\\n\u{1F642}\r"),
+            r#""a\"\\\n\U0001f642\U0000000d""#
+        );
+    }
+
+    #[test]
+    fn what_is_no_answer_says_why() {
+        let reply = json!({"status": "error", "ename": "NameError", "evalue": "x"});
+        let answer = answer(RequestKind::Evaluate, reply.as_object().unwrap(), false);
+        assert!(
+            matches!(&answer, RuntimeAnswer::Failed(why) if why.contains("NameError x")),
+            "{answer:?}"
+        );
+    }
+}

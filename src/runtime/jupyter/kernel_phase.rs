@@ -1,0 +1,80 @@
+//! The start-up of a kernel: absent, starting until it has identified itself, ready.
+//!
+//! Invariant: a kernel is ready once its `kernel_info_reply` and an iopub message have come, since what is published
+//! before the subscription arrives is lost. Absent on purpose: sockets, processes.
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::jupyter::{Channel, Incoming, Outgoing};
+
+/// Where the kernel is.
+pub(super) enum KernelPhase {
+    /// There is none.
+    Absent,
+    /// It is on its way, since then; its answer and a message to everybody have come.
+    Starting {
+        since: Instant,
+        open: bool,
+        asked: Vec<String>,
+        answer: Option<Map<String, Value>>,
+        heard: bool,
+    },
+    /// It can be asked.
+    Ready,
+}
+
+impl KernelPhase {
+    /// It sets out.
+    pub(super) fn starting() -> Self {
+        KernelPhase::Starting {
+            since: Instant::now(),
+            open: false,
+            asked: Vec::new(),
+            answer: None,
+            heard: false,
+        }
+    }
+
+    /// What asks one that is on its way who it is; `attached`: it was there before us.
+    pub(super) fn questions(&mut self, attached: bool) -> Vec<Outgoing> {
+        let KernelPhase::Starting { asked, .. } = self else {
+            return Vec::new();
+        };
+        let channels: &[Channel] = match (attached, asked.is_empty()) {
+            (false, _) => &[Channel::Shell],
+            // The other one waits for what the kernel runs; not every kernel answers on this one.
+            (true, true) => &[Channel::Control],
+            (true, false) => &[Channel::Control, Channel::Shell],
+        };
+        let question =
+            |channel: &Channel| Outgoing::new(*channel, "kernel_info_request", json!({}));
+        let questions: Vec<Outgoing> = channels.iter().map(question).collect();
+        asked.extend(questions.iter().map(|question| question.id.clone()));
+        questions
+    }
+
+    /// Takes a message of one that is on its way; once all is there, who it says it is, and after how many ms.
+    pub(super) fn on_message(&mut self, message: Incoming) -> Option<(Map<String, Value>, f64)> {
+        let KernelPhase::Starting {
+            since,
+            asked,
+            answer,
+            heard,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let ours = message
+            .parent
+            .as_ref()
+            .is_some_and(|parent| asked.contains(parent));
+        *heard |= message.channel == Channel::Iopub && (ours || message.kind == "iopub_welcome");
+        if ours && message.kind == "kernel_info_reply" {
+            *answer = Some(message.content);
+        }
+        let answer = answer.take_if(|_| *heard)?;
+        Some((answer, since.elapsed().as_secs_f64() * 1000.0))
+    }
+}

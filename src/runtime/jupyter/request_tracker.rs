@@ -1,0 +1,466 @@
+//! Tracks the requests that a kernel has been sent, and translates its messages into runtime events.
+//!
+//! In: runtime requests, messages of the kernel. Out: messages to send, runtime events. Pure, but for the clock.
+//! Invariants: a request ends when its reply has come and the kernel is idle after it, since output may follow a reply;
+//! it ends once; messages that belong to other clients are ignored. Absent on purpose: sockets, processes.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::convert::{self, text_of};
+use super::{bash, injected_runner};
+use crate::jupyter::{Channel, Incoming, Outgoing, comm_to_send};
+use crate::runtime::python::{RequestKind, finished, interrupted};
+use crate::runtime::{
+    Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeAnswer, RuntimeEvent,
+    RuntimeRequest, Stdin,
+};
+
+/// A cell that names it may import it.
+const OUR_MODULE: &str = "ipycodex";
+/// Requests that have ended and whose tasks may still show something.
+const REMEMBERED: usize = 256;
+/// A request that is idle without a reply, or was interrupted, ends after this time without any word of it. ipykernel
+/// sends no reply to a cell whose interrupt met it outside of the user's code (89 of 600 that were interrupted at any
+/// moment, with `jupyter_client` the same), and everybody's channel drops what a flood leaves no room for.
+const QUIET: Duration = Duration::from_secs(1);
+/// The same, of one that has replied and was not interrupted: a large message takes its time behind the reply.
+const LONG: Duration = Duration::from_secs(30);
+
+/// What is under way with one kernel.
+#[derive(Debug, Default)]
+pub(in crate::runtime) struct RequestTracker {
+    pending: Vec<PendingRequest>,
+    ended: VecDeque<(String, RequestId)>,
+    /// Questions of the kernel: our number, and the header to answer.
+    questions: Vec<(u64, Value)>,
+    next_question: u64,
+    /// It runs Python, and what stands for the runner can be sent.
+    pub(in crate::runtime) python: bool,
+    /// It runs Bash.
+    pub(in crate::runtime) bash: bool,
+    /// What stands for the runner is there.
+    injected_runner: bool,
+}
+
+#[derive(Debug)]
+struct PendingRequest {
+    name: String,
+    id: RequestId,
+    kind: RequestKind,
+    /// The In number of a cell.
+    number: Option<u32>,
+    began: Instant,
+    started: bool,
+    reply: Option<Map<String, Value>>,
+    idle: bool,
+    /// When something of it was heard last.
+    heard: Instant,
+    raised: bool,
+    interrupted: bool,
+}
+
+impl RequestTracker {
+    /// What is sent for a request, and its end where nothing answers it.
+    pub(in crate::runtime) fn ask(
+        &mut self,
+        id: RequestId,
+        request: &RuntimeRequest,
+    ) -> (Vec<Outgoing>, Option<RuntimeEvent>) {
+        let Some(kind) = RequestKind::from_request(request) else {
+            return (self.reply(request), None);
+        };
+        let at_once = |answer| Some(RuntimeEvent::Answered { id, answer });
+        let mut before = Vec::new();
+        let message = match request {
+            RuntimeRequest::Execute(cell) => {
+                before.extend(self.surroundings(cell));
+                if cell.code.contains(OUR_MODULE) {
+                    before.extend(self.bootstrap());
+                }
+                Outgoing::new(Channel::Shell, "execute_request", self.content(cell))
+            }
+            RuntimeRequest::Complete { code, position, .. } => {
+                let content = json!({"code": code, "cursor_pos": position.0});
+                Outgoing::new(Channel::Shell, "complete_request", content)
+            }
+            RuntimeRequest::Inspect {
+                code,
+                position,
+                detailed,
+            } => {
+                let level = u8::from(*detailed);
+                let content =
+                    json!({"code": code, "cursor_pos": position.0, "detail_level": level});
+                Outgoing::new(Channel::Shell, "inspect_request", content)
+            }
+            RuntimeRequest::IsComplete { code } => {
+                Outgoing::new(Channel::Shell, "is_complete_request", json!({"code": code}))
+            }
+            RuntimeRequest::Express { expressions } => Outgoing::new(
+                Channel::Shell,
+                "execute_request",
+                convert::expressing(expressions),
+            ),
+            RuntimeRequest::Comm(message) => {
+                // Nobody answers it; what it leads to comes with its name.
+                let message = comm_to_send(Channel::Shell, message.clone());
+                self.remember(message.id.clone(), id);
+                return (vec![message], at_once(RuntimeAnswer::Done));
+            }
+            request => match injected_runner::content(id, request) {
+                Some(content) if self.python => {
+                    before.extend(self.bootstrap());
+                    Outgoing::new(Channel::Shell, "execute_request", content)
+                }
+                _ => {
+                    let why = "this kernel cannot do that".to_owned();
+                    return (before, at_once(RuntimeAnswer::Unable(why)));
+                }
+            },
+        };
+        self.pending.push(PendingRequest {
+            name: message.id.clone(),
+            id,
+            kind,
+            number: match request {
+                RuntimeRequest::Execute(cell) => cell.execution_count,
+                _ => None,
+            },
+            began: Instant::now(),
+            started: false,
+            reply: None,
+            idle: false,
+            heard: Instant::now(),
+            raised: false,
+            interrupted: false,
+        });
+        before.push(message);
+        (before, None)
+    }
+
+    /// What brings the parts of our runner, once.
+    fn bootstrap(&mut self) -> Option<Outgoing> {
+        let comes = self.python && !std::mem::replace(&mut self.injected_runner, true);
+        comes.then(injected_runner::bootstrap)
+    }
+
+    /// A cell, as kernels take it.
+    fn content(&self, cell: &Execute) -> Value {
+        let expressions = match self.python && !cell.silent {
+            true => json!({"cwd": "__import__('os').getcwd()"}),
+            false => json!({}),
+        };
+        json!({
+            "code": cell.code,
+            "silent": false,
+            "store_history": cell.store_history,
+            "user_expressions": expressions,
+            "allow_stdin": cell.stdin != Stdin::Refuse,
+            "stop_on_error": false,
+        })
+    }
+
+    /// What is sent before a cell that wants another directory or other variables.
+    fn surroundings(&self, cell: &Execute) -> Option<Outgoing> {
+        if cell.directory.is_none() && cell.environment.is_empty() {
+            return None;
+        }
+        match (self.python, self.bash) {
+            (true, _) => Some(injected_runner::silent_request(
+                &injected_runner::setup_code(cell),
+            )),
+            (_, true) => Some(injected_runner::silent_request(&bash::setup_code(cell))),
+            _ => None,
+        }
+    }
+
+    /// The answer to a question of the kernel.
+    fn reply(&mut self, request: &RuntimeRequest) -> Vec<Outgoing> {
+        let RuntimeRequest::ReplyInput { call, reply } = request else {
+            return Vec::new();
+        };
+        let Some(at) = self.questions.iter().position(|(number, _)| number == call) else {
+            return Vec::new();
+        };
+        let (_, header) = self.questions.swap_remove(at);
+        let value = match reply {
+            InputReply::Line(line) => line.as_str(),
+            // What ipykernel takes for the end of the input; others read it as a character.
+            InputReply::Eof => "\u{4}",
+        };
+        let mut message = Outgoing::new(
+            Channel::Stdin,
+            "input_reply",
+            json!({"value": value, "status": "ok"}),
+        );
+        message.parent = Some(header);
+        vec![message]
+    }
+
+    fn remember(&mut self, name: String, id: RequestId) {
+        self.ended.push_back((name, id));
+        if self.ended.len() > REMEMBERED {
+            self.ended.pop_front();
+        }
+    }
+
+    /// True while a request waits for its end.
+    pub(in crate::runtime) fn is_busy(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// For how long nothing has come of what waits.
+    pub(in crate::runtime) fn silent(&self) -> Option<Duration> {
+        self.pending.iter().map(|one| one.heard.elapsed()).min()
+    }
+
+    /// What waits for a reply, by name.
+    pub(in crate::runtime) fn unanswered(&self) -> Vec<String> {
+        let waits = self.pending.iter().filter(|one| one.reply.is_none());
+        waits.map(|one| one.name.clone()).collect()
+    }
+
+    /// The cell in front.
+    pub(in crate::runtime) fn cell(&self) -> Option<RequestId> {
+        let is_cell = |one: &&PendingRequest| one.kind == RequestKind::Execute;
+        self.pending.iter().find(is_cell).map(|one| one.id)
+    }
+
+    /// A cell that was sent so long ago and has not begun.
+    pub(in crate::runtime) fn blocked_cell(&self, patience: Duration) -> Option<RequestId> {
+        let waits = |one: &&PendingRequest| {
+            one.kind == RequestKind::Execute && !one.started && one.began.elapsed() > patience
+        };
+        self.pending.iter().find(waits).map(|one| one.id)
+    }
+
+    /// What runs has been interrupted.
+    pub(in crate::runtime) fn interrupted(&mut self) {
+        for one in &mut self.pending {
+            one.interrupted = true;
+        }
+    }
+
+    /// The interpreter is gone: how each request ends.
+    pub(in crate::runtime) fn abandon(&mut self, death: &Death) -> Vec<RuntimeEvent> {
+        self.forget();
+        let gone = std::mem::take(&mut self.pending);
+        gone.iter().map(|one| one.kind.end(one.id, death)).collect()
+    }
+
+    /// The connection is gone: how each request ends.
+    pub(in crate::runtime) fn lose(&mut self, why: &str) -> Vec<RuntimeEvent> {
+        self.forget();
+        self.lose_where(|_| true, why)
+    }
+
+    /// Nothing is left in the kernel of what was sent to it.
+    fn forget(&mut self) {
+        self.injected_runner = false;
+        self.questions.clear();
+    }
+
+    /// The kernel has passed these over: how each ends that waits for its reply.
+    pub(in crate::runtime) fn skipped(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
+        let waits = |one: &PendingRequest| one.reply.is_none() && names.contains(&one.name);
+        let why = "the kernel answers again, and has not answered this: it was restarted, or it lost the request";
+        self.lose_where(waits, why)
+    }
+
+    fn lose_where(
+        &mut self,
+        lost: impl Fn(&PendingRequest) -> bool,
+        why: &str,
+    ) -> Vec<RuntimeEvent> {
+        let gone: Vec<PendingRequest> = self.pending.extract_if(.., |one| lost(one)).collect();
+        if !gone.is_empty() {
+            self.forget();
+        }
+        let end = |one: &PendingRequest| match one.kind {
+            RequestKind::Execute => finished(one.id, Ending::Lost(why.to_owned())),
+            _ => RuntimeEvent::Answered {
+                id: one.id,
+                answer: RuntimeAnswer::Failed(format!("the connection to the kernel broke: {why}")),
+            },
+        };
+        gone.iter().map(end).collect()
+    }
+
+    /// The ends of requests of which one of the two ends did not come.
+    pub(in crate::runtime) fn overdue(&mut self) -> Vec<RuntimeEvent> {
+        let late = |one: &PendingRequest| {
+            let patience = match one.idle || one.interrupted {
+                true => QUIET,
+                false => LONG,
+            };
+            (one.reply.is_some() || one.idle) && one.heard.elapsed() > patience
+        };
+        let names: Vec<String> = self
+            .pending
+            .iter()
+            .filter(|one| late(one))
+            .map(|one| one.name.clone())
+            .collect();
+        names.iter().flat_map(|name| self.end(name)).collect()
+    }
+
+    /// What a message means.
+    pub(in crate::runtime) fn on_message(&mut self, message: Incoming) -> Vec<RuntimeEvent> {
+        let parent = message.parent.clone().unwrap_or_default();
+        let at = self.pending.iter().position(|one| one.name == parent);
+        let late = self.ended.iter().find(|(name, _)| *name == parent);
+        let id = match (at, late) {
+            (Some(at), _) => Some(self.pending[at].id),
+            (None, Some((_, id))) => Some(*id),
+            // Of another client, unless nothing led to it.
+            (None, None) if !parent.is_empty() => return Vec::new(),
+            (None, None) => None,
+        };
+        let mut events = Vec::new();
+        if let Some(at) = at {
+            self.pending[at].heard = Instant::now();
+        }
+        if let Some(one) = at.map(|at| &mut self.pending[at])
+            && message.channel == Channel::Iopub
+            && one.kind == RequestKind::Execute
+            && !std::mem::replace(&mut one.started, true)
+        {
+            events.push(RuntimeEvent::Started { id: one.id });
+        }
+        match (message.channel, message.kind.as_str()) {
+            (Channel::Iopub, "status") if message.text("execution_state") == "idle" => {
+                if let Some(at) = at {
+                    self.pending[at].idle = true;
+                    events.extend(self.end_if_over(&parent));
+                }
+            }
+            (Channel::Iopub, "error") => {
+                if let Some(one) = at.map(|at| &mut self.pending[at])
+                    && one.kind == RequestKind::Execute
+                {
+                    one.raised = true;
+                    let error = convert::error(&message.content);
+                    events.push(RuntimeEvent::Error { id: one.id, error });
+                }
+            }
+            (Channel::Iopub, _) => {
+                let number = at.and_then(|at| self.pending[at].number);
+                events.extend(convert::shown(&message, id, number));
+            }
+            (Channel::Stdin, "input_request") => {
+                if let Some(id) = id {
+                    self.next_question += 1;
+                    self.questions
+                        .push((self.next_question, message.header.clone()));
+                    events.push(RuntimeEvent::InputRequested {
+                        id,
+                        call: self.next_question,
+                        prompt: message.text("prompt").to_owned(),
+                        password: message.content.get("password") == Some(&Value::Bool(true)),
+                    });
+                }
+            }
+            (Channel::Shell, kind) if kind.ends_with("_reply") => {
+                if let Some(one) = at.map(|at| &mut self.pending[at]) {
+                    one.reply = Some(message.content);
+                    events.extend(self.end_if_over(&parent));
+                }
+            }
+            _ => {}
+        }
+        events
+    }
+
+    /// The end of a request of which all is there.
+    fn end_if_over(&mut self, name: &str) -> Vec<RuntimeEvent> {
+        let over = |one: &PendingRequest| {
+            // Nothing is shown by what only looks.
+            let quiet = !one.kind.runs_code() && one.kind != RequestKind::Execute;
+            one.name == name && one.reply.is_some() && (one.idle || quiet)
+        };
+        match self.pending.iter().any(over) {
+            true => self.end(name),
+            false => Vec::new(),
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Vec<RuntimeEvent> {
+        let Some(at) = self.pending.iter().position(|one| one.name == name) else {
+            return Vec::new();
+        };
+        let mut one = self.pending.remove(at);
+        self.remember(one.name.clone(), one.id);
+        let reply = one.reply.take().unwrap_or_default();
+        if one.kind != RequestKind::Execute {
+            let answer = match one.kind {
+                RequestKind::Complete => convert::completions(&reply),
+                RequestKind::Inspect => convert::inspection(&reply),
+                RequestKind::IsComplete => convert::completeness(&reply),
+                RequestKind::Express => convert::expressed(&reply),
+                kind => injected_runner::answer(kind, &reply, one.interrupted),
+            };
+            return vec![RuntimeEvent::Answered { id: one.id, answer }];
+        }
+        end_of_cell(&one, &reply)
+    }
+}
+
+/// The last events of a cell.
+fn end_of_cell(one: &PendingRequest, reply: &Map<String, Value>) -> Vec<RuntimeEvent> {
+    let id = one.id;
+    let mut events = Vec::new();
+    let status = text_of(reply, "status");
+    if status == "error" && !one.raised {
+        let error = convert::error(reply);
+        events.push(RuntimeEvent::Error { id, error });
+    }
+    for payload in reply
+        .get("payload")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        events.extend(convert::payload(id, payload));
+    }
+    let ending = match status {
+        "ok" => Ending::Ok,
+        "" if !one.raised && !one.interrupted => Ending::Ok,
+        "aborted" | "abort" => Ending::Interrupted,
+        _ if one.interrupted || text_of(reply, "ename") == "KeyboardInterrupt" => {
+            Ending::Interrupted
+        }
+        _ => Ending::Error,
+    };
+    let cwd = reply.get("user_expressions").and_then(|told| {
+        let quoted = told["cwd"]["data"]["text/plain"].as_str()?;
+        convert::unquoted(quoted)
+    });
+    events.push(RuntimeEvent::Finished {
+        id,
+        finish: Finish {
+            ending,
+            milliseconds: one.began.elapsed().as_secs_f64() * 1000.0,
+            cwd,
+            typeahead: Vec::new(),
+            exit: None,
+        },
+    });
+    events
+}
+
+/// A request that never reached a kernel, ended by an interrupt.
+pub(in crate::runtime) fn stopped(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
+    RequestKind::from_request(request).map(|kind| interrupted(id, kind))
+}
+
+/// A request that never reached a kernel, ended by a death.
+pub(in crate::runtime) fn dead(
+    id: RequestId,
+    request: &RuntimeRequest,
+    death: &Death,
+) -> Option<RuntimeEvent> {
+    RequestKind::from_request(request).map(|kind| kind.end(id, death))
+}

@@ -1,0 +1,479 @@
+//! The thread that owns a kernel: starts it, identifies it, sends requests, forwards events, restarts it.
+//!
+//! In: commands of the handle, events of the kernel. Out: runtime events. Invariants: requests wait until the kernel
+//! has answered `kernel_info_request`; every request ends once, whatever happens to the kernel; after two deaths within
+//! a minute the next start waits for a cell. Absent on purpose: what messages mean (`request_tracker.rs`).
+
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::mpsc::{Permit, Receiver, Sender, UnboundedReceiver, channel};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::capabilities::{SharedCapabilities, capabilities_of};
+use super::kernel::{Kernel, KernelEvent};
+use super::kernel_phase::KernelPhase;
+use super::liveness::Liveness;
+use super::outbox::Outbox;
+use super::request_tracker::{RequestTracker, dead, stopped};
+use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
+use super::{bash, convert, start_failure};
+use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
+use crate::runtime::{
+    Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+};
+
+/// It is asked again after this time: what is sent before it subscribes is lost.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Two deaths within this time stop the starting.
+const WINDOW: Duration = Duration::from_secs(60);
+/// News that may wait.
+const IN_FLIGHT: usize = 1024;
+
+/// What the handle wants.
+#[derive(Debug)]
+pub(super) enum SupervisorCommand {
+    /// A request.
+    Request(RequestId, Box<RuntimeRequest>),
+    /// What runs is interrupted.
+    Interrupt,
+    /// The kernel ends at once.
+    Kill,
+    /// The handle is gone.
+    Leave,
+}
+
+/// What there is to do.
+enum LoopStep<'a> {
+    SupervisorCommand(SupervisorCommand),
+    /// An event, if anybody listens.
+    Tell(Option<Permit<'a, RuntimeEvent>>),
+    Look,
+    KernelEvent(KernelEvent),
+}
+
+pub(super) struct KernelSupervisor {
+    kernel: Box<dyn Kernel>,
+    news: Receiver<KernelEvent>,
+    orders: UnboundedReceiver<SupervisorCommand>,
+    events: Sender<RuntimeEvent>,
+    outbox: Outbox,
+    capabilities: SharedCapabilities,
+    phase: KernelPhase,
+    tracker: RequestTracker,
+    waiting: VecDeque<(RequestId, RuntimeRequest)>,
+    /// What the cell in front was told that it waits for.
+    awaited: WaitStatus,
+    liveness: Liveness,
+    died: Option<Instant>,
+    restarted: bool,
+}
+
+impl KernelSupervisor {
+    pub(super) fn new(
+        kernel: Box<dyn Kernel>,
+        events: Sender<RuntimeEvent>,
+        capabilities: SharedCapabilities,
+        orders: UnboundedReceiver<SupervisorCommand>,
+    ) -> Self {
+        KernelSupervisor {
+            kernel,
+            news: channel(1).1,
+            orders,
+            events,
+            outbox: Outbox::default(),
+            capabilities,
+            phase: KernelPhase::Absent,
+            tracker: RequestTracker::default(),
+            waiting: VecDeque::new(),
+            awaited: WaitStatus::default(),
+            liveness: Liveness::default(),
+            died: None,
+            restarted: false,
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        let executor = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        match executor {
+            Ok(executor) => executor.block_on(self.work()),
+            Err(error) => self.fail_at_once(&error),
+        }
+    }
+
+    fn fail_at_once(&mut self, error: &std::io::Error) {
+        // The channel is new: there is room.
+        let _ = self
+            .events
+            .try_send(RuntimeEvent::StartFailed(StartFailure {
+                message: format!("could not open sockets for the Jupyter kernel: {error}"),
+                hint: "close other programs, or raise the limit on open files (ulimit -n)".into(),
+            }));
+    }
+
+    async fn work(&mut self) {
+        self.begin();
+        let events = self.events.clone();
+        let mut clock = interval(AGAIN);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let watched =
+                matches!(self.phase, KernelPhase::Starting { .. }) || self.tracker.is_busy();
+            let tells = !self.outbox.is_empty();
+            let step = tokio::select! {
+                biased;
+                order = self.orders.recv() => LoopStep::SupervisorCommand(order.unwrap_or(SupervisorCommand::Leave)),
+                room = events.reserve(), if tells => LoopStep::Tell(room.ok()),
+                _ = clock.tick(), if watched => LoopStep::Look,
+                Some(news) = self.news.recv() => LoopStep::KernelEvent(news),
+            };
+            match step {
+                LoopStep::SupervisorCommand(SupervisorCommand::Request(id, request)) => {
+                    match *request {
+                        RuntimeRequest::Shutdown { .. } => {
+                            let (held, left) = self.shut_down().await;
+                            let answer = RuntimeAnswer::Done;
+                            self.outbox.push(RuntimeEvent::Answered { id, answer });
+                            if left {
+                                return;
+                            }
+                            held.into_iter()
+                                .for_each(|(id, request)| self.request(id, request));
+                        }
+                        request => self.request(id, request),
+                    }
+                }
+                LoopStep::SupervisorCommand(SupervisorCommand::Interrupt) => self.interrupt(),
+                LoopStep::SupervisorCommand(SupervisorCommand::Kill) => self.kernel.kill(),
+                // Nobody listens any more.
+                LoopStep::SupervisorCommand(SupervisorCommand::Leave) | LoopStep::Tell(None) => {
+                    return self.leave().await;
+                }
+                LoopStep::Tell(Some(room)) => {
+                    if let Some(event) = self.outbox.pop() {
+                        room.send(event);
+                    }
+                }
+                LoopStep::Look => self.on_tick(),
+                LoopStep::KernelEvent(news) => self.on_kernel_event(news),
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let (news, hears) = channel(IN_FLIGHT);
+        self.news = hears;
+        self.phase = KernelPhase::starting();
+        self.liveness = Liveness::default();
+        self.kernel.begin(news);
+    }
+
+    fn request(&mut self, id: RequestId, request: RuntimeRequest) {
+        match self.phase {
+            KernelPhase::Ready => self.ask(id, &request),
+            KernelPhase::Starting { .. } => self.waiting.push_back((id, request)),
+            KernelPhase::Absent => {
+                let starts = matches!(request, RuntimeRequest::Execute(_));
+                self.waiting.push_back((id, request));
+                if starts {
+                    self.begin();
+                } else {
+                    let failure = StartFailure {
+                        message: "no kernel runs".to_owned(),
+                        hint: "run a cell: it starts one".to_owned(),
+                    };
+                    self.end_waiting(&Death::NotStarted(failure));
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, id: RequestId, request: &RuntimeRequest) {
+        if let RuntimeRequest::Execute(cell) = request {
+            self.kernel.add_environment(&cell.environment);
+            if self.tracker.bash
+                && let Some(events) = bash::refusal(id, &cell.code)
+            {
+                return events.into_iter().for_each(|event| self.outbox.push(event));
+            }
+        }
+        let (messages, end) = self.tracker.ask(id, request);
+        messages
+            .into_iter()
+            .for_each(|message| self.kernel.send(message));
+        if let Some(end) = end {
+            self.outbox.push(end);
+        }
+    }
+
+    fn interrupt(&mut self) {
+        self.report_wait(None);
+        let waiting = std::mem::take(&mut self.waiting);
+        for (id, request) in waiting {
+            if let Some(end) = stopped(id, &request) {
+                self.outbox.push(end);
+            }
+        }
+        if !self.tracker.is_busy() {
+            return;
+        }
+        self.tracker.interrupted();
+        if !self.kernel.interrupt() {
+            let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
+            self.kernel.send(message);
+        }
+        // One that is gone ends nothing.
+        self.kernel.check_liveness();
+    }
+
+    fn on_tick(&mut self) {
+        let overdue = self.tracker.overdue();
+        self.push_events(overdue);
+        if matches!(self.phase, KernelPhase::Ready) && self.liveness.is_due(self.tracker.silent()) {
+            self.kernel.check_liveness();
+        }
+        self.update_wait();
+        let KernelPhase::Starting { since, open, .. } = &self.phase else {
+            return;
+        };
+        let patience = self.kernel.patience();
+        if since.elapsed() < patience {
+            if *open {
+                self.request_kernel_info();
+            }
+            return;
+        }
+        let failure = start_failure::silent(self.kernel.as_ref());
+        self.on_failure(failure);
+        self.kernel.kill();
+    }
+
+    /// What became of requests.
+    fn push_events(&mut self, events: Vec<RuntimeEvent>) {
+        if !events.is_empty() {
+            self.report_wait(None);
+        }
+        events.into_iter().for_each(|event| self.outbox.push(event));
+    }
+
+    /// Tells the cell in front what it waits for, where that takes long.
+    fn update_wait(&mut self) {
+        let is_cell = |request: &RuntimeRequest| matches!(request, RuntimeRequest::Execute(_));
+        let waits = match &self.phase {
+            KernelPhase::Starting { since, .. } if since.elapsed() > PATIENCE => {
+                let awaited = match (self.kernel.attached(), self.restarted) {
+                    (true, _) => WaitReason::Answer,
+                    (false, true) => WaitReason::Restart,
+                    (false, false) => WaitReason::Start,
+                };
+                let cell = self.waiting.iter().find(|(_, request)| is_cell(request));
+                cell.map(|(id, _)| (*id, awaited))
+            }
+            KernelPhase::Ready => match self.liveness.unreachable_reason() {
+                Some(why) => {
+                    let word = WaitReason::Word(why.to_owned());
+                    self.tracker.cell().map(|id| (id, word))
+                }
+                None => {
+                    let cell = self.tracker.blocked_cell(PATIENCE);
+                    cell.map(|id| (id, WaitReason::Turn))
+                }
+            },
+            KernelPhase::Starting { .. } | KernelPhase::Absent => None,
+        };
+        self.report_wait(waits);
+    }
+
+    fn report_wait(&mut self, waits: Option<(RequestId, WaitReason)>) {
+        if let Some(told) = self.awaited.now(waits) {
+            self.outbox.push(told);
+        }
+    }
+
+    fn request_kernel_info(&mut self) {
+        let attached = self.kernel.attached();
+        for message in self.phase.questions(attached) {
+            self.kernel.send(message);
+        }
+    }
+
+    fn on_kernel_event(&mut self, news: KernelEvent) {
+        match news {
+            KernelEvent::Open => {
+                if let KernelPhase::Starting { open, .. } = &mut self.phase {
+                    *open = true;
+                }
+                self.request_kernel_info();
+            }
+            KernelEvent::Heard(Heard::Message(message)) => match self.phase {
+                KernelPhase::Ready => self.on_kernel_message(*message),
+                KernelPhase::Starting { .. } => self.on_startup_message(*message),
+                KernelPhase::Absent => {}
+            },
+            // One of ours tells of its end itself, and how it ended.
+            KernelEvent::Heard(Heard::Lost(_)) if !self.kernel.attached() => {}
+            KernelEvent::Heard(Heard::Lost(why)) | KernelEvent::Lost(why) => self.on_loss(why),
+            KernelEvent::Failed(failure) => self.on_failure(failure),
+            KernelEvent::Died(death) => self.on_death(death),
+            KernelEvent::Runs(works) => {
+                self.liveness.reached();
+                // Not every kernel works requests off in their order.
+                if self.tracker.python || !works {
+                    let probe = self.liveness.probe(self.tracker.unanswered());
+                    probe
+                        .into_iter()
+                        .for_each(|message| self.kernel.send(message));
+                }
+                self.update_wait();
+            }
+            KernelEvent::Unknown(why) => {
+                self.liveness.unreachable(why);
+                self.update_wait();
+            }
+        }
+    }
+
+    fn on_kernel_message(&mut self, message: Incoming) {
+        self.liveness.reached();
+        if self.liveness.is_restart(&message) {
+            // Not by us: another one is at its place, without any variables.
+            return self.on_death(Death::Told("somebody has restarted it".to_owned()));
+        }
+        if let Some(names) = self.liveness.skipped(&message) {
+            let lost = self.tracker.skipped(&names);
+            return self.push_events(lost);
+        }
+        let events = self.tracker.on_message(message);
+        self.push_events(events);
+    }
+
+    fn on_startup_message(&mut self, message: Incoming) {
+        // Nothing has been asked of it that another one could have forgotten.
+        let _ = self.liveness.is_restart(&message);
+        let Some((answer, milliseconds)) = self.phase.on_message(message) else {
+            return;
+        };
+        let who = convert::who(&answer);
+        self.tracker.bash = who.language == "Bash";
+        self.tracker.python = !who.banner.is_empty();
+        let mut capabilities = capabilities_of(&who.language, self.kernel.attached());
+        if !self.tracker.python {
+            (
+                capabilities.tools,
+                capabilities.references,
+                capabilities.snapshot,
+            ) = (false, false, false);
+        }
+        *self
+            .capabilities
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = capabilities;
+        self.report_wait(None);
+        self.outbox.push(RuntimeEvent::Ready(RuntimeInfo {
+            place: self.kernel.place(),
+            process: self.kernel.process(),
+            milliseconds,
+            restarted: self.restarted,
+            ..who
+        }));
+        self.phase = KernelPhase::Ready;
+        self.restarted = true;
+        for (id, request) in std::mem::take(&mut self.waiting) {
+            self.ask(id, &request);
+        }
+    }
+
+    fn on_failure(&mut self, failure: StartFailure) {
+        self.report_wait(None);
+        self.phase = KernelPhase::Absent;
+        self.outbox.push(RuntimeEvent::StartFailed(failure.clone()));
+        self.end_waiting(&Death::NotStarted(failure));
+    }
+
+    fn end_waiting(&mut self, death: &Death) {
+        for (id, request) in std::mem::take(&mut self.waiting) {
+            if let Some(end) = dead(id, &request, death) {
+                self.outbox.push(end);
+            }
+        }
+    }
+
+    fn on_loss(&mut self, why: String) {
+        if matches!(self.phase, KernelPhase::Absent) {
+            return;
+        }
+        let lost = self.tracker.lose(&why);
+        self.push_events(lost);
+        self.phase = KernelPhase::Absent;
+        self.outbox.push(RuntimeEvent::Lost { why });
+    }
+
+    fn on_death(&mut self, death: Death) {
+        match self.phase {
+            KernelPhase::Absent => return,
+            KernelPhase::Starting { .. } => {
+                let failure = start_failure::ended(self.kernel.as_ref(), &death);
+                return self.on_failure(failure);
+            }
+            KernelPhase::Ready => {}
+        }
+        let abandoned = self.tracker.abandon(&death);
+        self.push_events(abandoned);
+        let now = Instant::now();
+        let wanted = death == Death::Killed;
+        let often = self.died.is_some_and(|before| before + WINDOW > now);
+        self.died = (!wanted).then_some(now);
+        let restarting = wanted || !often;
+        self.outbox.push(RuntimeEvent::Died { death, restarting });
+        self.phase = KernelPhase::Absent;
+        if restarting {
+            self.begin();
+        }
+    }
+}
+
+impl KernelSupervisor {
+    /// As [`KernelSupervisor::leave`], until somebody does not want to wait: then one of ours is killed. What else was
+    /// asked for meanwhile, and whether nobody listens any more.
+    async fn shut_down(&mut self) -> (Vec<(RequestId, RuntimeRequest)>, bool) {
+        if self.kernel.attached() {
+            return (Vec::new(), false);
+        }
+        let up = matches!(self.phase, KernelPhase::Ready);
+        let ours = self.kernel.process().is_some();
+        let mut held = Vec::new();
+        let orders = &mut self.orders;
+        let hurried = async {
+            loop {
+                match orders.recv().await {
+                    Some(SupervisorCommand::Request(id, request)) => held.push((id, *request)),
+                    Some(SupervisorCommand::Interrupt | SupervisorCommand::Kill) => return false,
+                    Some(SupervisorCommand::Leave) | None => return true,
+                }
+            }
+        };
+        let left = tokio::select! {
+            () = self.kernel.end(up) => None,
+            left = hurried, if ours => Some(left),
+        };
+        if left.is_some() {
+            self.kernel.end(false).await;
+        }
+        self.phase = KernelPhase::Absent;
+        (held, left == Some(true))
+    }
+
+    /// Ends what is ours, and leaves what is not.
+    async fn leave(&mut self) {
+        if self.kernel.attached() {
+            return;
+        }
+        let up = matches!(self.phase, KernelPhase::Ready);
+        self.kernel.end(up).await;
+        self.phase = KernelPhase::Absent;
+    }
+}

@@ -1,0 +1,79 @@
+//! Calls of running code to the session, as frames carry them, and the replies as the runner reads them.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::super::{CallReply, CodeWish, InputReply, RuntimeRequest};
+
+/// What a `call` frame wants.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub(super) enum HostCallFrame {
+    Ask {
+        prompt: String,
+        #[serde(default)]
+        schema: Option<Value>,
+        #[serde(default)]
+        tools: Vec<String>,
+    },
+    Tool {
+        name: String,
+        #[serde(default)]
+        args: Map<String, Value>,
+    },
+}
+
+impl From<HostCallFrame> for CodeWish {
+    fn from(wish: HostCallFrame) -> Self {
+        match wish {
+            HostCallFrame::Ask {
+                prompt,
+                schema,
+                tools,
+            } => CodeWish::Ask {
+                prompt,
+                schema,
+                tools,
+            },
+            HostCallFrame::Tool { name, args } => CodeWish::Tool {
+                name,
+                arguments: Value::Object(args),
+            },
+        }
+    }
+}
+
+/// The number of the question that `request` answers, if it answers one.
+pub(super) fn answered_call(request: &RuntimeRequest) -> Option<u64> {
+    match request {
+        RuntimeRequest::ReplyInput { call, .. }
+        | RuntimeRequest::ReplyRecord { call, .. }
+        | RuntimeRequest::ReplyCall { call, .. } => Some(*call),
+        _ => None,
+    }
+}
+
+/// The reply to the question that the runner calls so; none for what is no reply.
+pub(super) fn reply(call: &Value, request: &RuntimeRequest) -> Option<Value> {
+    Some(match request {
+        RuntimeRequest::ReplyInput { reply, .. } => match reply {
+            InputReply::Line(line) => json!({"type": "input_reply", "id": call, "value": line}),
+            InputReply::Eof => json!({"type": "input_reply", "id": call, "eof": true}),
+        },
+        RuntimeRequest::ReplyRecord { place, .. } => json!({
+            "type": "record_reply",
+            "id": call,
+            "path": place.as_ref().map(|place| place.path.to_string_lossy()),
+            "session": place.as_ref().map(|place| place.session),
+        }),
+        RuntimeRequest::ReplyCall { reply, .. } => {
+            let (key, told) = match reply {
+                CallReply::Value(value) => ("value", value.clone()),
+                CallReply::Refused(why) => ("error", why.as_str().into()),
+                CallReply::Interrupted => ("interrupted", true.into()),
+            };
+            json!({"type": "call_reply", "id": call, key: told})
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,58 @@
+//! The start-up request (profile, flags, files), sent once by the session and repeated for every restarted interpreter.
+//!
+//! In: the request and its frames. Out: its line for a new interpreter, under an id that no request has, so its output
+//! belongs to no request. Invariant: a start-up that ended an interpreter is not repeated before the session sends it
+//! again.
+
+use super::super::channel::EventSender;
+use super::super::{RequestId, RuntimeEvent, RuntimeRequest, SetUp};
+use super::interpreter::Interpreter;
+use super::requests::set_up_line;
+use super::wire::RunnerFrame;
+
+/// The number of what nobody asked for again.
+const AGAIN: RequestId = RequestId(0);
+
+/// What an interpreter begins with, and whether it is at it.
+#[derive(Debug, Default)]
+pub(super) struct Startup {
+    wanted: Option<Box<SetUp>>,
+    under_way: Option<RequestId>,
+}
+
+impl Startup {
+    /// An interpreter is given a request, maybe this one.
+    pub(super) fn asked(&mut self, id: RequestId, request: &RuntimeRequest) {
+        if let RuntimeRequest::SetUp(wanted) = request {
+            self.wanted = Some(wanted.clone());
+            self.under_way = Some(id);
+        }
+    }
+
+    /// This interpreter takes the place of another.
+    pub(super) fn again(&mut self, interpreter: &mut Interpreter) {
+        if let Some(wanted) = &self.wanted {
+            interpreter.request(&set_up_line(AGAIN, wanted));
+            self.under_way = Some(AGAIN);
+        }
+    }
+
+    /// A frame came, maybe its end.
+    pub(super) fn saw(&mut self, frame: &RunnerFrame) {
+        if let RunnerFrame::Done { id, .. } = frame
+            && id.0.is_some()
+            && id.0 == self.under_way
+        {
+            self.under_way = None;
+        }
+    }
+
+    /// The interpreter died, maybe of this.
+    pub(super) fn died(&mut self, events: &EventSender) {
+        if self.under_way.take().is_some() {
+            self.wanted = None;
+            let text = "start-up files ended the interpreter: the next one begins without them";
+            events.send(RuntimeEvent::Notice(text.into()));
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! The thread that owns the interpreter: starts it, sends requests, reads frames and output, restarts it.
+//!
+//! In: requests and signals through [`Control`], bytes from the interpreter. Out: events. Invariants: one thread, so
+//! events have one order; however an interpreter ends, its output comes first, then the ends of its requests, then its
+//! death. After two deaths within a minute the next start waits for a cell. Absent on purpose: async.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::super::channel::{CloseFlag, EventSender};
+use super::super::terminal::CellPty;
+use super::super::{
+    Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+};
+use super::control::Control;
+use super::deferred_finish::DeferredFinish;
+use super::host_calls::answered_call;
+use super::interpreter::{Interpreter, PollStep};
+use super::map::{InFlightRequests, RequestKind, interrupted, typed_bytes, wants_to_leave};
+use super::plan::PythonPlan;
+use super::requests::{reply_line, request_line, take_back_line};
+use super::sequencer::SequenceItem;
+use super::start::{EarlyOutput, Start, Starter};
+use super::startup::Startup;
+use super::wire::RunnerFrame;
+
+/// How long an interpreter has for each step of its end: by itself, after SIGTERM.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long it has to hear that it is to leave, before the time of what runs at exit begins: on a machine that is busy
+/// with other things even that takes a while.
+const HEARING: Duration = Duration::from_secs(3);
+/// How long a frame waits for its mark, or a stream for its frame, when nothing comes.
+const MARK_PATIENCE: Duration = Duration::from_secs(1);
+/// Two deaths within this time stop the restarts.
+const LOOP_WINDOW: Duration = Duration::from_secs(60);
+/// Most chunks read from an ended interpreter; a surviving grandchild may print for ever.
+const LAST_CHUNKS: usize = 2048;
+
+/// The state of the thread.
+pub(super) struct PythonSupervisor {
+    plan: PythonPlan,
+    control: Arc<Control>,
+    terminal: Option<Arc<CellPty>>,
+    events: EventSender,
+    in_flight: InFlightRequests,
+    deferred_finish: DeferredFinish,
+    startup: Startup,
+    deaths: VecDeque<Instant>,
+    /// An interpreter was ready before.
+    restarted: bool,
+    /// Since when the interpreter has run what is to run at exit.
+    leaves_since: Option<Instant>,
+}
+
+/// What follows an interpreter's end.
+enum AfterExit {
+    /// Another one.
+    Start,
+    /// Another one when a cell is to run.
+    Wait,
+    /// The end of the runtime.
+    Close,
+}
+
+/// How far an interpreter that is to leave has been urged.
+enum ShutdownPhase {
+    No,
+    /// Asked; the time runs once no code runs.
+    Asked(Option<Instant>),
+    Terminated(Instant),
+}
+
+impl PythonSupervisor {
+    pub(super) fn new(
+        plan: PythonPlan,
+        control: Arc<Control>,
+        terminal: Option<Arc<CellPty>>,
+        events: EventSender,
+    ) -> Self {
+        PythonSupervisor {
+            plan,
+            control,
+            terminal,
+            events,
+            in_flight: InFlightRequests::default(),
+            deferred_finish: DeferredFinish::default(),
+            startup: Startup::default(),
+            deaths: VecDeque::new(),
+            restarted: false,
+            leaves_since: None,
+        }
+    }
+
+    /// Runs until the runtime is closed.
+    pub(super) fn run(mut self) {
+        self.control.set_owner(std::thread::current());
+        while !self.control.is_closing() {
+            let starter = Starter {
+                plan: &self.plan,
+                control: &self.control,
+                events: &self.events,
+                terminal: self.terminal.as_deref(),
+                restarted: self.restarted,
+            };
+            let next = match starter.start() {
+                Start::Up(interpreter, info, early) => {
+                    self.restarted = true;
+                    self.serve(*interpreter, info, early)
+                }
+                Start::Failed(failure) => {
+                    self.fail_start(failure);
+                    AfterExit::Wait
+                }
+                Start::Killed => {
+                    self.fail_waiting(&Death::Killed);
+                    AfterExit::Wait
+                }
+                Start::Abandoned => AfterExit::Wait,
+            };
+            self.control.set_group(None);
+            if let Some(terminal) = &self.terminal {
+                terminal.close();
+            }
+            match next {
+                AfterExit::Start => {}
+                AfterExit::Wait => self.wait_for_cell(),
+                AfterExit::Close => return,
+            }
+        }
+    }
+
+    fn fail_start(&self, failure: StartFailure) {
+        self.events.send(RuntimeEvent::StartFailed(failure.clone()));
+        self.fail_waiting(&Death::NotStarted(failure));
+    }
+
+    /// Ends everything that waits for an interpreter.
+    fn fail_waiting(&self, death: &Death) {
+        for (id, request) in self.control.take_requests() {
+            if wants_to_leave(&request) {
+                // There is nobody to ask, but leaving must be possible.
+                self.events.send(RuntimeEvent::ExitRequested {
+                    id,
+                    code: 0,
+                    stays: false,
+                });
+            }
+            if let Some(kind) = RequestKind::from_request(&request) {
+                self.events.send(kind.end(id, death));
+            }
+        }
+        self.control.set_running(0, false);
+    }
+
+    /// Answers what can be answered without an interpreter until a cell is to run or the runtime closes.
+    fn wait_for_cell(&mut self) {
+        loop {
+            for (id, request) in self.control.take_cancelled() {
+                self.cancel(id, &request);
+            }
+            if self.control.is_closing() || self.control.has_request(RequestKind::is_cell) {
+                return;
+            }
+            for (id, request) in self.control.take_requests() {
+                let answer = match RequestKind::from_request(&request) {
+                    None => continue,
+                    Some(RequestKind::Execute) => {
+                        // Submitted between the two looks at the queue: runs with the next interpreter.
+                        self.control.submit(id, request);
+                        continue;
+                    }
+                    Some(RequestKind::Shutdown) => RuntimeAnswer::Done,
+                    Some(_) => RuntimeAnswer::Failed("no Python interpreter is running".into()),
+                };
+                self.events.send(RuntimeEvent::Answered { id, answer });
+            }
+            self.control.set_running(0, false);
+            self.control.wait(Vec::new(), None);
+        }
+    }
+
+    /// Lives with a ready interpreter until it is gone.
+    fn serve(
+        &mut self,
+        mut interpreter: Interpreter,
+        info: RuntimeInfo,
+        early: Vec<EarlyOutput>,
+    ) -> AfterExit {
+        self.events.send(RuntimeEvent::Ready(info));
+        for EarlyOutput { stream, bytes } in early {
+            self.events.send(RuntimeEvent::Output {
+                id: None,
+                stream,
+                bytes,
+                foreign: false,
+            });
+        }
+        self.control.set_ready();
+        self.startup.again(&mut interpreter);
+        let mut leaving = ShutdownPhase::No;
+        self.leaves_since = None;
+        loop {
+            self.send_requests(&mut interpreter, &mut leaving);
+            while let Some(item) = interpreter.sequencer.next() {
+                self.emit(item, &mut interpreter);
+            }
+            self.update_foreground(&interpreter);
+            if self
+                .deferred_finish
+                .left()
+                .is_some_and(|left| left.is_zero())
+            {
+                self.release_end();
+            }
+            if self.control.is_closing() {
+                self.end(interpreter);
+                return AfterExit::Close;
+            }
+            let urge = self.enforce_shutdown(&mut interpreter, &mut leaving);
+            let patience = match interpreter.sequencer.is_waiting() {
+                true => Some(urge.unwrap_or(MARK_PATIENCE).min(MARK_PATIENCE)),
+                false => urge,
+            };
+            let patience = patience
+                .into_iter()
+                .chain(self.deferred_finish.left())
+                .min();
+            match interpreter.step(&self.control, patience) {
+                PollStep::Active => {}
+                PollStep::Idle => {
+                    if let Some(item) = interpreter.sequencer.force() {
+                        self.emit(item, &mut interpreter);
+                    }
+                }
+                PollStep::Ended => {
+                    return self.on_exit(interpreter, !matches!(leaving, ShutdownPhase::No));
+                }
+            }
+        }
+    }
+
+    fn send_requests(&mut self, interpreter: &mut Interpreter, leaving: &mut ShutdownPhase) {
+        for (id, request) in self.control.take_cancelled() {
+            self.cancel(id, &request);
+        }
+        let requests = self.control.take_requests();
+        if requests.is_empty() {
+            return;
+        }
+        for (id, request) in requests {
+            let question =
+                answered_call(&request).and_then(|call| self.in_flight.take_question(call));
+            if let Some(line) = question.and_then(|question| reply_line(&question, &request)) {
+                interpreter.request(&line);
+            }
+            let Some(kind) = RequestKind::from_request(&request) else {
+                continue;
+            };
+            if let Some(line) = request_line(id, &request) {
+                self.in_flight.add(id, kind);
+                self.startup.asked(id, &request);
+                interpreter.request(&line);
+            }
+            if kind == RequestKind::Shutdown {
+                interpreter.group().let_go();
+                *leaving = ShutdownPhase::Asked(None);
+            }
+        }
+        self.update_running();
+    }
+
+    fn cancel(&self, id: RequestId, request: &RuntimeRequest) {
+        if let Some(kind) = RequestKind::from_request(request) {
+            self.events.send(interrupted(id, kind));
+        }
+    }
+
+    fn update_running(&self) {
+        self.control
+            .set_running(self.in_flight.running(), self.in_flight.current.is_some());
+    }
+
+    fn emit(&mut self, item: SequenceItem, interpreter: &mut Interpreter) {
+        let event = match item {
+            SequenceItem::Output {
+                stream,
+                bytes,
+                foreign,
+            } => RuntimeEvent::Output {
+                id: self.in_flight.current.or(self.deferred_finish.id()),
+                stream,
+                bytes,
+                foreign,
+            },
+            SequenceItem::Frame(frame) => match self.event(frame, interpreter) {
+                Some(event) => event,
+                None => {
+                    // It may be the silent beginning or end of a request.
+                    self.update_running();
+                    return;
+                }
+            },
+        };
+        let is_boundary = matches!(
+            event,
+            RuntimeEvent::Started { .. }
+                | RuntimeEvent::Finished { .. }
+                | RuntimeEvent::Answered { .. }
+        );
+        if is_boundary {
+            interpreter.sequencer.reclaim_screen();
+            self.update_running();
+        }
+        if let (RuntimeEvent::Started { .. }, Some(terminal)) = (&event, &self.terminal) {
+            terminal.begin_cell();
+        }
+        // Who learns of an event may ask for the mode at once.
+        self.update_foreground(interpreter);
+        self.events.send(event);
+    }
+
+    /// What a frame means at this moment; `None` when it means nothing, or not yet.
+    fn event(&mut self, frame: RunnerFrame, interpreter: &mut Interpreter) -> Option<RuntimeEvent> {
+        if let RunnerFrame::Typed { id, typeahead } = frame {
+            return self.deferred_finish.typed(id.0, typed_bytes(&typeahead));
+        }
+        if let RunnerFrame::Leaving {} = frame {
+            self.leaves_since = Some(Instant::now());
+            return None;
+        }
+        if let RunnerFrame::Moved { pid } = frame {
+            // Before anybody learns of it: what was the interpreter may end from here on.
+            interpreter.group().follow(pid);
+            return None;
+        }
+        if matches!(frame, RunnerFrame::Started { .. }) {
+            // What was typed in between is in the next cell's hands by now.
+            self.release_end();
+        }
+        self.startup.saw(&frame);
+        match self.in_flight.event(frame)? {
+            RuntimeEvent::Finished { id, finish } => {
+                let is_coming = self.end_cell();
+                if is_coming {
+                    interpreter.request(&take_back_line(id));
+                }
+                self.deferred_finish.end(id, finish, is_coming)
+            }
+            event => Some(event),
+        }
+    }
+
+    /// The running cell is over; true when bytes were typed for it.
+    fn end_cell(&self) -> bool {
+        let terminal = self.terminal.as_ref();
+        terminal.is_some_and(|terminal| terminal.end_cell())
+    }
+
+    /// Tells the end that waits for what was typed, with what is known.
+    fn release_end(&mut self) {
+        if let Some(event) = self.deferred_finish.release() {
+            self.events.send(event);
+        }
+    }
+
+    fn update_foreground(&self, interpreter: &Interpreter) {
+        if let Some(terminal) = &self.terminal {
+            terminal.set_foreground_program(interpreter.sequencer.screen_is_owned());
+        }
+    }
+
+    /// Ends a shut-down interpreter that does not leave; gives the time until the next look.
+    fn enforce_shutdown(
+        &self,
+        interpreter: &mut Interpreter,
+        leaving: &mut ShutdownPhase,
+    ) -> Option<Duration> {
+        let now = Instant::now();
+        let (deadline, signal) = match leaving {
+            ShutdownPhase::No => return None,
+            ShutdownPhase::Asked(_) if self.in_flight.running() > 0 => return None,
+            ShutdownPhase::Asked(deadline) => {
+                let hears_until = *deadline.get_or_insert(now + HEARING);
+                let deadline = self.leaves_since.map_or(hears_until, |since| since + GRACE);
+                (deadline, Signal::TERM)
+            }
+            ShutdownPhase::Terminated(deadline) => (*deadline, Signal::KILL),
+        };
+        if now < deadline {
+            return Some(deadline - now);
+        }
+        interpreter.group().signal(signal);
+        *leaving = ShutdownPhase::Terminated(now + GRACE);
+        Some(GRACE)
+    }
+
+    /// Ends an interpreter whose runtime is closed. What it still prints is read and dropped, so that it can leave.
+    fn end(&mut self, mut interpreter: Interpreter) {
+        interpreter.group().let_go();
+        interpreter.close_requests();
+        for signal in [Signal::TERM, Signal::KILL] {
+            let deadline = Instant::now() + GRACE;
+            loop {
+                while interpreter.sequencer.next().is_some() {}
+                let left = deadline.saturating_duration_since(Instant::now());
+                match interpreter.step(&self.control, Some(left)) {
+                    PollStep::Ended => {
+                        let _ = interpreter.reap(GRACE);
+                        return;
+                    }
+                    _ if left.is_zero() => break,
+                    PollStep::Idle => drop(interpreter.sequencer.force()),
+                    PollStep::Active => {}
+                }
+            }
+            interpreter.group().signal(signal);
+        }
+        let _ = interpreter.reap(GRACE);
+    }
+
+    /// Tells the last words of an interpreter, the ends of its requests and its death.
+    fn on_exit(&mut self, mut interpreter: Interpreter, expected: bool) -> AfterExit {
+        let group = interpreter.group();
+        if interpreter.confusion.is_some() {
+            group.signal(Signal::KILL);
+        }
+        let status = interpreter.reap(GRACE);
+        for _ in 0..LAST_CHUNKS {
+            let more = interpreter.read_rest();
+            let mut moved = self.emit_certain(&mut interpreter);
+            if !more && !moved && interpreter.sequencer.is_waiting() {
+                let item = interpreter.sequencer.force();
+                moved = item.is_some();
+                item.into_iter()
+                    .for_each(|item| self.emit(item, &mut interpreter));
+            }
+            if !more && !moved && !interpreter.sequencer.is_waiting() {
+                break;
+            }
+        }
+        interpreter.close_streams();
+        self.emit_certain(&mut interpreter);
+        let death = match interpreter.confusion.take() {
+            _ if group.was_killed() => Death::Killed,
+            Some(what) => Death::Confused(what),
+            None => Death::from(status),
+        };
+        self.end_cell();
+        self.release_end();
+        for (id, kind) in self.in_flight.abandon() {
+            self.events.send(kind.end(id, &death));
+        }
+        self.control.set_group(None);
+        if expected {
+            return AfterExit::Wait;
+        }
+        let now = Instant::now();
+        if death != Death::Killed {
+            self.deaths.push_back(now);
+            self.deaths.retain(|death| now - *death < LOOP_WINDOW);
+        }
+        let restarting = self.deaths.len() < 2;
+        self.events.send(RuntimeEvent::Died { death, restarting });
+        self.startup.died(&self.events);
+        if restarting {
+            AfterExit::Start
+        } else {
+            AfterExit::Wait
+        }
+    }
+
+    /// Emits what is certain; true when there was something.
+    fn emit_certain(&mut self, interpreter: &mut Interpreter) -> bool {
+        let mut some = false;
+        while let Some(item) = interpreter.sequencer.next() {
+            some = true;
+            self.emit(item, interpreter);
+        }
+        some
+    }
+}
+
+impl Drop for PythonSupervisor {
+    fn drop(&mut self) {
+        // The contract's last promise: whatever was asked has an end, if anyone still listens.
+        self.release_end();
+        for (id, kind) in self.in_flight.abandon() {
+            self.events.send(kind.end(id, &Death::Killed));
+        }
+    }
+}

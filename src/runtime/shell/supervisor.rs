@@ -1,0 +1,500 @@
+//! The thread of a shell: hands it commands, tells what its terminal shows, says how each ended.
+//!
+//! In: requests ([`Control`]). Out: events. A command goes through these states: the shell reads its settings
+//! (`Starting`, once), it has been woken (`Waking`), it is being told the command (`Taking`), the command runs
+//! (`Running`), the shell waits for the next one (`Idle`). Each is left at the word of the shell, with its death, or at
+//! a third Ctrl-C.
+//!
+//! Invariants: the shell takes its lines from a pipe, so that what is typed, in whatever state, is the command's (or
+//! the settings' own question) and nothing else; what the command has not read comes back; all that a command printed
+//! precedes its end; once a program has taken the terminal for itself, all up to the command's end is its, so that
+//! what gives the terminal back is.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::channel::{CloseFlag, EventSender};
+use super::super::marks::StreamPiece;
+use super::super::terminal::CellPty;
+use super::super::{
+    Completeness, Death, Ending, Execute, Finish, OutputStream, RequestId, RuntimeAnswer,
+    RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+};
+use super::control::Control;
+use super::launch::launch;
+use super::marks::ShellMark;
+use super::plan::{Program, ShellPlan};
+use super::shell_process::ShellProcess;
+
+/// After this long the user is told that the shell's settings take long.
+const SLOW: Duration = Duration::from_secs(5);
+/// A shell may miss a Ctrl-C while it begins with a command: in its first second it gets a second one this much later,
+/// if the command still runs in the shell itself.
+const REPEAT: Duration = Duration::from_millis(200);
+const FIRST: Duration = Duration::from_secs(1);
+/// The status of what Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+/// What is run in place of a command that was stopped before it began.
+const STOPPED: &str = "kill -INT $$";
+
+/// Everything the thread has.
+pub(super) struct ShellSupervisor {
+    plan: ShellPlan,
+    control: Arc<Control>,
+    terminal: Arc<CellPty>,
+    events: EventSender,
+    running: Option<Running>,
+    command: Option<ActiveCommand>,
+}
+
+/// A shell and what it is doing.
+struct Running {
+    shell: ShellProcess,
+    program: Program,
+    /// The user's own settings are read.
+    settings: bool,
+    state: ShellState,
+}
+
+enum ShellState {
+    Starting {
+        since: Instant,
+        /// It has been said that it takes long.
+        told: bool,
+        /// It has printed something.
+        spoke: bool,
+    },
+    Idle,
+    Waking,
+    Taking,
+    Running,
+}
+
+/// What is to be run.
+struct ActiveCommand {
+    id: RequestId,
+    code: String,
+    place: String,
+    began: Instant,
+    /// A program has the terminal for itself.
+    foreign: bool,
+    /// Its job in front has been ended on request.
+    job_ended: bool,
+    /// When it gets a second Ctrl-C.
+    repeat: Option<Instant>,
+    /// Typed for it, not read, and taken back before its end.
+    unread: Vec<u8>,
+}
+
+impl ShellSupervisor {
+    pub(super) fn new(
+        plan: ShellPlan,
+        control: Arc<Control>,
+        terminal: Arc<CellPty>,
+        events: EventSender,
+    ) -> Self {
+        ShellSupervisor {
+            plan,
+            control,
+            terminal,
+            events,
+            running: None,
+            command: None,
+        }
+    }
+
+    /// Serves requests until the runtime is closed.
+    pub(super) fn run(mut self) {
+        self.control.set_owner(std::thread::current());
+        while !self.control.is_closing() {
+            match self.command {
+                None => match self.control.next() {
+                    Some((id, request)) => self.take(id, request),
+                    None => self.step(),
+                },
+                Some(_) => self.step(),
+            }
+        }
+        self.end();
+        if let Some(command) = self.command.take() {
+            self.finish(&command, Ending::Died(Death::Killed), None, Vec::new());
+        }
+    }
+
+    fn take(&mut self, id: RequestId, request: RuntimeRequest) {
+        let answer = match request {
+            RuntimeRequest::Execute(execute) => return self.begin(id, execute),
+            RuntimeRequest::ReplyInput { .. }
+            | RuntimeRequest::ReplyRecord { .. }
+            | RuntimeRequest::ReplyCall { .. } => return,
+            RuntimeRequest::IsComplete { .. } => RuntimeAnswer::Completeness(Completeness::Unknown),
+            RuntimeRequest::Shutdown { .. } => {
+                self.end();
+                RuntimeAnswer::Done
+            }
+            _ => RuntimeAnswer::Unable("a shell only runs commands".to_owned()),
+        };
+        self.events.send(RuntimeEvent::Answered { id, answer });
+    }
+
+    fn begin(&mut self, id: RequestId, execute: Execute) {
+        // What was to stop or to end is over.
+        self.control.set_running(false);
+        self.control.take_kill();
+        self.events.send(RuntimeEvent::Started { id });
+        let place = execute.directory.filter(|place| place.is_dir());
+        self.command = Some(ActiveCommand {
+            id,
+            // A zero byte ends what the shell reads.
+            code: execute.code.replace('\0', ""),
+            place: place.map_or(String::new(), |place| place.to_string_lossy().into_owned()),
+            began: Instant::now(),
+            foreign: false,
+            job_ended: false,
+            repeat: None,
+            unread: Vec::new(),
+        });
+        match &mut self.running {
+            Some(running) => {
+                self.terminal.begin_cell();
+                running.wake();
+            }
+            None => self.start(true),
+        }
+    }
+
+    /// Starts a shell for the command that waits; `settings`: it reads the user's own.
+    fn start(&mut self, settings: bool) {
+        let program = match self.plan.program() {
+            Ok(program) => program,
+            Err(why) => {
+                let hint = "install bash or zsh, or set the variable SHELL to one";
+                return self.cannot_start(why, hint);
+            }
+        };
+        if let (Some(own), true) = (&program.instead_of, settings) {
+            let name = program.dialect.name();
+            let text = format!("shell mode cannot drive {own}; it runs {name}");
+            self.events.send(RuntimeEvent::Notice(text));
+        }
+        let launched = match launch(&self.plan, &program, settings, &self.terminal) {
+            Ok(launched) => launched,
+            Err(error) => {
+                let path = program.path.display();
+                let hint = "set the variable SHELL to a bash or zsh that can be started";
+                return self.cannot_start(format!("`{path}` could not be started: {error}"), hint);
+            }
+        };
+        let shell = ShellProcess::new(launched);
+        self.control.state().group = Some(shell.group());
+        // The settings may ask something; what they do not read is the command's.
+        self.terminal.begin_cell();
+        self.running = Some(Running {
+            shell,
+            program,
+            settings,
+            state: ShellState::Starting {
+                since: Instant::now(),
+                told: false,
+                spoke: false,
+            },
+        });
+    }
+
+    fn cannot_start(&mut self, message: String, hint: &str) {
+        let failure = StartFailure {
+            message,
+            hint: hint.to_owned(),
+        };
+        self.events.send(RuntimeEvent::StartFailed(failure.clone()));
+        if let Some(command) = self.command.take() {
+            let ending = Ending::Died(Death::NotStarted(failure));
+            self.finish(&command, ending, None, Vec::new());
+        }
+    }
+
+    /// Waits for something to happen, and does what there is to do about it.
+    fn step(&mut self) {
+        let Some(running) = &mut self.running else {
+            return self.control.wait(Vec::new(), None);
+        };
+        let repeat = self.command.as_ref().and_then(|command| command.repeat);
+        let repeat = repeat.map(|at| at.saturating_duration_since(Instant::now()));
+        let patience = running.patience(&self.events);
+        let patience = patience.into_iter().chain(repeat).min();
+        running.shell.wait(&self.control, patience);
+        let mut interrupted = false;
+        match running.state {
+            ShellState::Running if self.control.take_interrupt() => {
+                running.shell.interrupt();
+                interrupted = true;
+            }
+            ShellState::Starting { .. } if self.control.take_interrupt() => {
+                running.shell.group().kill()
+            }
+            // Kept until the command has begun.
+            _ => {}
+        }
+        if self.control.take_typed() && matches!(running.state, ShellState::Running) {
+            running.shell.was_interrupted();
+            interrupted = true;
+        }
+        if let Some(command) = &mut self.command {
+            if interrupted && command.began.elapsed() < FIRST {
+                command.repeat = Some(Instant::now() + REPEAT);
+            } else if command.repeat.is_some_and(|at| at <= Instant::now()) {
+                command.repeat = None;
+                if matches!(running.state, ShellState::Running) && running.shell.is_in_front() {
+                    running.shell.interrupt();
+                }
+            }
+        }
+        if self.control.take_kill() && !matches!(running.state, ShellState::Idle) {
+            // Where ending its job was not enough, the shell itself starts the next one.
+            let before = self.command.as_mut().map(|command| &mut command.job_ended);
+            let job = before.is_some_and(|before| !std::mem::replace(before, true));
+            running.shell.end_front(job);
+        }
+        // What it printed before its end is there by then.
+        let over = running.shell.is_over();
+        self.read();
+        if over {
+            while self.read() {}
+            self.on_exit();
+        }
+    }
+
+    /// Takes what the terminal shows, at most one chunk of it; false: there is nothing.
+    fn read(&mut self) -> bool {
+        let Some(owns) = self.running.as_mut().and_then(|it| it.shell.read()) else {
+            return false;
+        };
+        if let Some(command) = &mut self.command {
+            command.foreign |= owns;
+        }
+        while let Some(piece) = self.running.as_mut().and_then(|it| it.shell.next()) {
+            match piece {
+                StreamPiece::Bytes(bytes) => self.on_output(bytes),
+                StreamPiece::Mark(mark) => self.on_mark(mark),
+            }
+        }
+        true
+    }
+
+    fn on_output(&mut self, bytes: Vec<u8>) {
+        if let Some(running) = &mut self.running
+            && let ShellState::Starting { spoke, .. } = &mut running.state
+        {
+            *spoke = true;
+        }
+        let command = self.command.as_ref();
+        self.events.send(RuntimeEvent::Output {
+            id: command.map(|command| command.id),
+            stream: OutputStream::Terminal,
+            bytes,
+            foreign: command.is_some_and(|command| command.foreign),
+        });
+    }
+
+    fn on_mark(&mut self, mark: ShellMark) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        match (mark, &running.state) {
+            (ShellMark::Ended { process, .. }, ShellState::Starting { since, spoke, .. }) => {
+                let info = running.info(process, *since);
+                let spoke = *spoke;
+                running.shell.process = Some(process);
+                running.state = ShellState::Idle;
+                self.events.send(RuntimeEvent::Ready(info));
+                if let Some(command) = &mut self.command {
+                    if spoke {
+                        // What the settings say has been shown, and is no output of the command.
+                        let (id, wait) = (command.id, false);
+                        self.events.send(RuntimeEvent::Clear { id, wait });
+                    }
+                    command.foreign = false;
+                    running.wake();
+                }
+            }
+            (ShellMark::Go, ShellState::Starting { .. }) => running.shell.show_typing(),
+            (ShellMark::Go, ShellState::Waking) => {
+                let Some(command) = &mut self.command else {
+                    return;
+                };
+                let code = match self.control.take_interrupt() {
+                    true => STOPPED,
+                    false => &command.code,
+                };
+                running.shell.hand_over(&command.place, code);
+                running.state = ShellState::Taking;
+            }
+            (ShellMark::Run, ShellState::Taking) => {
+                running.state = ShellState::Running;
+                self.control.set_running(true);
+                // It came while the command was being told: keys reach it only from here on.
+                let interrupted = self.control.take_interrupt();
+                if interrupted {
+                    running.shell.interrupt();
+                }
+                if let Some(command) = &mut self.command {
+                    command.began = Instant::now();
+                    command.repeat = interrupted.then(|| command.began + REPEAT);
+                }
+            }
+            // An interrupt of somebody else's kept it from taking the command.
+            (ShellMark::Ended { status, .. }, ShellState::Taking | ShellState::Running) => {
+                self.on_command_end(status)
+            }
+            (ShellMark::Prompt, ShellState::Starting { .. } | ShellState::Running) => {
+                if running.shell.reads_terminal() {
+                    self.terminal.end_cell();
+                }
+                let unread = running.shell.ask_again();
+                if let Some(command) = &mut self.command {
+                    command.unread.extend(unread);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The command is over.
+    fn on_command_end(&mut self, status: i32) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        running.state = ShellState::Idle;
+        self.control.set_running(false);
+        self.terminal.end_cell();
+        let unread = running.shell.take_unread();
+        if let Some(mut command) = self.command.take() {
+            let ending = match status {
+                INTERRUPTED => Ending::Interrupted,
+                _ => Ending::Ok,
+            };
+            let mut typeahead = std::mem::take(&mut command.unread);
+            typeahead.extend(unread);
+            self.finish(&command, ending, Some(status), typeahead);
+        }
+    }
+
+    fn finish(
+        &self,
+        command: &ActiveCommand,
+        ending: Ending,
+        exit: Option<i32>,
+        typeahead: Vec<u8>,
+    ) {
+        let place = self.running.as_ref().and_then(|it| it.shell.place());
+        self.events.send(RuntimeEvent::Finished {
+            id: command.id,
+            finish: Finish {
+                ending,
+                exit,
+                milliseconds: command.began.elapsed().as_secs_f64() * 1000.0,
+                cwd: place.map(|place| place.to_string_lossy().into_owned()),
+                typeahead,
+            },
+        });
+    }
+
+    /// Tells the last words of a shell that has ended, and its death.
+    fn on_exit(&mut self) {
+        let Some(rest) = self.running.as_mut().map(|running| running.shell.rest()) else {
+            return;
+        };
+        if let Some(StreamPiece::Bytes(bytes)) = rest {
+            self.on_output(bytes);
+        }
+        let Some(running) = self.running.take() else {
+            return;
+        };
+        self.forget_terminal();
+        let starting = matches!(running.state, ShellState::Starting { .. });
+        let (death, killed) = running.shell.death();
+        let name = running.program.dialect.name();
+        if starting && killed {
+            if let Some(command) = self.command.take() {
+                self.finish(&command, Ending::Interrupted, None, Vec::new());
+            }
+        } else if starting && running.settings {
+            let text = format!(
+                "{name} ended ({death}) while it read its settings; it is started without them"
+            );
+            self.events.send(RuntimeEvent::Notice(text));
+            self.start(false);
+        } else if starting {
+            let path = running.program.path.display();
+            let hint = "set the variable SHELL to a bash or zsh that runs";
+            self.cannot_start(format!("`{path}` ended at once ({death})"), hint);
+        } else {
+            if let Some(command) = self.command.take() {
+                let exit = match death {
+                    Death::Exited(code) => Some(code),
+                    _ => None,
+                };
+                self.finish(&command, Ending::Died(death.clone()), exit, Vec::new());
+            }
+            let restarting = false;
+            self.events.send(RuntimeEvent::Died { death, restarting });
+        }
+    }
+
+    /// Ends the shell there is.
+    fn end(&mut self) {
+        let Some(running) = self.running.take() else {
+            return;
+        };
+        self.forget_terminal();
+        let idle = matches!(running.state, ShellState::Idle);
+        running.shell.end(idle, |bytes| self.on_output(bytes));
+    }
+
+    fn forget_terminal(&self) {
+        self.terminal.end_cell();
+        self.terminal.close();
+        self.control.state().group = None;
+        self.control.set_running(false);
+    }
+}
+
+impl Running {
+    /// Has the shell take the command that waits.
+    fn wake(&mut self) {
+        self.state = ShellState::Waking;
+        self.shell.wake();
+    }
+
+    fn info(&self, process: i32, since: Instant) -> RuntimeInfo {
+        RuntimeInfo {
+            language: "shell".to_owned(),
+            version: String::new(),
+            banner: self.program.dialect.name().to_owned(),
+            place: self.program.path.display().to_string(),
+            process: u32::try_from(process).ok(),
+            unprotected: None,
+            milliseconds: since.elapsed().as_secs_f64() * 1000.0,
+            restarted: false,
+        }
+    }
+
+    /// How long to wait before something is to be said: that the settings take long.
+    fn patience(&mut self, events: &EventSender) -> Option<Duration> {
+        let ShellState::Starting { since, told, .. } = &mut self.state else {
+            return None;
+        };
+        if *told {
+            return None;
+        }
+        let left = SLOW.saturating_sub(since.elapsed());
+        if !left.is_zero() {
+            return Some(left);
+        }
+        *told = true;
+        let name = self.program.dialect.name();
+        let text = format!("{name} is still reading its start-up files; Ctrl-C stops it");
+        events.send(RuntimeEvent::Notice(text));
+        None
+    }
+}
