@@ -1,6 +1,7 @@
-//! What an agent does besides talking: its plan, work with tools of its own, changes of files.
+//! What an agent does besides answering: its plan, its own tool calls, changes of files.
 //!
-//! Values, foreign text in them. A plan and an activity come whole each time: what is told last of one is all of it.
+//! Values; the text in them is foreign. A plan and an activity are sent whole each time: the last version replaces all
+//! before it.
 
 use std::borrow::Cow;
 
@@ -111,7 +112,7 @@ impl ActivityKind {
     }
 
     /// It looks at something: what was found is the agent's to tell.
-    fn looks(self) -> bool {
+    fn is_lookup(self) -> bool {
         matches!(
             self,
             ActivityKind::Read | ActivityKind::Search | ActivityKind::Fetch | ActivityKind::Think
@@ -131,7 +132,7 @@ impl Activity {
             id: self.id.clone(),
             kind: self.kind.word(),
             title: self.told(),
-            result: match success && self.kind.looks() {
+            result: match success && self.kind.is_lookup() {
                 true => String::new(),
                 false => self.text(),
             },
@@ -176,7 +177,7 @@ impl Activity {
             WorkStatus::Failed if self.denied => None,
             WorkStatus::Failed => Some(format!("✗ {}", line())),
             // What was looked at is the agent's to tell; what a tool did is told as of those of ours.
-            WorkStatus::Done if self.kind.looks() => Some(self.told()),
+            WorkStatus::Done if self.kind.is_lookup() => Some(self.told()),
             WorkStatus::Done => Some(format!("🔧 {}", line())),
         }
     }
@@ -197,13 +198,7 @@ impl FileChange {
         let told = changes
             .iter()
             .map(|change| format!("{} {}", change.change.word(), change.path));
-        WorkRecord {
-            id: String::new(),
-            kind: ActivityKind::Edit.word(),
-            title: told.collect::<Vec<_>>().join(", "),
-            result: String::new(),
-            success: true,
-        }
+        edit_record(told.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -240,13 +235,17 @@ impl FileWritten {
 
     /// What the record keeps of it.
     pub fn record(&self) -> WorkRecord {
-        WorkRecord {
-            id: String::new(),
-            kind: ActivityKind::Edit.word(),
-            title: self.told(),
-            result: String::new(),
-            success: true,
-        }
+        edit_record(self.told())
+    }
+}
+
+fn edit_record(title: String) -> WorkRecord {
+    WorkRecord {
+        id: String::new(),
+        kind: ActivityKind::Edit.word(),
+        title,
+        result: String::new(),
+        success: true,
     }
 }
 
@@ -280,7 +279,7 @@ pub enum Change {
 }
 
 /// Lines around a difference that are told with it.
-const AROUND: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 impl Change {
     /// What it is, in a word.
@@ -331,9 +330,9 @@ fn hunk(old: &str, new: &str) -> String {
     if gone.is_empty() && come.is_empty() {
         return String::new();
     }
-    let from = head.saturating_sub(AROUND);
+    let from = head.saturating_sub(CONTEXT_LINES);
     let (before, after) = (&old[from..head], &rest[rest.len() - tail..]);
-    let after = &after[..after.len().min(AROUND)];
+    let after = &after[..after.len().min(CONTEXT_LINES)];
     let around = before.len() + after.len();
     let mut text = format!(
         "@@ -{at},{} +{at},{} @@\n",

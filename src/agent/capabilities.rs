@@ -1,8 +1,8 @@
 //! What an agent can and cannot do.
 //!
-//! The session obeys every field: what is not there is not asked of the agent, and the user who asks for it is told so,
-//! once and plainly. An agent that learns what it can only when it has started claims the most it may be able to until
-//! then, and makes up for what is not there itself.
+//! The session honours every field: a missing feature is not requested from the agent, and a user who asks for it is
+//! told so once. An agent that learns its features only when it starts claims the most it may have until then, and
+//! makes up for missing ones itself.
 
 use super::news::Offering;
 use crate::text::escape::visible;

@@ -1,19 +1,19 @@
-//! Chooses an agent by kind: the only place below start-up that names them.
+//! Creates an agent by kind: the only place below start-up that names the kinds.
 //!
-//! In: an [`AgentPlan`]. Out: the agent and the receiver of its events. The channel is bounded and must deliver: an
-//! agent waits for room, so whoever holds the receiver keeps reading. Nothing is started here; that happens with
-//! [`Agent::warm_up`] or [`Agent::start`].
+//! In: an [`AgentPlan`]. Out: the agent and the receiver of its events. The channel is bounded and loses nothing: an
+//! agent waits for room, so the owner of the receiver must keep reading. Nothing is started here; [`Agent::warm_up`]
+//! and [`Agent::start`] do that.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::agent::plan::ProcessPlan;
-use crate::agent::scripted::{Script, Scripted};
+use crate::agent::process_config::ProcessConfig;
+use crate::agent::scripted::{Script, ScriptedAgent};
 use crate::agent::{Agent, acp, codex};
 
 pub use crate::agent::event::AgentEvents;
-pub use crate::agent::plan::Patience;
+pub use crate::agent::process_config::Patience;
 
 /// Everything needed to connect an agent.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub fn connect(plan: AgentPlan) -> (Box<dyn Agent>, AgentEvents) {
         client_version,
         patience,
     } = plan;
-    let plan = ProcessPlan {
+    let plan = ProcessConfig {
         variables,
         cwd,
         client_version,
@@ -78,7 +78,7 @@ pub fn connect(plan: AgentPlan) -> (Box<dyn Agent>, AgentEvents) {
             (Box::new(agent), events)
         }
         AgentKind::Scripted(script) => {
-            let (agent, events) = Scripted::new(script);
+            let (agent, events) = ScriptedAgent::new(script);
             (Box::new(agent), events)
         }
     }

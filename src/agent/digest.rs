@@ -1,9 +1,8 @@
-//! What a thread must hold to go on with, as a digest: agent, model, instructions, tools and
-//! conversation.
+//! A digest of everything that a thread must hold to be continued: agent, model, instructions, tools and conversation.
 //!
 //! The session stores the digest beside the thread's id once an exchange is answered, and compares before the next
-//! turn. (The model counts: agents rewrite the history when it changes in mid-thread.) The conversation is added piece
-//! by piece, so that nobody keeps a copy of it, pictures and all, only to name what comes after it.
+//! turn. (The model counts: agents rewrite the history when the model changes within a thread.) The conversation is
+//! added piece by piece, so that nobody keeps a copy of it, pictures included, only to hash what comes after it.
 
 use std::sync::Arc;
 

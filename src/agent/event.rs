@@ -1,4 +1,4 @@
-//! What an agent tells its session.
+//! The events an agent sends to its session.
 
 use std::time::Duration;
 

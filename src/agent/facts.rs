@@ -1,4 +1,4 @@
-//! What an agent can tell outside of turns: its models, the limits of the account, the conversations it keeps.
+//! Answers of an agent outside of turns: its models, the limits of the account, the sessions it keeps.
 
 /// What can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

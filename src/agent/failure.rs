@@ -1,4 +1,4 @@
-//! Why a turn failed, or a request beside it.
+//! Why a turn failed, or a request outside of turns.
 
 /// Why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

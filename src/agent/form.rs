@@ -1,9 +1,9 @@
-//! Forms of MCP servers and of agents: a flat JSON schema as fields, and what was typed as values that fit it.
+//! Forms of MCP servers and of agents: a flat JSON schema as fields, and the user's input as values that fit it.
 //!
 //! Pure. Schema: MCP 2025-11-25, `ElicitRequestFormParams` (strings, numbers, booleans, one of, some of); that of the
-//! Agent Client Protocol (version 1, `ElicitationSchema`) is the same. A field left
-//! empty takes its default; the words for a field say what fits. Absent on purpose: `format` (`email`, `uri`, …), which
-//! is told to the user and left to the server to check.
+//! Agent Client Protocol (version 1, `ElicitationSchema`) is the same. An empty field takes its default; the text of a
+//! field states its limits. Absent on purpose: `format` (`email`, `uri`, …), which is shown to the user and left to the
+//! server to check.
 
 use serde_json::{Map, Value, json};
 
@@ -18,12 +18,12 @@ pub(super) struct Form {
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
     field: Field,
-    kind: Kind,
+    kind: FieldKind,
     default: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+enum FieldKind {
     Text {
         shortest: u64,
         longest: u64,
@@ -45,7 +45,7 @@ enum Kind {
 
 impl Form {
     /// Reads a schema; `None` when a field that must be filled in is of a kind not known here.
-    pub(super) fn read(schema: &Value) -> Option<Form> {
+    pub(super) fn parse(schema: &Value) -> Option<Form> {
         let properties = schema.get("properties")?.as_object()?;
         let required: Vec<&str> = schema
             .get("required")
@@ -57,7 +57,7 @@ impl Form {
         let mut entries = Vec::new();
         for (id, property) in properties {
             let required = required.contains(&id.as_str());
-            match Entry::read(id, property, required) {
+            match Entry::parse(id, property, required) {
                 Some(entry) => entries.push(entry),
                 None if required => return None,
                 None => {}
@@ -67,10 +67,10 @@ impl Form {
             entries.push(Entry {
                 field: Field {
                     question: "Do you accept?".into(),
-                    options: vec![pair("yes"), pair("no")],
+                    options: vec![untitled("yes"), untitled("no")],
                     ..Field::default()
                 },
-                kind: Kind::Confirmation,
+                kind: FieldKind::Confirmation,
                 default: None,
             });
         }
@@ -97,7 +97,7 @@ impl Form {
                 .map(String::as_str)
                 .filter(|value| !value.is_empty())
                 .collect();
-            if entry.kind == Kind::Confirmation {
+            if entry.kind == FieldKind::Confirmation {
                 return Ok((values == ["yes"]).then(|| json!({})));
             }
             match entry.value(&values) {
@@ -117,25 +117,25 @@ impl Form {
 }
 
 impl Entry {
-    fn read(id: &str, property: &Value, required: bool) -> Option<Entry> {
+    fn parse(id: &str, property: &Value, required: bool) -> Option<Entry> {
         let text = |key: &str| property.get(key).and_then(Value::as_str);
         let count = |key: &str, other| property.get(key).and_then(Value::as_u64).unwrap_or(other);
         let limit = |key: &str, other| property.get(key).and_then(Value::as_f64).unwrap_or(other);
         let options = choices(property);
         let several = property.get("items").map(choices);
         let kind = match text("type")? {
-            "string" if !options.is_empty() => Kind::OneOf,
-            "string" => Kind::Text {
+            "string" if !options.is_empty() => FieldKind::OneOf,
+            "string" => FieldKind::Text {
                 shortest: count("minLength", 0),
                 longest: count("maxLength", u64::MAX),
             },
-            kind @ ("number" | "integer") => Kind::Number {
+            kind @ ("number" | "integer") => FieldKind::Number {
                 whole: kind == "integer",
                 least: limit("minimum", f64::NEG_INFINITY),
                 most: limit("maximum", f64::INFINITY),
             },
-            "boolean" => Kind::Boolean,
-            "array" if several.as_ref().is_some_and(|it| !it.is_empty()) => Kind::SomeOf {
+            "boolean" => FieldKind::Boolean,
+            "array" if several.as_ref().is_some_and(|it| !it.is_empty()) => FieldKind::SomeOf {
                 least: count("minItems", 0),
                 most: count("maxItems", u64::MAX),
             },
@@ -145,9 +145,9 @@ impl Entry {
         let hints: Vec<String> = [
             kind.hint(),
             text("format").unwrap_or_default().to_owned(),
-            default
-                .as_ref()
-                .map_or(String::new(), |it| format!("default {}", shown(it))),
+            default.as_ref().map_or(String::new(), |it| {
+                format!("default {}", display_default(it))
+            }),
         ]
         .into_iter()
         .filter(|hint| !hint.is_empty())
@@ -162,12 +162,12 @@ impl Entry {
                 format!("{question} ({})", hints.join(", "))
             },
             options: match kind {
-                Kind::Boolean => vec![pair("yes"), pair("no")],
-                Kind::SomeOf { .. } => several.unwrap_or_default(),
+                FieldKind::Boolean => vec![untitled("yes"), untitled("no")],
+                FieldKind::SomeOf { .. } => several.unwrap_or_default(),
                 _ => options,
             },
-            free: matches!(kind, Kind::Text { .. } | Kind::Number { .. }),
-            several: matches!(kind, Kind::SomeOf { .. }),
+            free: matches!(kind, FieldKind::Text { .. } | FieldKind::Number { .. }),
+            several: matches!(kind, FieldKind::SomeOf { .. }),
             secret: false,
             optional: !required || default.is_some(),
         };
@@ -187,14 +187,14 @@ impl Entry {
             };
         };
         let value = match &self.kind {
-            Kind::Text { shortest, longest } => {
+            FieldKind::Text { shortest, longest } => {
                 let length = first.chars().count() as u64;
                 if !(*shortest..=*longest).contains(&length) {
                     return Err(self.kind.hint());
                 }
                 json!(first)
             }
-            Kind::Number { whole, least, most } => {
+            FieldKind::Number { whole, least, most } => {
                 let text = first.trim();
                 let number: f64 = text.parse().map_err(|_| self.kind.hint())?;
                 if !number.is_finite() || number < *least || number > *most {
@@ -206,13 +206,13 @@ impl Entry {
                     Err(_) => json!(number),
                 }
             }
-            Kind::Boolean => match first.trim().to_lowercase().as_str() {
+            FieldKind::Boolean => match first.trim().to_lowercase().as_str() {
                 "yes" | "y" | "true" => json!(true),
                 "no" | "n" | "false" => json!(false),
                 _ => return Err("yes or no".into()),
             },
-            Kind::OneOf => json!(self.chosen(first)?),
-            Kind::SomeOf { least, most } => {
+            FieldKind::OneOf => json!(self.chosen(first)?),
+            FieldKind::SomeOf { least, most } => {
                 if !(*least..=*most).contains(&(given.len() as u64)) {
                     return Err(self.kind.hint());
                 }
@@ -220,7 +220,7 @@ impl Entry {
                     given.iter().map(|value| self.chosen(value)).collect();
                 json!(chosen?)
             }
-            Kind::Confirmation => return Ok(None),
+            FieldKind::Confirmation => return Ok(None),
         };
         Ok(Some(value))
     }
@@ -240,17 +240,17 @@ impl Entry {
     }
 }
 
-impl Kind {
+impl FieldKind {
     /// What fits, in words; empty when everything does.
     fn hint(&self) -> String {
         match self {
-            Kind::Text { shortest, longest } => match (*shortest, *longest) {
+            FieldKind::Text { shortest, longest } => match (*shortest, *longest) {
                 (0, u64::MAX) => String::new(),
                 (least, u64::MAX) => format!("at least {least} characters"),
                 (0, most) => format!("at most {most} characters"),
                 (least, most) => format!("{least} to {most} characters"),
             },
-            Kind::Number { whole, least, most } => {
+            FieldKind::Number { whole, least, most } => {
                 let noun = if *whole { "a whole number" } else { "a number" };
                 match (least.is_finite(), most.is_finite()) {
                     (false, false) => noun.to_owned(),
@@ -259,13 +259,13 @@ impl Kind {
                     (true, true) => format!("{noun} from {least} to {most}"),
                 }
             }
-            Kind::SomeOf { least, most } => match (*least, *most) {
+            FieldKind::SomeOf { least, most } => match (*least, *most) {
                 (0, u64::MAX) => String::new(),
                 (least, u64::MAX) => format!("at least {least}"),
                 (0, most) => format!("at most {most}"),
                 (least, most) => format!("{least} to {most} of them"),
             },
-            Kind::Boolean | Kind::OneOf | Kind::Confirmation => String::new(),
+            FieldKind::Boolean | FieldKind::OneOf | FieldKind::Confirmation => String::new(),
         }
     }
 }
@@ -299,17 +299,21 @@ fn choices(property: &Value) -> Vec<(String, String)> {
 }
 
 /// A default as the user would give it.
-fn shown(value: &Value) -> String {
+fn display_default(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
-        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Array(values) => values
+            .iter()
+            .map(display_default)
+            .collect::<Vec<_>>()
+            .join(", "),
         other => other.to_string(),
     }
 }
 
-fn pair(value: &str) -> (String, String) {
+fn untitled(value: &str) -> (String, String) {
     (value.to_owned(), String::new())
 }
 

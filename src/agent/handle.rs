@@ -1,6 +1,6 @@
-//! The near side of an agent that is a process: calls become commands for the one thread that owns the process.
+//! The handle of an agent that is a process: calls become commands for the one thread that owns the process.
 //!
-//! Commands are queued without a bound, so nobody above ever waits; events wait for room unless the handle is gone. The
+//! Commands are queued without a bound, so callers never wait; events wait for room unless the handle is gone. The
 //! thread starts with the first command. Dropping the handle ends the thread, and the process with it.
 
 use std::thread::{self, JoinHandle};
@@ -15,10 +15,10 @@ use super::turn::{AgentReply, TurnId, TurnRequest};
 use crate::trace::STARTUP;
 
 /// Events that wait for the session before the driver waits.
-const ROOM: usize = 1024;
+const EVENT_CAPACITY: usize = 1024;
 
 /// Who waits for what was done.
-pub(super) type Done = oneshot::Sender<Result<(), AgentFailure>>;
+pub(super) type DoneSender = oneshot::Sender<Result<(), AgentFailure>>;
 
 /// What the handle tells the driver.
 #[derive(Debug)]
@@ -30,26 +30,26 @@ pub(super) enum Command {
     LookUp(Lookup, oneshot::Sender<Result<Facts, AgentFailure>>),
     Suggest(Box<SuggestRequest>, oneshot::Sender<Suggested>),
     Consult(Box<ConsultRequest>, oneshot::Sender<Consulted>),
-    LogIn(String, Done),
-    Choose(String, String, Done),
+    LogIn(String, DoneSender),
+    Choose(String, String, DoneSender),
 }
 
 /// What the driver's thread is given.
 #[derive(Debug)]
-pub(super) struct Orders {
+pub(super) struct DriverChannels {
     commands: mpsc::UnboundedReceiver<Command>,
     events: mpsc::Sender<AgentEvent>,
     closed: watch::Receiver<()>,
 }
 
-impl Orders {
+impl DriverChannels {
     /// The next command; `None` when the handle is gone.
     pub(super) async fn next(&mut self) -> Option<Command> {
         self.commands.recv().await
     }
 
     /// Tells the session, waiting for room unless the handle is gone.
-    pub(super) async fn tell(&mut self, event: AgentEvent) {
+    pub(super) async fn emit(&mut self, event: AgentEvent) {
         tokio::select! {
             biased;
             _ = self.closed.changed() => {}
@@ -67,7 +67,7 @@ pub(super) struct Handle {
     closing: Option<watch::Sender<()>>,
     events: mpsc::Sender<AgentEvent>,
     /// What runs on the driver's thread, until it does.
-    idle: Option<Box<dyn FnOnce() + Send>>,
+    driver: Option<Box<dyn FnOnce() + Send>>,
     running: Option<JoinHandle<()>>,
     turns: u64,
 }
@@ -76,13 +76,13 @@ impl Handle {
     /// A handle for what `drive` owns; it returns when the handle is dropped. Starts nothing.
     pub(super) fn new(
         name: &str,
-        drive: impl FnOnce(Orders) + Send + 'static,
+        drive: impl FnOnce(DriverChannels) + Send + 'static,
     ) -> (Handle, AgentEvents) {
-        let (commands, ordered) = mpsc::unbounded_channel();
-        let (events, told) = mpsc::channel(ROOM);
+        let (commands, command_queue) = mpsc::unbounded_channel();
+        let (events, told) = mpsc::channel(EVENT_CAPACITY);
         let (closing, closed) = watch::channel(());
-        let orders = Orders {
-            commands: ordered,
+        let channels = DriverChannels {
+            commands: command_queue,
             events: events.clone(),
             closed,
         };
@@ -91,7 +91,7 @@ impl Handle {
             commands: Some(commands),
             closing: Some(closing),
             events,
-            idle: Some(Box::new(move || drive(orders))),
+            driver: Some(Box::new(move || drive(channels))),
             running: None,
             turns: 0,
         };
@@ -101,43 +101,22 @@ impl Handle {
     pub(super) fn start(&mut self, request: TurnRequest) -> TurnId {
         self.turns += 1;
         let turn = TurnId(self.turns);
-        self.tell(Command::Start(turn, Box::new(request)));
+        self.send(Command::Start(turn, Box::new(request)));
         turn
     }
 
-    pub(super) fn look_up(
+    /// Sends the command made with a new sender, and returns its receiver.
+    pub(super) fn request<T>(
         &mut self,
-        lookup: Lookup,
-    ) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
-        let (tell, told) = oneshot::channel();
-        self.tell(Command::LookUp(lookup, tell));
-        told
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> oneshot::Receiver<T> {
+        let (sender, receiver) = oneshot::channel();
+        self.send(command(sender));
+        receiver
     }
 
-    pub(super) fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
-        let (tell, told) = oneshot::channel();
-        self.tell(Command::Suggest(Box::new(request), tell));
-        told
-    }
-
-    pub(super) fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<Consulted> {
-        let (tell, told) = oneshot::channel();
-        self.tell(Command::Consult(Box::new(request), tell));
-        told
-    }
-
-    /// Tells what `command` makes of a sender, and returns the receiver.
-    pub(super) fn ask(
-        &mut self,
-        command: impl FnOnce(Done) -> Command,
-    ) -> oneshot::Receiver<Result<(), AgentFailure>> {
-        let (tell, told) = oneshot::channel();
-        self.tell(command(tell));
-        told
-    }
-
-    pub(super) fn tell(&mut self, command: Command) {
-        if let Some(drive) = self.idle.take() {
+    pub(super) fn send(&mut self, command: Command) {
+        if let Some(drive) = self.driver.take() {
             log::trace!(target: STARTUP, "the agent {} is started", self.name);
             let started = thread::Builder::new()
                 .name(format!("{}-driver", self.name))

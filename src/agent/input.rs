@@ -1,4 +1,4 @@
-//! A piece of what goes to a model, or comes from a tool.
+//! A part of the input of a model, or of the result of a tool.
 
 use crate::dialog::file_entry;
 

@@ -1,19 +1,19 @@
 //! The contract between a session and an AI agent.
 //!
-//! Owns the words both sides use: [`TurnRequest`] goes down, [`AgentEvent`] comes up through the receiver that the
+//! Owns the types both sides use: [`TurnRequest`] goes down, [`AgentEvent`] comes up through the receiver that the
 //! constructor in `connect` returns beside the [`Agent`]. Nothing here knows Codex, ACP, JSON-RPC or SQL.
 //!
 //! Invariants every implementation keeps:
-//! - `start`, `reply` and `cancel` never block; what goes wrong becomes [`AgentEvent::Failed`] of that turn.
+//! - `start`, `reply` and `cancel` never block; an error becomes [`AgentEvent::Failed`] of that turn.
 //! - every turn ends in exactly one `Finished` or `Failed`; an agent that dies or stays silent is `Failed`.
-//! - an [`AgentEvent::ToolCalled`] and an [`AgentEvent::Asked`] is answered by exactly one [`AgentReply`], or the turn
-//!   ends first.
-//! - calls and questions are told as they come, any number at once: their order and who has the terminal are the
-//!   session's.
-//! - one turn at a time: the session asks for the next one after the end of the last.
+//! - each [`AgentEvent::ToolCalled`] and [`AgentEvent::Asked`] is answered by exactly one [`AgentReply`], or the turn
+//! ends first.
+//! - calls and questions are sent as they come, any number at once: the session decides their order and who has the
+//! terminal.
+//! - one turn at a time: the session starts the next one after the end of the last.
 //!
-//! What a peer cannot do is a field of [`AgentCapabilities`], never a branch on its name. Another agent is another
-//! folder here and one arm in `connect`.
+//! A missing feature of a peer is a field of [`AgentCapabilities`], never a branch on its name. Another agent is
+//! another folder here and one arm in `connect`.
 
 pub mod acp;
 mod activity;
@@ -28,14 +28,14 @@ mod failure;
 mod form;
 mod handle;
 mod input;
-mod last_words;
 mod news;
-mod plan;
+mod process_config;
+mod process_failure;
 mod question;
 pub mod scripted;
 mod settings;
+mod stderr_cause;
 mod suggest;
-mod trouble;
 mod turn;
 
 use tokio::sync::oneshot;
@@ -55,7 +55,7 @@ pub use input::InputPart;
 pub use news::{News, Offering, Selection};
 pub use question::{AgentQuestion, Choosable, Decision, Field, QuestionAnswer, Subject};
 pub use settings::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
-pub use suggest::{ConsultRequest, Consultation, Consulted, SuggestRequest, Suggested};
+pub use suggest::{ConsultAnswer, ConsultRequest, Consulted, SuggestRequest, Suggested};
 pub use turn::{AgentReply, Cost, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
@@ -83,42 +83,32 @@ pub trait Agent: Send {
     /// Asks a question beside any turn, on no thread that is kept: no tools, no conversation; an agent that does one
     /// thing at a time refuses. Dropping the receiver cancels; it fails when the agent is dropped.
     fn consult(&mut self, _request: ConsultRequest) -> oneshot::Receiver<Consulted> {
-        let (tell, told) = oneshot::channel();
-        // Whoever asked may have gone.
-        let _ = tell.send(Err(AgentFailure {
-            kind: FailureKind::Refused,
-            message: "the agent answers one prompt at a time, and waits for this code".to_owned(),
-            hints: Vec::new(),
-        }));
-        told
+        refused("the agent answers one prompt at a time, and waits for this code".to_owned())
     }
 
     /// Logs in with one of [`Login::Methods`]; an agent that has none refuses. The receiver fails when the agent is
     /// dropped.
     fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
-        let (tell, told) = oneshot::channel();
-        // Whoever asked may have gone.
-        let _ = tell.send(Err(AgentFailure {
-            kind: FailureKind::Refused,
-            message: format!("there is no login method `{method}`"),
-            hints: Vec::new(),
-        }));
-        told
+        refused(format!("there is no login method `{method}`"))
     }
 
     /// Sets one of what [`News::Modes`] and [`News::Options`] told, by the ids of the selection and of the value; an
     /// agent that has none refuses. The receiver fails when the agent is dropped.
     fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
-        let (tell, told) = oneshot::channel();
-        // As above.
-        let _ = tell.send(Err(AgentFailure {
-            kind: FailureKind::Refused,
-            message: format!("`{option}` cannot be set to `{value}`"),
-            hints: Vec::new(),
-        }));
-        told
+        refused(format!("`{option}` cannot be set to `{value}`"))
     }
 
     /// Gets the process ready before it is needed (spawn, handshake); optional, never blocks.
     fn warm_up(&mut self) {}
+}
+
+fn refused<T>(message: String) -> oneshot::Receiver<Result<T, AgentFailure>> {
+    let (sender, receiver) = oneshot::channel();
+    // The receiver is alive: nobody can have dropped it yet.
+    let _ = sender.send(Err(AgentFailure {
+        kind: FailureKind::Refused,
+        message,
+        hints: Vec::new(),
+    }));
+    receiver
 }

@@ -1,4 +1,4 @@
-//! What an agent tells outside of turns: what it offers and how it stands. Each piece comes whole.
+//! What an agent reports outside of turns: commands, modes, options, a title. Each update replaces the one before.
 
 /// Something an agent offers: a command, a mode, a value, a way to log in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,7 +1,7 @@
-//! What an agent asks of the user in the middle of a turn, and the answers.
+//! Questions of an agent to the user in the middle of a turn, and the answers.
 //!
-//! Text in questions is the agent's: foreign, to be shown escaped and whole. Every question is answered exactly once,
-//! or its turn ends first.
+//! Text in questions is foreign: it is shown escaped and whole. Every question is answered exactly once, or its turn
+//! ends first.
 
 use super::activity::FileChange;
 

@@ -1,8 +1,7 @@
-//! An agent that plays a script: for tests of what stands on the contract.
+//! An agent that plays a script: for tests of everything that is built on the contract.
 //!
-//! In: a [`Script`], for each turn the events it tells. Out: those events with the turn's own id. A `ToolCalled` or
-//! `Asked` pauses the turn until its answer is there; a cancelled turn ends as interrupted. No process, no thread, no
-//! clock.
+//! In: a [`Script`], the events of each turn. Out: those events with the turn's own id. A `ToolCalled` or `Asked`
+//! pauses the turn until its answer arrives; a cancelled turn ends as interrupted. No process, no thread, no clock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,11 +32,11 @@ pub struct Script {
     pub untold: Option<AgentFailure>,
     /// What it says to each request for a completion; one beyond them waits for ever.
     pub suggested: Vec<Suggested>,
-    seen: Arc<Mutex<Seen>>,
+    received: Arc<Mutex<ReceivedCalls>>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct ReceivedCalls {
     requests: Vec<TurnRequest>,
     replies: Vec<AgentReply>,
     suggest_requests: Vec<SuggestRequest>,
@@ -60,7 +59,7 @@ impl Script {
             kept: Vec::new(),
             untold: None,
             suggested: Vec::new(),
-            seen: Arc::default(),
+            received: Arc::default(),
         }
     }
 
@@ -91,18 +90,18 @@ impl Script {
 
     /// How many of the completions without an answer somebody still waits for.
     pub fn suggestions_awaited(&self) -> usize {
-        let seen = self.lock();
-        let waiting = seen.unanswered.iter().filter(|tell| !tell.is_closed());
+        let received = self.lock();
+        let waiting = received.unanswered.iter().filter(|tell| !tell.is_closed());
         waiting.count()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, ReceivedCalls> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Plays a [`Script`].
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedAgent {
     script: Script,
     events: mpsc::Sender<AgentEvent>,
     turns: u64,
@@ -110,7 +109,7 @@ pub(crate) struct Scripted {
     playing: Option<(TurnId, VecDeque<AgentEvent>, Option<String>)>,
 }
 
-impl Scripted {
+impl ScriptedAgent {
     pub(crate) fn new(script: Script) -> (Self, AgentEvents) {
         // Nothing drains the channel while a call of ours is being made: it holds a whole script.
         let room = script
@@ -120,7 +119,7 @@ impl Scripted {
             .sum::<usize>()
             + 64;
         let (events, told) = mpsc::channel(room);
-        let scripted = Scripted {
+        let scripted = ScriptedAgent {
             script,
             events,
             turns: 0,
@@ -164,7 +163,7 @@ impl Scripted {
     }
 }
 
-impl Agent for Scripted {
+impl Agent for ScriptedAgent {
     fn capabilities(&self) -> AgentCapabilities {
         AgentCapabilities::clone(&self.script.able)
     }
@@ -215,13 +214,13 @@ impl Agent for Scripted {
 
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
         let (tell, told) = oneshot::channel();
-        let mut seen = self.script.lock();
-        let answer = self.script.suggested.get(seen.suggest_requests.len());
-        seen.suggest_requests.push(request);
+        let mut received = self.script.lock();
+        let answer = self.script.suggested.get(received.suggest_requests.len());
+        received.suggest_requests.push(request);
         match answer.cloned() {
             // Whoever asked may have gone.
             Some(answer) => drop(tell.send(answer)),
-            None => seen.unanswered.push(tell),
+            None => received.unanswered.push(tell),
         }
         told
     }
@@ -286,7 +285,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Script, Scripted};
+    use super::{Script, ScriptedAgent};
     use crate::agent::{
         Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, Threads, ToolCall, TurnId,
         TurnRequest, TurnSettings, WebSearchUse,
@@ -355,7 +354,7 @@ mod tests {
     fn a_call_pauses_the_script_until_its_result() {
         let any = TurnId(0);
         let script = Script::new(vec![vec![called(any), text(any), finished(any, false)]]);
-        let (mut agent, mut events) = Scripted::new(script.clone());
+        let (mut agent, mut events) = ScriptedAgent::new(script.clone());
         let turn = agent.start(request());
         assert_eq!(events.try_recv(), Ok(called(turn)));
         agent.reply(turn, result("another"));
@@ -371,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_cancel_ends_a_turn_once() {
-        let (mut agent, mut events) = Scripted::new(Script::new(vec![vec![text(TurnId(9))]]));
+        let (mut agent, mut events) = ScriptedAgent::new(Script::new(vec![vec![text(TurnId(9))]]));
         let turn = agent.start(request());
         assert_eq!(events.try_recv(), Ok(text(turn)));
         agent.cancel(turn);

@@ -1,4 +1,4 @@
-//! What a turn is run with: the choices of the user, in words of no one agent.
+//! The user's settings for a turn, independent of any agent.
 
 use std::path::PathBuf;
 use std::time::Duration;

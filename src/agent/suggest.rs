@@ -1,4 +1,4 @@
-//! What an agent is asked beside any turn: a completion at the cursor, a question of code that it runs.
+//! Requests outside of turns: a completion at the cursor, a question of code that the agent runs.
 
 use std::path::PathBuf;
 
@@ -36,11 +36,11 @@ pub struct ConsultRequest {
 }
 
 /// The answer, or why there is none.
-pub type Consulted = Result<Consultation, AgentFailure>;
+pub type Consulted = Result<ConsultAnswer, AgentFailure>;
 
 /// An answer beside the turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Consultation {
+pub struct ConsultAnswer {
     /// The last thing the model said.
     pub text: String,
     /// Tokens, when the agent told.

@@ -1,4 +1,4 @@
-//! What a turn is started with, and what the session answers in the middle of it.
+//! The request that starts a turn, and the session's replies during it.
 
 use std::fmt;
 use std::sync::Arc;

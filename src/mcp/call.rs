@@ -1,10 +1,11 @@
-//! One tool call of a guest, followed to its end: progress as it goes, questions nobody sees answered, the result.
+//! One tool call of a client, followed to its end: progress while it runs, answers to questions that no user sees, the
+//! result.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::allowance::Allowance;
+use super::permissions::Allowance;
 use super::wire;
 use crate::agent::InputPart;
 use crate::rpc::{Peer, RpcMessage};
@@ -12,14 +13,14 @@ use crate::session::{
     BeginEvent, CellEvent, EndEvent, QuestionEvent, Run, SessionEvent, SessionHandle,
 };
 
-/// How often it is told that a call still runs: clients give up on those they hear nothing of.
-const STILL: Duration = Duration::from_secs(5);
+/// Interval of progress notifications: clients give up on calls that stay silent.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Tells a client how far its call is.
+/// Sends `notifications/progress` for one call.
 pub(super) struct Progress<'a> {
     peer: &'a Peer,
     token: Option<Value>,
-    told: u64,
+    sent: u64,
 }
 
 impl<'a> Progress<'a> {
@@ -27,22 +28,22 @@ impl<'a> Progress<'a> {
         Progress {
             peer,
             token,
-            told: 0,
+            sent: 0,
         }
     }
 
-    fn tell(&mut self, message: &str) {
+    fn send(&mut self, message: &str) {
         if let Some(token) = &self.token {
-            self.told += 1;
+            self.sent += 1;
             self.peer.send(RpcMessage::Notification {
                 method: "notifications/progress".into(),
-                params: wire::progress(token, self.told, message),
+                params: wire::progress(token, self.sent, message),
             });
         }
     }
 }
 
-/// Follows a call; what came of it.
+/// Follows a call to its end; returns its content and whether it succeeded.
 pub(super) async fn follow(
     run: Run,
     session: &SessionHandle,
@@ -51,8 +52,8 @@ pub(super) async fn follow(
 ) -> (Vec<InputPart>, bool) {
     let mut state = "waiting for its turn";
     loop {
-        let Ok(event) = tokio::time::timeout(STILL, run.next()).await else {
-            progress.tell(state);
+        let Ok(event) = tokio::time::timeout(HEARTBEAT, run.next()).await else {
+            progress.send(state);
             continue;
         };
         match event {
@@ -63,15 +64,15 @@ pub(super) async fn follow(
                 Some(allowance) => session.answer(question.id, allowance.answer(&question.about)),
                 None => {
                     state = "waiting for the user's answer";
-                    progress.tell(state);
+                    progress.send(state);
                 }
             },
             Some(SessionEvent::Begin(BeginEvent::AgentCell { line, title, .. })) => {
                 state = "running";
                 let cell = format!("In [{line}] {title}");
-                progress.tell(cell.trim_end());
+                progress.send(cell.trim_end());
             }
-            Some(SessionEvent::Cell(CellEvent::Status(text))) => progress.tell(&text),
+            Some(SessionEvent::Cell(CellEvent::Status(text))) => progress.send(&text),
             Some(_) => state = "running",
             None => {
                 let why = "Error: the session has ended".to_owned();

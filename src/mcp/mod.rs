@@ -1,49 +1,46 @@
 //! Our tools for any client of the Model Context Protocol: a front-end whose inputs are tool calls.
 //!
-//! A *guest* is one client on one connection (`guest.rs`): over our own standard streams, for a session without a
-//! terminal, or over the socket of a running shell (`door.rs`, in `folder.rs`, found by `shells.rs`), where `ipycodex
-//! mcp` carries the bytes (`relay.rs`). Calls go to the session, which runs them in their turn; what is asked is asked
-//! at the shell, and without one answered by what the command line allows (`allowance.rs`). The protocol is in
-//! `wire.rs` alone, its JSON-RPC in `reading.rs` and `batches.rs`.
+//! A client connects (`connection.rs`) over our own standard streams, for a session without a terminal, or over the
+//! socket of a running shell (`socket_server.rs`); `ipycodex mcp` finds that socket and copies the bytes (`attach.rs`).
+//! Calls go to the session, which runs them in order. Questions are asked at the shell; without a shell, the
+//! permissions of the command line answer them (`permissions.rs`). `wire.rs` alone knows the protocol, `jsonrpc.rs` its
+//! envelope.
 //!
-//! Absent on purpose: a transport of our own (`rpc`), and types of a library: what is said here are a dozen small
-//! objects, while the library for it brings an executor's whole networking.
+//! Absent on purpose: a transport of our own (`rpc`), and types of a library: the messages are a dozen small objects,
+//! while the library brings the networking of a whole async runtime.
 
-mod allowance;
-mod batches;
+mod attach;
 mod call;
-mod door;
-mod folder;
-mod guest;
-mod reading;
-mod relay;
-mod shells;
+mod connection;
+mod jsonrpc;
+mod permissions;
+mod socket_server;
 mod wire;
 
 use crate::report::Report;
 use crate::rpc::{Dialect, Peer};
 use crate::session::SessionHandle;
 
-pub use allowance::{Allowance, Allowed};
-pub use door::Door;
-pub use relay::relay;
-pub use shells::{RunningShell, running};
+pub use attach::{RunningShell, relay, running};
+pub use permissions::{Allowance, Allowed};
+pub use socket_server::Door;
 pub use wire::SERVER_NAME;
 
-use guest::{Guest, Host};
+use connection::{ClientContext, Connection};
 
-/// Serves whoever started us, over our standard streams, until they hang up and have their answers.
+/// Serves our parent process over our standard streams, until it has closed them and has its answers.
 ///
 /// # Errors
 /// When standard input or output is closed, or no thread can be had.
 pub fn serve(session: &SessionHandle, allowance: Allowance) -> Result<(), Report> {
     let failed = |error| Report::failure("could not serve MCP").because(error);
-    let (peer, lines, gone) =
-        Peer::over_standard_streams(Dialect::Versioned, "mcp").map_err(failed)?;
-    let host = Host {
+    let (peer, lines, closed) = Peer::over_stdio(Dialect::Versioned, "mcp").map_err(failed)?;
+    let context = ClientContext {
         session: session.clone(),
         allowance: Some(allowance),
         inside: false,
     };
-    Guest::new(host, peer).receive(lines, gone).map_err(failed)
+    Connection::new(context, peer)
+        .run(lines, closed)
+        .map_err(failed)
 }

@@ -1,8 +1,8 @@
-//! What is said, as JSON: the Model Context Protocol, revisions 2026-07-28 and 2025-11-25.
+//! The messages of the Model Context Protocol as JSON, revisions 2026-07-28 and 2025-11-25.
 //!
-//! In the current revision each request says in its `_meta` which revision it is of, and nothing is greeted; the one
-//! before is known by `initialize`. What we say of tools reads the same in the revisions before that one, so those are
-//! taken, too. Absent on purpose: resources, prompts, sampling, elicitation; who is asked is the user of the shell.
+//! In the current revision each request names its revision in `_meta`, and there is no handshake; the one before begins
+//! with `initialize`. Our messages about tools read the same in the older revisions, so those are accepted, too. Absent
+//! on purpose: resources, prompts, sampling, elicitation; questions go to the user of the shell.
 
 use serde_json::{Map, Value, json};
 
@@ -10,11 +10,11 @@ use crate::agent::{InputPart, ToolSpec};
 use crate::rpc::RpcError;
 use crate::session::Toolset;
 
-/// The revision without a greeting.
+/// The revision without a handshake.
 pub(super) const CURRENT: &str = "2026-07-28";
 
-/// Those with one, newest first.
-const GREETED: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The revisions with `initialize`, newest first.
+const WITH_INITIALIZE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -22,43 +22,45 @@ const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Our name as a server.
 pub const SERVER_NAME: &str = "ipycodex";
 
-/// Which way of speaking a request has.
+/// How a client negotiates its revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
-    /// Greeted once, for all that follows.
-    Greeted,
-    /// Each request for itself.
-    Current,
+pub(super) enum Lifecycle {
+    /// Once, by `initialize`.
+    Session,
+    /// In the `_meta` of each request.
+    Stateless,
 }
 
-/// What a request says of itself beside what it wants.
+/// The metadata of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Envelope {
-    pub(super) era: Era,
-    /// Who asks, in their words.
+    pub(super) lifecycle: Lifecycle,
+    /// The client's own name.
     pub(super) client: Option<String>,
-    /// What progress is told under.
+    /// `progressToken`.
     pub(super) progress: Option<Value>,
 }
 
 impl Envelope {
-    /// Reads it; the refusal where it is of no revision of ours.
-    pub(super) fn of(params: &Value) -> Result<Self, RpcError> {
+    /// # Errors
+    /// The refusal of a revision that is not supported.
+    pub(super) fn parse(params: &Value) -> Result<Self, RpcError> {
         let meta = &params["_meta"];
         let progress = meta.get("progressToken").cloned();
         let progress = progress.filter(|token| token.is_string() || token.is_number());
         let Some(revision) = meta.get(REVISION) else {
             return Ok(Envelope {
-                era: Era::Greeted,
+                lifecycle: Lifecycle::Session,
                 client: client(&params["clientInfo"]),
                 progress,
             });
         };
         let Some(revision) = revision.as_str() else {
-            return Err(invalid(format!("`{REVISION}` is not text")));
+            return Err(RpcError::invalid_params(format!(
+                "`{REVISION}` is not text"
+            )));
         };
         if revision != CURRENT {
             return Err(RpcError {
@@ -68,10 +70,12 @@ impl Envelope {
             });
         }
         if meta.get(CAPABILITIES).is_none() {
-            return Err(invalid(format!("`{CAPABILITIES}` is missing in `_meta`")));
+            return Err(RpcError::invalid_params(format!(
+                "`{CAPABILITIES}` is missing in `_meta`"
+            )));
         }
         Ok(Envelope {
-            era: Era::Current,
+            lifecycle: Lifecycle::Stateless,
             client: client(&meta[CLIENT]),
             progress,
         })
@@ -84,28 +88,28 @@ fn client(info: &Value) -> Option<String> {
 }
 
 fn revisions() -> Vec<&'static str> {
-    [CURRENT].into_iter().chain(GREETED).collect()
+    [CURRENT].into_iter().chain(WITH_INITIALIZE).collect()
 }
 
 fn server() -> Value {
     json!({"name": SERVER_NAME, "title": "ipycodex", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// The revision that is spoken with whoever greets in `revision`.
-pub(super) fn spoken(revision: &str) -> &'static str {
-    let known = GREETED.into_iter().find(|known| *known == revision);
-    known.unwrap_or(GREETED[0])
+/// The revision to use with a client that asked for `revision`.
+pub(super) fn negotiate(revision: &str) -> &'static str {
+    let known = WITH_INITIALIZE.into_iter().find(|known| *known == revision);
+    known.unwrap_or(WITH_INITIALIZE[0])
 }
 
-/// Requests may come in batches in this revision: later ones have none.
-pub(super) fn has_batches(revision: &str) -> bool {
+/// Later revisions have no batches.
+pub(super) fn supports_batches(revision: &str) -> bool {
     ["2025-03-26", "2024-11-05"].contains(&revision)
 }
 
-/// The answer to `initialize`, for whoever wants `revision`.
-pub(super) fn greeting(revision: &str, toolset: &Toolset) -> Value {
+/// The answer to `initialize` with `revision`.
+pub(super) fn initialize_result(revision: &str, toolset: &Toolset) -> Value {
     json!({
-        "protocolVersion": spoken(revision),
+        "protocolVersion": negotiate(revision),
         "capabilities": {"tools": {"listChanged": true}},
         "serverInfo": server(),
         "instructions": instructions(toolset),
@@ -113,7 +117,7 @@ pub(super) fn greeting(revision: &str, toolset: &Toolset) -> Value {
 }
 
 /// The answer to `server/discover`.
-pub(super) fn discovery(toolset: &Toolset) -> Value {
+pub(super) fn discover_result(toolset: &Toolset) -> Value {
     json!({
         "supportedVersions": revisions(),
         "capabilities": {"tools": {"listChanged": true}},
@@ -124,17 +128,17 @@ pub(super) fn discovery(toolset: &Toolset) -> Value {
 }
 
 /// The answer to `tools/list`.
-pub(super) fn listing(tools: &[ToolSpec], era: Era) -> Value {
+pub(super) fn tools_list_result(tools: &[ToolSpec], lifecycle: Lifecycle) -> Value {
     let tools: Vec<Value> = tools.iter().map(tool).collect();
-    match era {
-        Era::Greeted => json!({"tools": tools}),
-        Era::Current => json!({"tools": tools, "ttlMs": 0, "cacheScope": "private"}),
+    match lifecycle {
+        Lifecycle::Session => json!({"tools": tools}),
+        Lifecycle::Stateless => json!({"tools": tools, "ttlMs": 0, "cacheScope": "private"}),
     }
 }
 
-/// A result as the era wants it.
-pub(super) fn result(mut value: Value, era: Era) -> Value {
-    if let (Era::Current, Some(fields)) = (era, value.as_object_mut()) {
+/// Adds the fields that the lifecycle requires of a result.
+pub(super) fn result(mut value: Value, lifecycle: Lifecycle) -> Value {
+    if let (Lifecycle::Stateless, Some(fields)) = (lifecycle, value.as_object_mut()) {
         fields.insert("resultType".into(), "complete".into());
         let meta = fields.entry("_meta").or_insert_with(|| json!({}));
         meta[SERVER] = server();
@@ -158,19 +162,19 @@ fn tool(spec: &ToolSpec) -> Value {
     schema
         .entry("type")
         .or_insert_with(|| Value::from("object"));
-    let mut told =
+    let mut tool =
         json!({"name": spec.name, "description": spec.description, "inputSchema": schema});
-    if READS.contains(&spec.name.as_str()) {
-        told["annotations"] = json!({"readOnlyHint": true, "openWorldHint": false});
+    if READ_ONLY.contains(&spec.name.as_str()) {
+        tool["annotations"] = json!({"readOnlyHint": true, "openWorldHint": false});
     }
-    told
+    tool
 }
 
-/// Tools of ours that change nothing.
-const READS: [&str; 2] = ["pyrun", "read_output"];
+/// Our read-only tools.
+const READ_ONLY: [&str; 2] = ["pyrun", "read_output"];
 
-/// What a call gave.
-pub(super) fn called(content: Vec<InputPart>, success: bool) -> Value {
+/// The answer to `tools/call`.
+pub(super) fn call_result(content: Vec<InputPart>, success: bool) -> Value {
     let content: Vec<Value> = content.into_iter().map(part).collect();
     json!({"content": content, "isError": !success})
 }
@@ -190,29 +194,15 @@ fn part(part: InputPart) -> Value {
     }
 }
 
-/// How far a call is.
+/// Params of `notifications/progress`.
 pub(super) fn progress(token: &Value, so_far: u64, message: &str) -> Value {
     json!({"progressToken": token, "progress": so_far, "message": message})
 }
 
-/// What is said on a subscription: its id stands with it.
-pub(super) fn subscribed(id: Value, mut params: Value) -> Value {
+/// Params of a notification that belongs to a subscription.
+pub(super) fn with_subscription_id(id: Value, mut params: Value) -> Value {
     params["_meta"] = json!({SUBSCRIPTION: id});
     params
-}
-
-/// A request that cannot be answered as it is.
-pub(super) fn invalid(message: impl Into<String>) -> RpcError {
-    error(-32602, message)
-}
-
-/// A refusal.
-pub(super) fn error(code: i64, message: impl Into<String>) -> RpcError {
-    RpcError {
-        code,
-        message: message.into(),
-        data: Value::Null,
-    }
 }
 
 #[cfg(test)]
@@ -220,19 +210,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_says_which_revision_it_is_of() {
+    fn the_revision_is_read_from_the_request() {
         let current = json!({"_meta": {REVISION: CURRENT, CAPABILITIES: {}, CLIENT: {"name": "ed"},
             "progressToken": 7}});
-        let envelope = Envelope::of(&current).unwrap();
-        assert_eq!(envelope.era, Era::Current);
+        let envelope = Envelope::parse(&current).unwrap();
+        assert_eq!(envelope.lifecycle, Lifecycle::Stateless);
         assert_eq!(envelope.client.as_deref(), Some("ed"));
         assert_eq!(envelope.progress, Some(json!(7)));
         let greeted = json!({"clientInfo": {"name": "old", "title": " Old Client "}});
-        let envelope = Envelope::of(&greeted).unwrap();
-        assert_eq!(envelope.era, Era::Greeted);
+        let envelope = Envelope::parse(&greeted).unwrap();
+        assert_eq!(envelope.lifecycle, Lifecycle::Session);
         assert_eq!(envelope.client.as_deref(), Some("Old Client"));
         let check = |meta: Value, code| {
-            let refused = Envelope::of(&json!({"_meta": meta})).unwrap_err();
+            let refused = Envelope::parse(&json!({"_meta": meta})).unwrap_err();
             assert_eq!(refused.code, code, "{refused:?}");
         };
         check(json!({REVISION: "2099-01-01", CAPABILITIES: {}}), -32022);
@@ -240,12 +230,16 @@ mod tests {
         check(json!({REVISION: CURRENT}), -32602);
         // Whatever else is there is no reason to refuse.
         for odd in [Value::Null, json!([1]), json!({"_meta": [1]}), json!("x")] {
-            assert_eq!(Envelope::of(&odd).unwrap().era, Era::Greeted, "{odd}");
+            assert_eq!(
+                Envelope::parse(&odd).unwrap().lifecycle,
+                Lifecycle::Session,
+                "{odd}"
+            );
         }
     }
 
     #[test]
-    fn whoever_greets_in_a_revision_we_know_is_answered_in_it() {
+    fn initialize_answers_in_a_known_revision() {
         let toolset = Toolset::default();
         for (asked, spoken) in [
             ("2025-11-25", "2025-11-25"),
@@ -253,20 +247,23 @@ mod tests {
             ("2099-01-01", "2025-11-25"),
             ("", "2025-11-25"),
         ] {
-            assert_eq!(greeting(asked, &toolset)["protocolVersion"], spoken);
+            assert_eq!(
+                initialize_result(asked, &toolset)["protocolVersion"],
+                spoken
+            );
         }
     }
 
     #[test]
-    fn pictures_and_schemas_take_the_form_of_the_protocol() {
+    fn images_and_schemas_have_the_form_of_the_protocol() {
         let content = vec![
             InputPart::Text("x".into()),
             InputPart::Image("data:image/png;base64,AAAA".into()),
         ];
-        let told = called(content, false);
-        assert_eq!(told["isError"], true);
+        let result = call_result(content, false);
+        assert_eq!(result["isError"], true);
         assert_eq!(
-            told["content"][1],
+            result["content"][1],
             json!({"type": "image", "mimeType": "image/png", "data": "AAAA"})
         );
         let spec = |schema| ToolSpec {
@@ -275,7 +272,7 @@ mod tests {
             schema,
         };
         for schema in [json!({}), json!(true), json!({"properties": {}})] {
-            let listed = listing(&[spec(schema)], Era::Current);
+            let listed = tools_list_result(&[spec(schema)], Lifecycle::Stateless);
             assert_eq!(listed["tools"][0]["inputSchema"]["type"], "object");
         }
     }

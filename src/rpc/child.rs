@@ -9,38 +9,34 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use super::dialect::Dialect;
-use super::message::RpcMessage;
-use super::peer::{HangUp, Incoming, Peer};
+use super::message::{Dialect, RpcMessage};
+use super::peer::{CloseOnDrop, Incoming, Peer};
 use crate::process::{Child, Leadership, Plan, Tail, spawn};
 
-/// How long the last words of an ended peer are waited for.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long to wait for the rest of the standard error of a child that has ended.
+const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How to start a peer.
+/// How to start a child.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The program; searched on PATH when it has no slash.
+    /// Searched on PATH when it has no slash.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Its whole environment.
+    /// The whole environment: nothing is inherited.
     pub variables: BTreeMap<OsString, OsString>,
-    /// Its directory; `None` is ours.
+    /// `None`: our own directory.
     pub cwd: Option<PathBuf>,
-    /// How it is spoken to.
     pub dialect: Dialect,
-    /// Names its threads: `NAME-reader` and so on.
+    /// Prefix of the thread names: `NAME-reader` and so on.
     pub name: String,
 }
 
-/// Why a peer could not be started.
+/// A child that could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` could not be started: {source}", program.display())]
 pub struct SpawnFailure {
-    /// What was to be started.
     pub program: PathBuf,
-    /// Why not; `NotFound` when the program does not exist.
+    /// `NotFound` when the program does not exist.
     pub source: io::Error,
 }
 
@@ -49,7 +45,7 @@ pub struct SpawnFailure {
 pub struct ChildPeer {
     peer: Peer,
     child: Child,
-    words: Tail,
+    stderr: Tail,
 }
 
 impl ChildPeer {
@@ -65,28 +61,35 @@ impl ChildPeer {
     fn try_spawn(launch: Launch) -> io::Result<(ChildPeer, Incoming)> {
         let (their_input, our_output) = io::pipe()?;
         let (our_input, their_output) = io::pipe()?;
-        let (our_words, their_words) = io::pipe()?;
+        let (our_stderr, their_stderr) = io::pipe()?;
         let mut plan = Plan::new(
             launch.program,
             Leadership::Group,
             their_input.into(),
             their_output.into(),
-            their_words.into(),
+            their_stderr.into(),
         );
         plan.arguments = launch.arguments;
         plan.variables = Some(launch.variables);
         plan.cwd = launch.cwd;
         let child = spawn(plan)?;
-        let words = Tail::of(our_words.into(), &format!("{}-stderr", launch.name));
+        let stderr = Tail::of(our_stderr.into(), &format!("{}-stderr", launch.name));
         let (peer, incoming) = Peer::new(
             our_input,
             our_output,
-            // The child's end closes its pipes.
-            HangUp::default(),
+            // The pipes close when the child ends.
+            CloseOnDrop::default(),
             launch.dialect,
             &launch.name,
         )?;
-        Ok((ChildPeer { peer, child, words }, incoming))
+        Ok((
+            ChildPeer {
+                peer,
+                child,
+                stderr,
+            },
+            incoming,
+        ))
     }
 
     /// As [`Peer::send`].
@@ -103,17 +106,17 @@ impl ChildPeer {
     /// most. Returns its status and the end of its standard error (untrusted text).
     ///
     /// # Errors
-    /// When the operating system does not tell the status.
+    /// When the operating system does not report the status.
     pub fn end(self, grace: Duration) -> io::Result<(ExitStatus, String)> {
         let ChildPeer {
             peer,
             mut child,
-            words,
+            stderr,
         } = self;
         drop(peer);
         let status = child.end(grace)?;
-        words.settle(LAST_WORDS);
-        Ok((status, words.text()))
+        stderr.settle(STDERR_TIMEOUT);
+        Ok((status, stderr.text()))
     }
 
     /// Kills the child's process group at once.
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_comes_back_from_an_echo_and_junk_is_counted() {
+    fn an_echo_returns_each_message_and_junk_is_counted() {
         let (peer, mut incoming) = ChildPeer::spawn(shell("echo hello; exec cat")).unwrap();
         let big = "x".repeat(3_000_000);
         for text in ["a", &big, "b\nc"] {
@@ -166,12 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn last_words_and_status_are_told() {
+    fn the_end_of_stderr_and_the_status_are_returned() {
         let (peer, mut incoming) = ChildPeer::spawn(shell("echo why >&2; exit 3")).unwrap();
         assert_eq!(incoming.blocking_recv(), None);
-        let (status, words) = peer.end(Duration::from_secs(10)).unwrap();
+        let (status, stderr) = peer.end(Duration::from_secs(10)).unwrap();
         assert_eq!(status.code(), Some(3));
-        assert_eq!(words, "why\n");
+        assert_eq!(stderr, "why\n");
     }
 
     #[test]

@@ -9,14 +9,12 @@ use std::io::{self, BufRead};
 
 use serde_json::Value;
 
-use super::dialect::Dialect;
-use super::message::RpcMessage;
+use super::message::{Dialect, RpcMessage};
 use crate::text::json;
 
-/// What one line was.
+/// The content of one line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcFrame {
-    /// A message.
     Message(RpcMessage),
     /// Something else: a log line, a login shell's escape sequence, half a message.
     Junk,
@@ -26,42 +24,42 @@ pub enum RpcFrame {
 /// counts.
 ///
 /// # Errors
-/// What reading fails with.
+/// The error of the reader.
 pub fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         line.clear();
         if reader.read_until(b'\n', line)? == 0 {
             return Ok(false);
         }
-        if !unmarked(line).iter().all(u8::is_ascii_whitespace) {
+        if !without_bom(line).iter().all(u8::is_ascii_whitespace) {
             return Ok(true);
         }
     }
 }
 
-/// Reads the next line as [`read_line`] does, and what it says; `None` at the end of input.
+/// Reads and decodes the next line that is not blank; `None` at the end of input.
 ///
 /// # Errors
-/// What reading fails with.
+/// The error of the reader.
 pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<RpcFrame>> {
     Ok(read_line(reader, line)?.then(|| decode(line)))
 }
 
-/// Reads one line, with or without its end.
+/// Decodes one line, with or without its newline.
 pub fn decode(line: &[u8]) -> RpcFrame {
-    match value(line).and_then(RpcMessage::from_value) {
+    match parse_json(line).and_then(RpcMessage::from_value) {
         Some(message) => RpcFrame::Message(message),
         None => RpcFrame::Junk,
     }
 }
 
-/// The JSON of one line, with or without its end; `None`: it is none.
-pub(super) fn value(line: &[u8]) -> Option<Value> {
-    json::parse(unmarked(line)).ok()
+/// The JSON of one line, with or without its newline; `None` when the line is not JSON.
+pub(super) fn parse_json(line: &[u8]) -> Option<Value> {
+    json::parse(without_bom(line)).ok()
 }
 
 /// `line` without the byte order mark that some programs begin with.
-fn unmarked(line: &[u8]) -> &[u8] {
+fn without_bom(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_is_mended() {
+    fn invalid_text_is_replaced() {
         for (escaped, expected) in [
             (&b"a\\ud83db"[..], Some("a\u{fffd}b")),
             (b"\\ude00", Some("\u{fffd}")),
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn junk_is_told_from_messages() {
+    fn lines_that_are_no_messages_are_junk() {
         let deep = "[".repeat(100_000);
         for line in ["hello", "{", "[]", "\u{1b}[0m", "{\"id\":1}", &deep] {
             assert_eq!(decode(line.as_bytes()), RpcFrame::Junk);

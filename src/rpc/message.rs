@@ -1,26 +1,31 @@
 //! The three kinds of JSON-RPC message as values.
 //!
-//! In: any JSON value. Out: a [`RpcMessage`], or `None` for what is no message at all. Routed by the presence of
-//! `method` and never by the id alone, since both sides count their own ids from the same small numbers. Read in either
-//! [`Dialect`], whoever sent it.
+//! In: any JSON value, in either [`Dialect`]. Out: an [`RpcMessage`], or `None` for a value that is no message.
+//! Messages are told apart by the presence of `method`, never by the id alone: both sides count their ids from the same
+//! numbers.
 
 use serde_json::{Map, Value, json};
 
-use super::dialect::Dialect;
+/// How messages are written. Both spellings are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Without the `jsonrpc` field, as the Codex app-server 0.169.0 does.
+    Bare,
+    /// JSON-RPC 2.0 to the letter, as ACP and MCP want it.
+    Versioned,
+}
 
-/// Names a request: a string or a whole number, given back as it came.
+/// The id of a request: a string or a whole number, returned unchanged in the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RpcId {
-    /// A number.
     Number(i64),
-    /// A string.
     Text(String),
-    /// None: stands only in the answer to a request whose id could not be read.
+    /// Only in the answer to a request whose id could not be read.
     Null,
 }
 
 impl RpcId {
-    /// Reads an id; `None` when it is neither string nor whole number.
+    /// `None` when the value is neither a string nor a whole number.
     pub fn from_value(value: &Value) -> Option<RpcId> {
         match value {
             Value::String(text) => Some(RpcId::Text(text.clone())),
@@ -29,7 +34,6 @@ impl RpcId {
         }
     }
 
-    /// As it stands in a message.
     pub fn to_value(&self) -> Value {
         match self {
             RpcId::Number(number) => json!(number),
@@ -39,59 +43,59 @@ impl RpcId {
     }
 }
 
-/// What a peer answers instead of a result.
+/// The error object of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// JSON-RPC's number; peers reuse the same one for different things.
+    /// Peers use the same code for different things.
     pub code: i64,
     /// For people.
     pub message: String,
-    /// Anything more; `Null` when absent.
+    /// `Null` when absent.
     pub data: Value,
 }
 
 impl RpcError {
-    /// The answer to a request nobody here knows.
-    pub fn unknown_method(method: &str) -> Self {
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
         RpcError {
-            code: -32601,
-            message: format!("unknown method: {method}"),
+            code,
+            message: message.into(),
             data: Value::Null,
         }
     }
+
+    pub fn unknown_method(method: &str) -> Self {
+        RpcError::new(-32601, format!("unknown method: {method}"))
+    }
+
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        RpcError::new(-32602, message)
+    }
 }
 
-/// One line of the conversation.
+/// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcMessage {
-    /// Wants an answer.
     Request {
-        /// To be repeated in the answer.
         id: RpcId,
-        /// What is asked.
         method: String,
         /// `Null` when absent.
         params: Value,
     },
-    /// Wants none.
     Notification {
-        /// What happened.
         method: String,
         /// `Null` when absent.
         params: Value,
     },
-    /// An answer.
     Response {
-        /// The request's id.
+        /// The id of the request.
         id: RpcId,
-        /// What came of it.
         outcome: Result<Value, RpcError>,
     },
 }
 
 impl RpcMessage {
-    /// Reads a message; `None` when the value is none (an array, no method and no id, an id that is neither string nor
-    /// whole number on an answer).
+    /// `None` when the value is no message: an array, neither method nor id, or a response whose id is neither a string
+    /// nor a whole number.
     pub fn from_value(value: Value) -> Option<RpcMessage> {
         let Value::Object(mut fields) = value else {
             return None;
@@ -109,13 +113,13 @@ impl RpcMessage {
         }
         let id = id?;
         let outcome = match fields.remove("error") {
-            Some(error) if !error.is_null() => Err(error_from(error)),
+            Some(error) if !error.is_null() => Err(parse_error(error)),
             _ => Ok(fields.remove("result")?),
         };
         Some(RpcMessage::Response { id, outcome })
     }
 
-    /// What it is, without what it says.
+    /// Method or outcome with the id, for logs; no content.
     pub fn label(&self) -> String {
         match self {
             RpcMessage::Request { id, method, .. } => format!("{method} {}", id.to_value()),
@@ -137,7 +141,7 @@ impl RpcMessage {
             RpcMessage::Request { id, method, params } => {
                 fields.insert("id".into(), id.to_value());
                 fields.insert("method".into(), Value::String(method));
-                // JSON-RPC 2.0 knows objects and lists here, or nothing.
+                // JSON-RPC 2.0 allows an object, a list, or no field at all.
                 if dialect == Dialect::Bare || !params.is_null() {
                     fields.insert("params".into(), params);
                 }
@@ -166,7 +170,7 @@ impl RpcMessage {
     }
 }
 
-fn error_from(error: Value) -> RpcError {
+fn parse_error(error: Value) -> RpcError {
     RpcError {
         code: error.get("code").and_then(Value::as_i64).unwrap_or(0),
         message: match error.get("message") {
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart_by_their_method() {
+    fn the_method_decides_the_kind_of_message() {
         check(
             json!({"id": 0, "method": "item/tool/call", "params": {"a": 1}}),
             Some(RpcMessage::Request {
@@ -222,17 +226,13 @@ mod tests {
             json!({"id": 1, "error": {"code": -32600, "message": "no"}}),
             Some(RpcMessage::Response {
                 id: RpcId::Number(1),
-                outcome: Err(RpcError {
-                    code: -32600,
-                    message: "no".into(),
-                    data: Value::Null,
-                }),
+                outcome: Err(RpcError::new(-32600, "no")),
             }),
         );
     }
 
     #[test]
-    fn each_dialect_writes_what_its_speakers_expect() {
+    fn each_dialect_writes_its_own_spelling() {
         let request = || RpcMessage::Request {
             id: RpcId::Number(1),
             method: "m".into(),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn other_values_are_not_messages() {
         for value in [
             json!([]),
             json!(1),

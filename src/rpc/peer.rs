@@ -1,8 +1,8 @@
-//! Somebody who speaks JSON-RPC: the threads that pump.
+//! One JSON-RPC connection: a reader thread and a writer thread.
 //!
-//! In: messages to send. Out: the messages received, through a bounded channel that must deliver (the reader waits for
-//! room, and so in the end does the peer). Threads: one reads, one writes (a peer that does not read never blocks the
-//! caller). Invariant: the channel closes exactly when what the peer says ends.
+//! In: messages to send. Out: the messages received, through a bounded channel that loses nothing: when the channel is
+//! full, the reader waits, and in the end so does the peer. The writer's queue is unbounded, so that a peer that does
+//! not read never blocks the caller. Invariant: the channel closes exactly when the peer's output ends.
 
 use std::fmt;
 use std::fs::File;
@@ -18,34 +18,33 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::dialect::Dialect;
-use super::frame::{RpcFrame, decode, encode, encode_batch, read_line, value};
-use super::message::RpcMessage;
+use super::frame::{RpcFrame, decode, encode, encode_batch, parse_json, read_line};
+use super::message::{Dialect, RpcMessage};
 use crate::trace::WIRE;
 
-/// Messages that wait for the owner before the reader waits.
-const ROOM: usize = 256;
+/// Messages that wait for the owner before the reader blocks.
+const CAPACITY: usize = 256;
 
-/// What a peer says, in order; closed at the end of it.
+/// The peer's messages, in order; closed when its output ends.
 pub type Incoming = mpsc::Receiver<RpcMessage>;
 
-/// What a peer that is served says, line by line: its JSON, `None` where it is none. Closed at the end of it.
+/// A client's lines, in order, as JSON; `None` for a line that is not JSON. Closed when its output ends.
 pub type Lines = mpsc::Receiver<Option<Value>>;
 
-/// Comes when nobody takes answers any more; nothing is known of it before the end of what they say.
-pub type Gone = oneshot::Receiver<()>;
+/// Fires when the client no longer reads answers. Watched only after the end of the client's output.
+pub type CloseSignal = oneshot::Receiver<()>;
 
-/// What is made of a line.
-pub(super) trait Heard: Sized + Send + 'static {
-    /// `None`: nothing; such lines are counted.
-    fn of(line: &[u8]) -> Option<Self>;
+/// A value read from one line.
+pub(super) trait FromLine: Sized + Send + 'static {
+    /// `None` for junk, which is counted and skipped.
+    fn from_line(line: &[u8]) -> Option<Self>;
 
-    /// What it is, without what it says.
+    /// A description for logs, without content.
     fn label(&self) -> String;
 }
 
-impl Heard for RpcMessage {
-    fn of(line: &[u8]) -> Option<Self> {
+impl FromLine for RpcMessage {
+    fn from_line(line: &[u8]) -> Option<Self> {
         match decode(line) {
             RpcFrame::Message(message) => Some(message),
             RpcFrame::Junk => None,
@@ -57,9 +56,9 @@ impl Heard for RpcMessage {
     }
 }
 
-impl Heard for Option<Value> {
-    fn of(line: &[u8]) -> Option<Self> {
-        Some(value(line))
+impl FromLine for Option<Value> {
+    fn from_line(line: &[u8]) -> Option<Self> {
+        Some(parse_json(line))
     }
 
     fn label(&self) -> String {
@@ -70,104 +69,91 @@ impl Heard for Option<Value> {
     }
 }
 
-/// Whom we speak with. Dropping it hangs up.
+/// The sending half of a connection. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct Peer {
-    /// As the log of what passes calls it.
+    /// The peer's name in the trace.
     name: String,
     outgoing: sync::Sender<Vec<u8>>,
-    /// Disconnected when the writer is done.
+    /// Disconnected when the writer thread has ended.
     written: sync::Receiver<()>,
     junk: Arc<AtomicU64>,
-    /// Messages on their way out.
-    unread: Arc<AtomicUsize>,
+    /// Messages queued or being written.
+    unsent: Arc<AtomicUsize>,
     dialect: Dialect,
-    _hang_up: HangUp,
+    _on_drop: CloseOnDrop,
 }
 
 impl Peer {
-    /// Speaks with whoever reads `output` and writes `input`. `name` names the threads: `NAME-reader`, `NAME-writer`.
-    ///
-    /// # Errors
-    /// When the operating system refuses a thread.
-    pub fn over(
-        input: impl Read + Send + 'static,
-        output: impl Write + Send + 'static,
-        dialect: Dialect,
-        name: &str,
-    ) -> io::Result<(Peer, Incoming)> {
-        Peer::new(input, output, HangUp::default(), dialect, name)
-    }
-
-    /// Serves whoever started us, over our standard input and output. Nothing else may be written to the latter.
+    /// Serves our parent process over our standard input and output. Nothing else may be written to standard output.
     ///
     /// # Errors
     /// When one of them is closed, or the operating system refuses a thread.
-    pub fn over_standard_streams(dialect: Dialect, name: &str) -> io::Result<(Peer, Lines, Gone)> {
+    pub fn over_stdio(dialect: Dialect, name: &str) -> io::Result<(Peer, Lines, CloseSignal)> {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        Peer::served(input, output, HangUp::default(), dialect, name)
+        Peer::server(input, output, CloseOnDrop::default(), dialect, name)
     }
 
-    /// Serves whoever is at the other end of these: what they ask for is answered after the end of what they say, too,
-    /// until they take no answers any more.
-    pub(super) fn served<W>(
+    /// Serves the client at the other end. Its requests are answered also after its output has ended, until it no
+    /// longer reads.
+    pub(super) fn server<W>(
         input: impl Read + Send + 'static,
         output: W,
-        hang_up: HangUp,
+        on_drop: CloseOnDrop,
         dialect: Dialect,
         name: &str,
-    ) -> io::Result<(Peer, Lines, Gone)>
+    ) -> io::Result<(Peer, Lines, CloseSignal)>
     where
         W: Write + AsFd + Send + 'static,
     {
         let watched = output.as_fd().try_clone_to_owned()?;
-        let (tell, gone) = oneshot::channel();
+        let (tell, closed) = oneshot::channel();
         let wait = move || {
-            taken_no_more(&watched);
-            // Whoever has left does not want to know.
+            wait_until_closed(&watched);
+            // The owner may be gone.
             let _ = tell.send(());
         };
-        let (peer, lines) = Peer::reading(input, output, hang_up, dialect, name, wait)?;
-        Ok((peer, lines, gone))
+        let (peer, lines) = Peer::start(input, output, on_drop, dialect, name, wait)?;
+        Ok((peer, lines, closed))
     }
 
     pub(super) fn new(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        hang_up: HangUp,
+        on_drop: CloseOnDrop,
         dialect: Dialect,
         name: &str,
     ) -> io::Result<(Peer, Incoming)> {
-        Peer::reading(input, output, hang_up, dialect, name, || {})
+        Peer::start(input, output, on_drop, dialect, name, || {})
     }
 
-    /// `after` runs where everything was read.
-    fn reading<T: Heard>(
+    /// `after` runs on the reader thread once the input has ended.
+    fn start<T: FromLine>(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        hang_up: HangUp,
+        on_drop: CloseOnDrop,
         dialect: Dialect,
         name: &str,
         after: impl FnOnce() + Send + 'static,
     ) -> io::Result<(Peer, mpsc::Receiver<T>)> {
         let junk = Arc::new(AtomicU64::new(0));
-        let (arrived, incoming) = mpsc::channel(ROOM);
-        let (counter, known) = (Arc::clone(&junk), name.to_owned());
+        let (received, incoming) = mpsc::channel(CAPACITY);
+        let (junk_counter, thread_name) = (Arc::clone(&junk), name.to_owned());
         thread::Builder::new()
             .name(format!("{name}-reader"))
             .spawn(move || {
-                read(input, arrived, &counter, &known);
+                read_lines(input, received, &junk_counter, &thread_name);
                 after();
             })?;
-        let (outgoing, departing) = sync::channel();
+        let (outgoing, queued) = sync::channel();
         let (done, written) = sync::channel();
-        let unread = Arc::new(AtomicUsize::new(0));
-        let taken = Arc::clone(&unread);
+        let unsent = Arc::new(AtomicUsize::new(0));
+        let unsent_counter = Arc::clone(&unsent);
         thread::Builder::new()
             .name(format!("{name}-writer"))
             .spawn(move || {
-                write(output, &departing, &taken);
+                write_lines(output, &queued, &unsent_counter);
                 drop(done);
             })?;
         let peer = Peer {
@@ -175,16 +161,16 @@ impl Peer {
             outgoing,
             written,
             junk,
-            unread,
+            unsent,
             dialect,
-            _hang_up: hang_up,
+            _on_drop: on_drop,
         };
         Ok((peer, incoming))
     }
 
-    /// Queues a message; never blocks. A peer that is gone does not get it, which its closed channel tells.
+    /// Queues a message; never blocks. Messages to a peer that is gone are lost; the closed channel reports that.
     pub fn send(&self, message: RpcMessage) {
-        self.unread.fetch_add(1, Ordering::Relaxed);
+        self.unsent.fetch_add(1, Ordering::Relaxed);
         let traced = log::log_enabled!(target: WIRE, log::Level::Trace).then(|| message.label());
         let line = encode(message, self.dialect);
         if let Some(label) = traced {
@@ -193,67 +179,72 @@ impl Peer {
         let _ = self.outgoing.send(line);
     }
 
-    /// Queues messages as one batch, as [`Peer::send`] does one.
+    /// Queues messages as one batch; otherwise as [`Peer::send`].
     pub fn send_batch(&self, messages: Vec<RpcMessage>) {
-        self.unread.fetch_add(1, Ordering::Relaxed);
+        self.unsent.fetch_add(1, Ordering::Relaxed);
         let _ = self.outgoing.send(encode_batch(messages, self.dialect));
     }
 
-    /// How many messages the other side has still to take.
-    pub fn unread(&self) -> usize {
-        self.unread.load(Ordering::Relaxed)
+    /// Number of messages that the other side has not taken yet.
+    pub fn unsent(&self) -> usize {
+        self.unsent.load(Ordering::Relaxed)
     }
 
-    /// How many lines were no messages.
+    /// Number of lines that were no messages.
     pub fn junk(&self) -> u64 {
         self.junk.load(Ordering::Relaxed)
     }
 
-    /// Hangs up when everything is said; false when the peer did not take all of it within `patience`.
-    pub fn finish(self, patience: Duration) -> bool {
+    /// Closes the connection after everything was written; false when the peer did not take all of it within `timeout`.
+    pub fn finish(self, timeout: Duration) -> bool {
         let Peer {
             outgoing,
             written,
-            _hang_up,
+            _on_drop,
             ..
         } = self;
         drop(outgoing);
-        written.recv_timeout(patience) == Err(sync::RecvTimeoutError::Disconnected)
+        written.recv_timeout(timeout) == Err(sync::RecvTimeoutError::Disconnected)
     }
 }
 
-/// What ends the connection when the peer is dropped: where closing our writing end does not.
+/// Runs a function when the peer is dropped, for streams that do not close with our writing end.
 #[derive(Default)]
-pub(super) struct HangUp(Option<Box<dyn Fn() + Send>>);
+pub(super) struct CloseOnDrop(Option<Box<dyn Fn() + Send>>);
 
-impl HangUp {
-    pub(super) fn by(how: impl Fn() + Send + 'static) -> Self {
-        HangUp(Some(Box::new(how)))
+impl CloseOnDrop {
+    pub(super) fn new(close: impl Fn() + Send + 'static) -> Self {
+        CloseOnDrop(Some(Box::new(close)))
     }
 }
 
-impl Drop for HangUp {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
-        if let Some(how) = &self.0 {
-            how();
+        if let Some(close) = &self.0 {
+            close();
         }
     }
 }
 
-impl fmt::Debug for HangUp {
+impl fmt::Debug for CloseOnDrop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("HangUp").field(&self.0.is_some()).finish()
     }
 }
 
-fn read<T: Heard>(input: impl Read, arrived: mpsc::Sender<T>, junk: &AtomicU64, name: &str) {
+fn read_lines<T: FromLine>(
+    input: impl Read,
+    received: mpsc::Sender<T>,
+    junk: &AtomicU64,
+    name: &str,
+) {
     let mut reader = BufReader::with_capacity(64 * 1024, input);
     let mut line = Vec::new();
     while let Ok(true) = read_line(&mut reader, &mut line) {
-        match T::of(&line) {
-            Some(heard) => {
-                log::trace!(target: WIRE, "from {name}: {}, {} bytes", heard.label(), line.len());
-                if arrived.blocking_send(heard).is_err() {
+        match T::from_line(&line) {
+            Some(message) => {
+                log::trace!(target: WIRE, "from {name}: {}, {} bytes", message.label(), line.len());
+                if received.blocking_send(message).is_err() {
                     return;
                 }
             }
@@ -262,13 +253,13 @@ fn read<T: Heard>(input: impl Read, arrived: mpsc::Sender<T>, junk: &AtomicU64, 
                 junk.fetch_add(1, Ordering::Relaxed);
             }
         }
-        // One huge line must not keep its memory for the rest of the session.
+        // Free the memory of a huge line.
         line.shrink_to(1024 * 1024);
     }
 }
 
-/// Waits until nobody reads what is written to `output`; ends at once where that cannot be known.
-pub(crate) fn taken_no_more(output: impl AsFd) {
+/// Blocks until the reading end of `output` is closed; returns at once where that cannot be observed.
+pub(crate) fn wait_until_closed(output: impl AsFd) {
     loop {
         let mut watched = [PollFd::new(&output, PollFlags::empty())];
         match poll(&mut watched, None) {
@@ -278,8 +269,8 @@ pub(crate) fn taken_no_more(output: impl AsFd) {
     }
 }
 
-fn write(mut output: impl Write, departing: &sync::Receiver<Vec<u8>>, unread: &AtomicUsize) {
-    while let Ok(line) = departing.recv() {
+fn write_lines(mut output: impl Write, queued: &sync::Receiver<Vec<u8>>, unsent: &AtomicUsize) {
+    while let Ok(line) = queued.recv() {
         if output
             .write_all(&line)
             .and_then(|()| output.flush())
@@ -287,7 +278,7 @@ fn write(mut output: impl Write, departing: &sync::Receiver<Vec<u8>>, unread: &A
         {
             return;
         }
-        unread.fetch_sub(1, Ordering::Relaxed);
+        unsent.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -296,21 +287,33 @@ mod tests {
     use std::io::{self, Write};
     use std::time::Duration;
 
-    use super::{Dialect, Peer};
+    use super::{CloseOnDrop, Dialect, Peer};
     use crate::rpc::child::{ChildPeer, Launch};
     use crate::rpc::message::{RpcId, RpcMessage};
     use serde_json::json;
 
     #[test]
-    fn peers_of_either_dialect_understand_each_other() {
+    fn peers_of_different_dialects_understand_each_other() {
         let (our_input, their_output) = io::pipe().unwrap();
         let (their_input, our_output) = io::pipe().unwrap();
         let mut noise = their_output.try_clone().unwrap();
-        let (ours, mut from_them) =
-            Peer::over(our_input, our_output, Dialect::Bare, "ours").unwrap();
-        let (theirs, mut from_us) =
-            Peer::over(their_input, their_output, Dialect::Versioned, "theirs").unwrap();
-        // Both count from 1: the direction tells whose id it is.
+        let (ours, mut from_them) = Peer::new(
+            our_input,
+            our_output,
+            CloseOnDrop::default(),
+            Dialect::Bare,
+            "ours",
+        )
+        .unwrap();
+        let (theirs, mut from_us) = Peer::new(
+            their_input,
+            their_output,
+            CloseOnDrop::default(),
+            Dialect::Versioned,
+            "theirs",
+        )
+        .unwrap();
+        // Both sides count from 1: the direction decides whose id it is.
         let request = RpcMessage::Request {
             id: RpcId::Number(1),
             method: "ask".into(),
@@ -340,8 +343,7 @@ mod tests {
     fn whoever_started_us_is_heard_over_our_own_streams() {
         const STARTED: &str = "RPC_TEST_STARTED";
         if std::env::var_os(STARTED).is_some() {
-            let (peer, mut lines, _gone) =
-                Peer::over_standard_streams(Dialect::Versioned, "started").unwrap();
+            let (peer, mut lines, _gone) = Peer::over_stdio(Dialect::Versioned, "started").unwrap();
             while let Some(line) = lines.blocking_recv() {
                 line.and_then(RpcMessage::from_value)
                     .into_iter()
@@ -373,9 +375,16 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_does_not_read_is_not_waited_for_for_ever() {
+    fn finish_gives_up_on_a_peer_that_does_not_read() {
         let (_kept, output) = io::pipe().unwrap();
-        let (peer, _incoming) = Peer::over(io::empty(), output, Dialect::Bare, "deaf").unwrap();
+        let (peer, _incoming) = Peer::new(
+            io::empty(),
+            output,
+            CloseOnDrop::default(),
+            Dialect::Bare,
+            "deaf",
+        )
+        .unwrap();
         peer.send(RpcMessage::Notification {
             method: "n".into(),
             params: json!("x".repeat(1_000_000)),

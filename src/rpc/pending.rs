@@ -1,4 +1,4 @@
-//! The requests of ours that wait for an answer: what each was for, and until when.
+//! Our requests that wait for an answer: the purpose of each, and its deadline.
 //!
 //! A table without IO or clock; the caller passes the time. Ids are whole numbers from 1, never used twice.
 
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::message::RpcId;
 
-/// Open requests and what `T` each stands for.
+/// Open requests, each with its purpose `T`.
 #[derive(Debug)]
 pub struct Pending<T> {
     last: i64,
@@ -24,25 +24,25 @@ impl<T> Default for Pending<T> {
 }
 
 impl<T> Pending<T> {
-    /// Names a new request that wants its answer by `deadline`.
-    pub fn open(&mut self, purpose: T, deadline: Instant) -> RpcId {
+    /// Returns the id of a new request that expires at `deadline`.
+    pub fn register(&mut self, purpose: T, deadline: Instant) -> RpcId {
         self.last += 1;
         let id = RpcId::Number(self.last);
         self.open.insert(id.clone(), (purpose, deadline));
         id
     }
 
-    /// Takes the request an answer belongs to; `None` for a second or unknown answer.
-    pub fn close(&mut self, id: &RpcId) -> Option<T> {
+    /// Removes the request of an answer; `None` for a second or unknown answer.
+    pub fn complete(&mut self, id: &RpcId) -> Option<T> {
         self.open.remove(id).map(|(purpose, _)| purpose)
     }
 
-    /// When the first open request runs out of time.
+    /// The earliest deadline.
     pub fn deadline(&self) -> Option<Instant> {
         self.open.values().map(|(_, deadline)| *deadline).min()
     }
 
-    /// Takes one request whose time is over.
+    /// Removes one request whose deadline has passed.
     pub fn expire(&mut self, now: Instant) -> Option<T> {
         let id = self
             .open
@@ -50,7 +50,7 @@ impl<T> Pending<T> {
             .find(|(_, (_, deadline))| *deadline <= now)?
             .0
             .clone();
-        self.close(&id)
+        self.complete(&id)
     }
 }
 
@@ -62,25 +62,25 @@ mod tests {
     use crate::rpc::message::RpcId;
 
     #[test]
-    fn an_answer_is_taken_once() {
+    fn a_request_is_completed_once() {
         let mut pending = Pending::default();
         let now = Instant::now();
-        let first = pending.open("first", now);
-        let second = pending.open("second", now);
+        let first = pending.register("first", now);
+        let second = pending.register("second", now);
         assert_ne!(first, second);
-        assert_eq!(pending.close(&second), Some("second"));
-        assert_eq!(pending.close(&second), None);
-        assert_eq!(pending.close(&RpcId::Text("1".into())), None);
-        assert_eq!(pending.close(&first), Some("first"));
+        assert_eq!(pending.complete(&second), Some("second"));
+        assert_eq!(pending.complete(&second), None);
+        assert_eq!(pending.complete(&RpcId::Text("1".into())), None);
+        assert_eq!(pending.complete(&first), Some("first"));
     }
 
     #[test]
-    fn only_what_is_due_expires() {
+    fn only_overdue_requests_expire() {
         let mut pending = Pending::default();
         let now = Instant::now();
         let later = now + Duration::from_secs(5);
-        pending.open("late", later);
-        pending.open("due", now);
+        pending.register("late", later);
+        pending.register("due", now);
         assert_eq!(pending.deadline(), Some(now));
         assert_eq!(pending.expire(now), Some("due"));
         assert_eq!(pending.expire(now), None);

@@ -1,50 +1,50 @@
-//! A peer at the other end of a socket: Unix, or TCP to this machine.
+//! A JSON-RPC client connected through a stream socket: Unix, or TCP on this machine.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-use super::dialect::Dialect;
-use super::peer::{Gone, HangUp, Lines, Peer};
+use super::message::Dialect;
+use super::peer::{CloseOnDrop, CloseSignal, Lines, Peer};
 
 /// A connected stream socket.
 pub trait Socket: Read + Write + AsFd + Send + Sized + 'static {
-    /// The same socket once more.
+    /// Another handle to the same socket.
     ///
     /// # Errors
     /// When there are no descriptors left.
-    fn twin(&self) -> io::Result<Self>;
+    fn duplicate(&self) -> io::Result<Self>;
 
-    /// Ends the connection in both directions; whoever reads it sees its end.
-    fn shut(&self);
+    /// Ends the connection in both directions; readers see the end of input.
+    fn close(&self);
 }
 
 impl Socket for UnixStream {
-    fn twin(&self) -> io::Result<Self> {
+    fn duplicate(&self) -> io::Result<Self> {
         self.try_clone()
     }
 
-    fn shut(&self) {
-        // One that the other side has closed is shut.
+    fn close(&self) {
+        // Fails only when the other side has closed it already.
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
 impl Socket for TcpStream {
-    fn twin(&self) -> io::Result<Self> {
-        // Each line is a message somebody waits for.
+    fn duplicate(&self) -> io::Result<Self> {
+        // Each line is a message that somebody waits for.
         self.set_nodelay(true)?;
         self.try_clone()
     }
 
-    fn shut(&self) {
+    fn close(&self) {
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
-/// Serves whoever is at the other end of `socket`. Dropping the peer ends the connection at once; [`Peer::finish`]
-/// delivers first.
+/// Serves the client at the other end of `socket`. Dropping the peer ends the connection at once; [`Peer::finish`]
+/// delivers queued messages first.
 ///
 /// # Errors
 /// When the operating system refuses a descriptor or a thread.
@@ -52,10 +52,10 @@ pub fn over_socket(
     socket: impl Socket,
     dialect: Dialect,
     name: &str,
-) -> io::Result<(Peer, Lines, Gone)> {
-    let (input, line) = (socket.twin()?, socket.twin()?);
-    let hang_up = HangUp::by(move || line.shut());
-    Peer::served(input, socket, hang_up, dialect, name)
+) -> io::Result<(Peer, Lines, CloseSignal)> {
+    let (input, line) = (socket.duplicate()?, socket.duplicate()?);
+    let on_drop = CloseOnDrop::new(move || line.close());
+    Peer::server(input, socket, on_drop, dialect, name)
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
 
     fn check(ours: impl Socket, theirs: impl Socket) {
         let (ours, mut from_them, _) = over_socket(ours, Dialect::Versioned, "ours").unwrap();
-        let (theirs, mut from_us, gone) = over_socket(theirs, Dialect::Bare, "theirs").unwrap();
+        let (theirs, mut from_us, closed) = over_socket(theirs, Dialect::Bare, "theirs").unwrap();
         let said = |lines: &mut Lines| {
             lines
                 .blocking_recv()
@@ -93,7 +93,7 @@ mod tests {
         for text in ["a", "b"] {
             theirs.send(request(text));
         }
-        // What was said before the end arrives.
+        // Messages sent before the end arrive.
         assert!(theirs.finish(Duration::from_secs(10)));
         for text in ["a", "b"] {
             assert_eq!(said(&mut from_them), Some(Some(request(text))));
@@ -101,26 +101,26 @@ mod tests {
         assert_eq!(said(&mut from_them), None);
         assert_eq!(said(&mut from_us), None);
         drop(ours);
-        assert_eq!(gone.blocking_recv(), Ok(()));
+        assert_eq!(closed.blocking_recv(), Ok(()));
     }
 
     #[test]
-    fn both_ends_of_a_unix_socket_are_heard() {
+    fn messages_cross_a_unix_socket_both_ways() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         check(ours, theirs);
     }
 
     #[test]
-    fn both_ends_of_a_tcp_connection_are_heard() {
+    fn messages_cross_a_tcp_connection_both_ways() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         check(ours, listener.accept().unwrap().0);
     }
 
     #[test]
-    fn one_that_says_nothing_more_takes_answers_until_it_is_gone() {
+    fn a_client_that_stopped_writing_gets_answers_until_it_closes() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let (peer, mut lines, mut gone) = over_socket(ours, Dialect::Versioned, "ours").unwrap();
+        let (peer, mut lines, mut closed) = over_socket(ours, Dialect::Versioned, "ours").unwrap();
         theirs.shutdown(Shutdown::Write).unwrap();
         assert_eq!(lines.blocking_recv(), None);
         peer.send_batch(vec![request("a"), request("b")]);
@@ -128,9 +128,9 @@ mod tests {
         assert!(read_line(&mut BufReader::new(&theirs), &mut line).unwrap());
         let batch: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(batch[1]["params"]["text"], "b");
-        assert_eq!(gone.try_recv(), Err(TryRecvError::Empty));
+        assert_eq!(closed.try_recv(), Err(TryRecvError::Empty));
         drop(theirs);
-        assert_eq!(gone.blocking_recv(), Ok(()));
+        assert_eq!(closed.blocking_recv(), Ok(()));
     }
 
     #[test]

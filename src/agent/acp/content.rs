@@ -1,32 +1,32 @@
-//! Content blocks of the protocol, to and fro.
+//! Content blocks of the protocol, both ways.
 //!
-//! Pure. Out: the blocks of a prompt. What the agent cannot take is said and left out, or goes as text. In: a block of
-//! the agent's as text or picture.
+//! Pure. Out: the blocks of a prompt. Parts that the agent cannot take go as text, or are left out and reported. In: a
+//! block of the agent as text or picture.
 
 use serde_json::{Value, json};
 
-use super::agreed::Agreed;
+use super::initialize::InitializeResult;
 use crate::agent::{InputPart, TurnRequest};
 use crate::dialog::conversation_history;
 
-/// A prompt as blocks, and what is said of those that could not be sent. A `fresh` session is told the instructions and
+/// A prompt as blocks, and what is said of those that could not be sent. A `is_new_session` session is told the instructions and
 /// the conversation before it; a command of the agent's own still comes first.
 pub(super) fn blocks(
     request: &TurnRequest,
-    fresh: bool,
-    able: &Agreed,
+    is_new_session: bool,
+    initialized: &InitializeResult,
 ) -> (Vec<Value>, Option<String>) {
     let mut parts = request.input.clone();
-    if fresh {
+    if is_new_session {
         let commanded =
             matches!(parts.first(), Some(InputPart::Text(text)) if text.starts_with('/'));
         let at = usize::from(commanded);
-        parts.splice(at..at, before(request));
+        parts.splice(at..at, preamble(request));
     }
     let (mut blocks, mut left_out) = (Vec::new(), 0);
     for part in parts {
         match part {
-            InputPart::File { path, text } if able.embedded => blocks.push(json!({
+            InputPart::File { path, text } if initialized.embedded => blocks.push(json!({
                 "type": "resource",
                 "resource": {
                     "uri": uri(&path, request),
@@ -34,7 +34,7 @@ pub(super) fn blocks(
                     "text": text,
                 },
             })),
-            InputPart::Image(url) => match picture(&url).filter(|_| able.images) {
+            InputPart::Image(url) => match picture(&url).filter(|_| initialized.images) {
                 Some((mime, data)) => {
                     blocks.push(json!({"type": "image", "mimeType": mime, "data": data}));
                 }
@@ -46,18 +46,18 @@ pub(super) fn blocks(
             }
         }
     }
-    let said = match left_out {
+    let notice = match left_out {
         0 => None,
         1 => Some("1 picture was left out: the agent does not take it".to_owned()),
         count => Some(format!(
             "{count} pictures were left out: the agent does not take them"
         )),
     };
-    (blocks, said)
+    (blocks, notice)
 }
 
 /// What a session that is new has to know: the instructions and the conversation, pictures after it.
-fn before(request: &TurnRequest) -> Vec<InputPart> {
+fn preamble(request: &TurnRequest) -> Vec<InputPart> {
     let mut text = String::new();
     if !request.instructions.is_empty() {
         text = format!("{}\n\n", request.instructions);
@@ -92,7 +92,7 @@ fn uri(path: &str, request: &TurnRequest) -> String {
 }
 
 /// A block of the agent's.
-pub(super) fn part(block: &Value) -> Option<InputPart> {
+pub(super) fn parse_block(block: &Value) -> Option<InputPart> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match block["type"].as_str()? {
         "text" => text(&block["text"]).map(InputPart::Text),
@@ -116,7 +116,7 @@ pub(super) fn part(block: &Value) -> Option<InputPart> {
 
 /// A block of the agent's as text.
 pub(super) fn as_text(block: &Value) -> Option<String> {
-    match part(block)? {
+    match parse_block(block)? {
         InputPart::Text(text) => Some(text),
         InputPart::Image(_) => Some("[image]".to_owned()),
         InputPart::File { text, .. } => Some(text),

@@ -1,10 +1,10 @@
-//! Failures of an agent of this protocol as a user reads them: one line each, and what to do about it.
+//! Failures of an agent of this protocol as a user reads them: one line each, and a hint.
 
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use super::agreed::VERSION;
-use crate::agent::trouble::{self, joined_and_cut};
+use super::initialize::VERSION;
+use crate::agent::process_failure::{self, one_line};
 use crate::agent::{AgentFailure, FailureKind, LoginMethod};
 use crate::rpc::{RpcError, SpawnFailure};
 
@@ -43,7 +43,7 @@ pub(super) fn starts_too_slowly(
     limit: Duration,
     junk: u64,
 ) -> AgentFailure {
-    let mut failure = trouble::silent(name, method, limit, junk);
+    let mut failure = process_failure::timed_out(name, method, limit, junk);
     failure
         .hints
         .push("`%ipycodex agent_start SECONDS` lets its start take longer".to_owned());
@@ -64,13 +64,13 @@ pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
 
 /// Nobody is logged in.
 pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) -> AgentFailure {
-    let why = trouble::said(error);
+    let why = process_failure::rpc_error_text(error);
     let ways = methods.iter().map(|method| {
         let about = method.of.about();
         let line = format!("log in with `%ipycodex login {}`", method.of.id);
         match about.is_empty() {
             true => line,
-            false => format!("{line} ({})", joined_and_cut(&about)),
+            false => format!("{line} ({})", one_line(&about)),
         }
     });
     AgentFailure {
@@ -82,7 +82,10 @@ pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) 
 
 /// The answer to a request was an error.
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
-    let message = format!("`{name}` refused `{method}`: {}", trouble::said(error));
+    let message = format!(
+        "`{name}` refused `{method}`: {}",
+        process_failure::rpc_error_text(error)
+    );
     failure(FailureKind::Refused, message, "")
 }
 

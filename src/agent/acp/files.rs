@@ -1,8 +1,8 @@
-//! Files the agent reads and writes through us.
+//! `fs/read_text_file` and `fs/write_text_file`: files the agent reads and writes through us.
 //!
-//! Reading is free, as it is for commands in any sandbox; writing goes where the `sandbox` setting allows it, and a
-//! file is replaced whole or not at all. Paths are absolute; links on the way are followed before the question is
-//! decided. A notebook stays one: a text that is none is not written over it.
+//! Reading is free, as it is for commands in any sandbox; writing is limited by the `sandbox` setting, and a file is
+//! replaced whole or not at all. Paths are absolute; symbolic links are resolved before the check. A notebook must stay
+//! one: other text is not written over it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -11,7 +11,6 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::asked::invalid;
 use super::program::Handing;
 use crate::agent::{Aside, Change, FileChange, FileWritten, Sandbox};
 use crate::files::{FileMode, write_whole};
@@ -19,41 +18,33 @@ use crate::notebook::document::Document;
 use crate::rpc::RpcError;
 
 /// The largest file that is read, in bytes.
-const LARGEST: u64 = 64 << 20;
+const MAX_READ_BYTES: u64 = 64 << 20;
 
 /// The largest file of which it is told how it has changed, in bytes.
-const LARGEST_SHOWN: u64 = 4 << 20;
+const MAX_DIFF_BYTES: u64 = 4 << 20;
 
 /// The most that is handed over at a time where files are cut, in bytes.
-pub(super) const CUT: usize = 48 << 10;
+pub(super) const READ_CHUNK_BYTES: usize = 48 << 10;
 
 /// The protocol's code of what is not there.
 const NOT_FOUND: i64 = -32002;
 
 /// Where the agent may write.
 #[derive(Debug, Clone)]
-pub(super) struct Allowed {
+pub(super) struct WritePolicy {
     pub(super) sandbox: Sandbox,
     /// The directory of the session.
     pub(super) cwd: PathBuf,
 }
 
-fn failed(code: i64, message: String) -> RpcError {
-    RpcError {
-        code,
-        message,
-        data: Value::Null,
-    }
-}
-
 fn path(params: &Value) -> Result<PathBuf, RpcError> {
     let path = params["path"]
         .as_str()
-        .ok_or_else(|| invalid("`path` is missing"))?;
+        .ok_or_else(|| RpcError::invalid_params("`path` is missing"))?;
     let path = PathBuf::from(path);
     match path.is_absolute() {
         true => Ok(path),
-        false => Err(invalid(format!(
+        false => Err(RpcError::invalid_params(format!(
             "`path` must be absolute, got `{}`",
             path.display()
         ))),
@@ -67,26 +58,31 @@ pub(super) fn read(params: &Value, handing: Handing) -> Result<(Value, Option<As
     let of_system = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound if handing == Handing::Cut => RpcError {
             data: json!({"path": path, "reason": "file not found"}),
-            ..invalid(format!("file not found: {name}"))
+            ..RpcError::invalid_params(format!("file not found: {name}"))
         },
-        ErrorKind::NotFound => failed(NOT_FOUND, format!("Resource not found: {name}")),
-        _ => failed(-32603, format!("`{name}` cannot be read: {error}")),
+        ErrorKind::NotFound => RpcError::new(NOT_FOUND, format!("Resource not found: {name}")),
+        _ => RpcError::new(-32603, format!("`{name}` cannot be read: {error}")),
     };
     let about = std::fs::metadata(&path).map_err(of_system)?;
     // Opening a pipe would wait for a writer.
     if !about.is_file() {
-        return Err(invalid(format!("`{name}` is not a regular file")));
+        return Err(RpcError::invalid_params(format!(
+            "`{name}` is not a regular file"
+        )));
     }
     let mut bytes = Vec::new();
     let file = File::open(&path).map_err(of_system)?;
-    file.take(LARGEST + 1)
+    file.take(MAX_READ_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(of_system)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(failed(-32603, format!("`{name}` is larger than 64 MiB")));
+    if bytes.len() as u64 > MAX_READ_BYTES {
+        return Err(RpcError::new(
+            -32603,
+            format!("`{name}` is larger than 64 MiB"),
+        ));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| failed(-32603, format!("`{name}` is not UTF-8 text")))?;
+        .map_err(|_| RpcError::new(-32603, format!("`{name}` is not UTF-8 text")))?;
     let count = |key: &str| params[key].as_u64().and_then(|it| usize::try_from(it).ok());
     let content = match (count("line"), count("limit")) {
         (None, None) => text,
@@ -97,7 +93,7 @@ pub(super) fn read(params: &Value, handing: Handing) -> Result<(Value, Option<As
         }
     };
     let (content, cut) = match handing {
-        Handing::Cut if content.len() > CUT => (first_lines(&content), true),
+        Handing::Cut if content.len() > READ_CHUNK_BYTES => (truncated(&content), true),
         Handing::Cut | Handing::Whole => (content, false),
     };
     let aside = cut.then(|| Aside::Cut(name.to_string()));
@@ -105,8 +101,8 @@ pub(super) fn read(params: &Value, handing: Handing) -> Result<(Value, Option<As
 }
 
 /// What of a text is handed over at a time, and how to come by the rest.
-fn first_lines(text: &str) -> String {
-    let most = text.floor_char_boundary(CUT);
+fn truncated(text: &str) -> String {
+    let most = text.floor_char_boundary(READ_CHUNK_BYTES);
     let whole = text[..most].rfind('\n').map_or(most, |end| end + 1);
     let more =
         "... [truncated: file exceeds 48KB limit, use 'line' and 'limit' params to read sections]";
@@ -114,22 +110,25 @@ fn first_lines(text: &str) -> String {
 }
 
 /// Answers `fs/write_text_file`.
-pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<(Value, Option<Aside>), RpcError> {
+pub(super) fn write(
+    params: &Value,
+    allowed: &WritePolicy,
+) -> Result<(Value, Option<Aside>), RpcError> {
     let path = path(params)?;
     let content = params["content"].as_str();
-    let content = content.ok_or_else(|| invalid("`content` is missing"))?;
+    let content = content.ok_or_else(|| RpcError::invalid_params("`content` is missing"))?;
     let target = allowed.target(&path)?;
     let name = path.display();
     if is_notebook(&path) || is_notebook(&target) {
-        notebook(&path, content)?;
+        check_notebook(&path, content)?;
     }
-    let cannot = |why: String| failed(-32603, format!("`{name}` cannot be written: {why}"));
+    let cannot = |why: String| RpcError::new(-32603, format!("`{name}` cannot be written: {why}"));
     if let Some(directory) = target.parent() {
         std::fs::create_dir_all(directory).map_err(|error| cannot(error.to_string()))?;
     }
     let old = match std::fs::metadata(&target) {
         Ok(about) if !about.is_file() => return Err(cannot("it is not a regular file".into())),
-        Ok(about) if about.len() <= LARGEST_SHOWN => Some(std::fs::read_to_string(&target).ok()),
+        Ok(about) if about.len() <= MAX_DIFF_BYTES => Some(std::fs::read_to_string(&target).ok()),
         Ok(_) => Some(None),
         Err(_) => None,
     };
@@ -157,7 +156,7 @@ fn is_notebook(path: &Path) -> bool {
 }
 
 /// Nothing, when `content` is a notebook.
-fn notebook(path: &Path, content: &str) -> Result<(), RpcError> {
+fn check_notebook(path: &Path, content: &str) -> Result<(), RpcError> {
     #[derive(Deserialize)]
     struct Format {
         nbformat: Option<u64>,
@@ -180,17 +179,19 @@ fn notebook(path: &Path, content: &str) -> Result<(), RpcError> {
     let how =
         "send the whole notebook as valid JSON, or change its cells with a tool for notebooks";
     why.map_or(Ok(()), |why| {
-        Err(invalid(format!("nothing was written: {why}; {how}")))
+        Err(RpcError::invalid_params(format!(
+            "nothing was written: {why}; {how}"
+        )))
     })
 }
 
-impl Allowed {
+impl WritePolicy {
     /// The file itself, when it may be written.
     fn target(&self, path: &Path) -> Result<PathBuf, RpcError> {
         let name = path.display();
         let refused = |why: &str| {
             let message = format!("the user's settings do not allow writing `{name}`: {why}");
-            Err(failed(-32603, message))
+            Err(RpcError::new(-32603, message))
         };
         if path.components().any(|part| part == Component::ParentDir) {
             return refused("a path with `..`");
@@ -272,14 +273,18 @@ mod tests {
         let file = folder.path().join("a");
         std::fs::write(
             &file,
-            "é".repeat(9).as_str().to_owned() + "\n" + &"x\n".repeat(CUT),
+            "é".repeat(9).as_str().to_owned() + "\n" + &"x\n".repeat(READ_CHUNK_BYTES),
         )
         .expect("written");
         let told = |params: Value| read(&params, Handing::Cut);
         let (value, aside) = told(json!({"path": file})).expect("content");
         let content = value["content"].as_str().expect("text");
         let (kept, note) = content.rsplit_once("\n\n").expect("a note");
-        assert!(kept.len() < CUT && kept.ends_with('x'), "{}", kept.len());
+        assert!(
+            kept.len() < READ_CHUNK_BYTES && kept.ends_with('x'),
+            "{}",
+            kept.len()
+        );
         assert!(note.contains("'line' and 'limit'"), "{note}");
         assert!(matches!(aside, Some(Aside::Cut(_))));
         assert!(matches!(
@@ -295,7 +300,7 @@ mod tests {
     #[test]
     fn what_was_written_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
-        let allowed = Allowed {
+        let allowed = WritePolicy {
             sandbox: Sandbox::WorkspaceWrite,
             cwd: folder.path().to_owned(),
         };
@@ -318,7 +323,7 @@ mod tests {
     #[test]
     fn a_notebook_is_not_replaced_by_what_is_none() {
         let folder = tempfile::tempdir().expect("a folder");
-        let allowed = Allowed {
+        let allowed = WritePolicy {
             sandbox: Sandbox::WorkspaceWrite,
             cwd: folder.path().to_owned(),
         };
@@ -403,7 +408,7 @@ mod tests {
         let outside = tempfile::tempdir().expect("a folder");
         std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).expect("a link");
         let check = |sandbox: Sandbox, path: PathBuf, expected: &str| {
-            let allowed = Allowed {
+            let allowed = WritePolicy {
                 sandbox,
                 cwd: folder.path().to_owned(),
             };

@@ -6,59 +6,59 @@
 //!                              +-- files, terminals: what the agent asks of us, on threads of their own
 //! ```
 //!
-//! `link` is the process, `agreed` what it said it can, `sessions` (with `options`) where a prompt goes, `current` the
-//! turn at hand, `telling` (with `calls`) how it is told, `served` (with `asked`, `elicited`, `files`, `terminals`)
-//! what we do for the agent, `asides` what is asked beside turns. Each owns its fields; the driver takes messages to
+//! `link` is the process, `initialized` what it said it can, `sessions` (with `options`) where a prompt goes, `current` the
+//! turn at hand, `mapper` (with `tool_calls`) how it is told, `served` (with `asked`, `elicitation`, `files`, `terminals`)
+//! what we do for the agent, `side_requests` what is asked beside turns. Each owns its fields; the driver takes messages to
 //! them and does what they say. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0, gemini-cli 0.61.0,
 //! opencode 1.18.33, claude-agent-acp 0.49.0.
 //!
 //! Absent on purpose: types for what is not used. Messages are read field by field, so an update nobody here knows, or
 //! a field more, harms nothing.
 
-mod agreed;
-mod asides;
-mod asked;
-mod calls;
+mod active_turn;
+mod client_services;
 mod content;
-mod current;
 mod driver;
-mod elicited;
-mod ending;
+mod elicitation;
+mod event_mapper;
 mod failure;
 mod files;
-mod link;
+mod initialize;
 mod options;
+mod permission;
+mod process;
 mod program;
-mod served;
 mod sessions;
-mod telling;
+mod side_requests;
 mod terminals;
+mod tool_calls;
+mod turn_end;
 
 use tokio::sync::oneshot;
 
 use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
-use crate::agent::plan::ProcessPlan;
+use crate::agent::process_config::ProcessConfig;
 use crate::agent::{
     Agent, AgentCapabilities, AgentFailure, AgentReply, Facts, Lookup, SuggestRequest, Suggested,
     TurnId, TurnRequest,
 };
 use driver::Driver;
-use program::Known;
+use program::SharedCapabilities;
 pub use program::{Handing, Program};
 
 /// The handle. Dropping it ends the process.
 pub(crate) struct Acp {
     handle: Handle,
-    known: Known,
+    known: SharedCapabilities,
 }
 
 /// Makes the agent; starts nothing.
-pub(crate) fn connect(program: Program, plan: ProcessPlan) -> (Acp, AgentEvents) {
-    let known = Known::new(agreed::unknown(&program.name));
+pub(crate) fn connect(program: Program, plan: ProcessConfig) -> (Acp, AgentEvents) {
+    let known = SharedCapabilities::new(initialize::assumed_capabilities(&program.name));
     let (name, told) = (program.name.clone(), known.clone());
-    let (handle, events) = Handle::new(&name, move |orders| {
-        Driver::new(program, plan, orders, told).run();
+    let (handle, events) = Handle::new(&name, move |channels| {
+        Driver::new(program, plan, channels, told).run();
     });
     (Acp { handle, known }, events)
 }
@@ -73,32 +73,35 @@ impl Agent for Acp {
     }
 
     fn reply(&mut self, turn: TurnId, reply: AgentReply) {
-        self.handle.tell(Command::Reply(turn, reply));
+        self.handle.send(Command::Reply(turn, reply));
     }
 
     fn cancel(&mut self, turn: TurnId) {
-        self.handle.tell(Command::Cancel(turn));
+        self.handle.send(Command::Cancel(turn));
     }
 
     fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
-        self.handle.look_up(lookup)
+        self.handle
+            .request(|sender| Command::LookUp(lookup, sender))
     }
 
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
-        self.handle.suggest(request)
+        self.handle
+            .request(|sender| Command::Suggest(Box::new(request), sender))
     }
 
     fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
         let method = method.to_owned();
-        self.handle.ask(|done| Command::LogIn(method, done))
+        self.handle.request(|sender| Command::LogIn(method, sender))
     }
 
     fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
         let (option, value) = (option.to_owned(), value.to_owned());
-        self.handle.ask(|done| Command::Choose(option, value, done))
+        self.handle
+            .request(|sender| Command::Choose(option, value, sender))
     }
 
     fn warm_up(&mut self) {
-        self.handle.tell(Command::WarmUp);
+        self.handle.send(Command::WarmUp);
     }
 }

@@ -1,11 +1,11 @@
-//! What the agent offers in a session: modes, models and other options to choose, commands; and its title for it.
+//! What the agent offers in a session: modes, models and other options, commands, and its title for the session.
 //!
-//! Pure. In: the answers that open a session, and updates. Out: news, and the request that sets one. `configOptions` is
-//! the protocol's way to tell all of them; `modes` and `models` are read where it does not have them.
+//! Pure. In: the answers that open a session, and updates. Out: updates for the session, and the request that sets an
+//! option. `configOptions` lists all of them; `modes` and `models` are read for agents without it.
 
 use serde_json::{Value, json};
 
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::process_failure::one_line;
 use crate::agent::{Model, News, Offering, Selection};
 
 /// What `%ipycodex option` calls the mode and the model.
@@ -46,7 +46,7 @@ impl Options {
             ("available_commands_update", _) => return vec![commands(update)],
             ("session_info_update", _) => {
                 let title = update["title"].as_str();
-                let title = title.map(|title| News::Title(joined_and_cut(title)));
+                let title = title.map(|title| News::Title(one_line(title)));
                 return title.into_iter().collect();
             }
             ("config_option_update", _) => self.config = config(&update["configOptions"]),

@@ -1,4 +1,4 @@
-//! What is run as an agent, and what is known of what it can.
+//! The program that is run as an agent, and the capabilities known of it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,11 +30,11 @@ pub struct Program {
 
 /// What the agent can, as far as it is known: the driver learns it, the handle tells it.
 #[derive(Debug, Clone)]
-pub(super) struct Known(Arc<Mutex<AgentCapabilities>>);
+pub(super) struct SharedCapabilities(Arc<Mutex<AgentCapabilities>>);
 
-impl Known {
-    pub(super) fn new(able: AgentCapabilities) -> Self {
-        Known(Arc::new(Mutex::new(able)))
+impl SharedCapabilities {
+    pub(super) fn new(capabilities: AgentCapabilities) -> Self {
+        SharedCapabilities(Arc::new(Mutex::new(capabilities)))
     }
 
     pub(super) fn get(&self) -> AgentCapabilities {
@@ -45,7 +45,7 @@ impl Known {
     }
 
     /// True for a way to log in that is a program of its own, in a terminal.
-    pub(super) fn elsewhere(&self, method: &str) -> bool {
+    pub(super) fn logs_in_externally(&self, method: &str) -> bool {
         match self.get().login {
             Login::Methods(methods) => {
                 let mut methods = methods.iter();
@@ -55,7 +55,7 @@ impl Known {
         }
     }
 
-    pub(super) fn set(&self, able: AgentCapabilities) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = able;
+    pub(super) fn set(&self, capabilities: AgentCapabilities) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
     }
 }

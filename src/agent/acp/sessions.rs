@@ -1,19 +1,19 @@
-//! From a request to a session that takes its prompt: resumed, loaded or new, with the model that was chosen.
+//! From a request to a session that takes its prompt: resumed, loaded or new, with the chosen model.
 //!
-//! Pure. In: the request, the answers of the agent. Out: the next step. A session that cannot be gone on with, for
-//! whatever reason, is replaced by a new one that is told the conversation.
+//! Pure. In: the request, the answers of the agent. Out: the next step. A session that cannot be continued, for
+//! whatever reason, is replaced by a new one that is seeded with the conversation.
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::agreed::Agreed;
-use super::current::Current;
+use super::active_turn::ActiveTurn;
 use super::failure;
-use super::link::Purpose;
+use super::initialize::InitializeResult;
 use super::options::Options;
+use super::process::Purpose;
 use super::program::Program;
-use crate::agent::trouble::said;
+use crate::agent::process_failure::rpc_error_text;
 use crate::agent::{AgentEvent, AgentFailure, McpServer, News, Threads, TurnId};
 use crate::rpc::RpcError;
 
@@ -49,12 +49,16 @@ impl Sessions {
     }
 
     /// Goes on with the session that the request names, or asks for one.
-    pub(super) fn choose(&mut self, current: &mut Current, agreed: &Agreed) -> Step {
+    pub(super) fn choose(
+        &mut self,
+        current: &mut ActiveTurn,
+        initialized: &InitializeResult,
+    ) -> Step {
         let turn = current.turn;
         let known = current.request.thread.clone();
         let known = known.filter(|_| current.request.settings.threads == Threads::Session);
         let params = |id: &str| {
-            let mut params = fresh(current);
+            let mut params = new_session_params(current);
             params["sessionId"] = json!(id);
             params
         };
@@ -62,18 +66,18 @@ impl Sessions {
         match known {
             Some(id) if self.open.contains(&id) && !opens => self.enter(current, id, false),
             // Codex keeps to the servers that a session began with as long as it is open.
-            Some(id) if agreed.resume && agreed.close && self.open.remove(&id) => {
+            Some(id) if initialized.resume && initialized.close && self.open.remove(&id) => {
                 let params = json!({"sessionId": id});
                 Step::ask(Purpose::Close(turn), params)
             }
-            Some(id) if agreed.resume => Step::ask(Purpose::Resume(turn), params(&id)),
-            Some(id) if agreed.load && !self.open.contains(&id) => {
+            Some(id) if initialized.resume => Step::ask(Purpose::Resume(turn), params(&id)),
+            Some(id) if initialized.load && !self.open.contains(&id) => {
                 Step::ask(Purpose::Load(turn), params(&id))
             }
             Some(id) if opens => Step::Fail(failure::unable(format!(
                 "the agent cannot continue the session `{id}`"
             ))),
-            _ => Step::ask(Purpose::New(turn), fresh(current)),
+            _ => Step::ask(Purpose::New(turn), new_session_params(current)),
         }
     }
 
@@ -83,12 +87,12 @@ impl Sessions {
         name: &str,
         purpose: Purpose,
         outcome: Result<Value, RpcError>,
-        current: Option<&mut Current>,
-        agreed: &Agreed,
+        current: Option<&mut ActiveTurn>,
+        initialized: &InitializeResult,
     ) -> (Vec<News>, Option<Step>) {
         let is_new = matches!(purpose, Purpose::New(_));
         let Some(current) = current else {
-            let unused = outcome.ok().filter(|_| is_new && agreed.close);
+            let unused = outcome.ok().filter(|_| is_new && initialized.close);
             // Its turn was cancelled meanwhile: nobody will use this session.
             let close = unused.map(|answer| {
                 let params = json!({"sessionId": answer["sessionId"]});
@@ -99,7 +103,7 @@ impl Sessions {
         let answer = match outcome {
             Ok(answer) => answer,
             Err(error) if error.code == failure::LOGIN_NEEDED => {
-                let failure = failure::logged_out(name, &error, &agreed.methods);
+                let failure = failure::logged_out(name, &error, &initialized.methods);
                 return (Vec::new(), Some(Step::Fail(failure)));
             }
             Err(error) if is_new || current.only_opens() => {
@@ -108,7 +112,7 @@ impl Sessions {
             }
             // Gone, or not ours: the record is the truth, not the session.
             Err(_) => {
-                let step = Step::ask(Purpose::New(current.turn), fresh(current));
+                let step = Step::ask(Purpose::New(current.turn), new_session_params(current));
                 return (Vec::new(), Some(step));
             }
         };
@@ -141,20 +145,23 @@ impl Sessions {
             }
             Ok(_) => Vec::new(),
             Err(error) => {
-                let message = format!("the agent did not change its model: {}", said(&error));
+                let message = format!(
+                    "the agent did not change its model: {}",
+                    rpc_error_text(&error)
+                );
                 vec![AgentEvent::Progress { turn, message }]
             }
         }
     }
 
     /// The session is there: the model is set when it is another, then the prompt goes.
-    fn enter(&mut self, current: &mut Current, session: String, fresh: bool) -> Step {
-        let wanted = current.request.settings.model.as_deref();
+    fn enter(&mut self, current: &mut ActiveTurn, session: String, fresh: bool) -> Step {
+        let requested_model = current.request.settings.model.as_deref();
         let other = self.options.model().and_then(|model| {
-            let wanted = wanted.filter(|it| *it != model.current)?;
+            let requested_model = requested_model.filter(|it| *it != model.current)?;
             // A model of another agent means nothing to this one.
-            model.values.iter().find(|it| it.id == wanted)?;
-            self.options.setter(&session, &model.of.id, wanted)
+            model.values.iter().find(|it| it.id == requested_model)?;
+            self.options.setter(&session, &model.of.id, requested_model)
         });
         self.conversation = Some(session.clone());
         (current.session, current.fresh) = (Some(session), fresh);
@@ -166,13 +173,14 @@ impl Sessions {
 }
 
 /// What the agent said to the greeting.
-pub(super) fn greeted(
+pub(super) fn parse_initialize(
     program: &Program,
     outcome: Result<Value, RpcError>,
-) -> Result<Agreed, AgentFailure> {
+) -> Result<InitializeResult, AgentFailure> {
     let name = &program.name;
     let answer = outcome.map_err(|error| failure::refused(name, "initialize", &error))?;
-    Agreed::read(&answer, program).map_err(|speaks| failure::another_version(name, &speaks))
+    InitializeResult::parse(&answer, program)
+        .map_err(|speaks| failure::another_version(name, &speaks))
 }
 
 /// An MCP server that speaks over its standard streams.
@@ -185,7 +193,7 @@ fn server(server: &McpServer) -> Value {
 }
 
 /// What a new session is asked for with.
-fn fresh(current: &Current) -> Value {
+fn new_session_params(current: &ActiveTurn) -> Value {
     let settings = &current.request.settings;
     let servers: Vec<Value> = settings.mcp_servers.iter().map(server).collect();
     json!({"cwd": settings.cwd.display().to_string(), "mcpServers": servers})

@@ -1,7 +1,7 @@
-//! Terminals the agent runs commands in: each a pseudo-terminal of ours, what it shows kept up to the agent's limit.
+//! Terminals the agent runs commands in: each a pseudo-terminal of ours, its output kept up to the agent's limit.
 //!
-//! Owns the processes. One thread for each reads what it shows, tells it ([`Shows`]), and waits for the end. The
-//! terminal neither echoes nor rewrites line ends: what is kept is what the command wrote.
+//! Owns the processes. One thread for each reads the output, sends it on ([`TerminalEvent`]), and waits for the exit.
+//! The terminal neither echoes nor rewrites line ends: the output is kept as the command wrote it.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -18,18 +18,17 @@ use rustix::termios::{LocalModes, OptionalActions, OutputModes, tcgetattr, tcset
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::asked::invalid;
-use super::calls::Shown;
-use crate::agent::plan::ProcessPlan;
+use super::tool_calls::TerminalOutput;
+use crate::agent::process_config::ProcessConfig;
 use crate::process::{Group, Leadership, Plan, spawn};
 use crate::rpc::{RpcError, RpcId};
 
 /// Bytes that are kept when the agent names no limit, and at most.
-const KEPT: usize = 8 << 20;
+const MAX_OUTPUT_BYTES: usize = 8 << 20;
 
 /// What a terminal tells.
 #[derive(Debug)]
-pub(super) enum Shows {
+pub(super) enum TerminalEvent {
     /// More.
     Text { terminal: String, delta: String },
     /// The end of its command.
@@ -40,14 +39,14 @@ pub(super) enum Shows {
 pub(super) struct Terminals {
     last: u64,
     open: HashMap<String, Terminal>,
-    tell: UnboundedSender<Shows>,
+    tell: UnboundedSender<TerminalEvent>,
 }
 
 struct Terminal {
     group: Group,
     screen: Arc<Mutex<Screen>>,
     /// Who waits for the end.
-    waiting: Vec<RpcId>,
+    waiters: Vec<RpcId>,
     /// The agent has no more use for it; what it showed is still told with its call.
     released: bool,
 }
@@ -92,7 +91,7 @@ impl Screen {
 }
 
 /// A command as it is asked for.
-pub(super) struct Wanted {
+pub(super) struct TerminalCommand {
     /// All of it, as a shell takes it.
     pub(super) line: String,
     command: String,
@@ -102,17 +101,20 @@ pub(super) struct Wanted {
     pub(super) limit: usize,
 }
 
-impl Wanted {
+impl TerminalCommand {
     /// The directory it runs in.
     pub(super) fn cwd(&self) -> &std::path::Path {
         &self.cwd
     }
 
     /// Reads `terminal/create`. A command with blanks and without arguments is for a shell.
-    pub(super) fn read(params: &Value, cwd: &std::path::Path) -> Result<Wanted, RpcError> {
+    pub(super) fn parse(
+        params: &Value,
+        cwd: &std::path::Path,
+    ) -> Result<TerminalCommand, RpcError> {
         let command = params["command"].as_str().filter(|it| !it.is_empty());
         let command = command
-            .ok_or_else(|| invalid("`command` is missing"))?
+            .ok_or_else(|| RpcError::invalid_params("`command` is missing"))?
             .to_owned();
         let texts = |value: &Value| -> Vec<String> {
             let list = value.as_array().into_iter().flatten();
@@ -124,7 +126,7 @@ impl Wanted {
         let line = match arguments.as_slice() {
             [] => command.clone(),
             _ => shlex::try_join(words.map(String::as_str))
-                .map_err(|_| invalid("a command with a NUL"))?,
+                .map_err(|_| RpcError::invalid_params("a command with a NUL"))?,
         };
         let variables = params["env"].as_array().into_iter().flatten();
         let variables = variables.filter_map(|it| {
@@ -137,26 +139,26 @@ impl Wanted {
             .as_str()
             .map_or_else(|| cwd.to_owned(), PathBuf::from);
         if !cwd.is_absolute() {
-            return Err(invalid(format!(
+            return Err(RpcError::invalid_params(format!(
                 "`cwd` must be absolute, got `{}`",
                 cwd.display()
             )));
         }
         let limit = params["outputByteLimit"].as_u64();
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-        Ok(Wanted {
+        Ok(TerminalCommand {
             line,
             command,
             arguments,
             variables: variables.collect(),
             cwd,
-            limit: limit.unwrap_or(KEPT).min(KEPT),
+            limit: limit.unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES),
         })
     }
 }
 
 impl Terminals {
-    pub(super) fn new(tell: UnboundedSender<Shows>) -> Self {
+    pub(super) fn new(tell: UnboundedSender<TerminalEvent>) -> Self {
         Terminals {
             last: 0,
             open: HashMap::new(),
@@ -165,47 +167,58 @@ impl Terminals {
     }
 
     /// Runs a command; the answer to `terminal/create`.
-    pub(super) fn create(&mut self, wanted: Wanted, plan: &ProcessPlan) -> Result<Value, RpcError> {
-        let failed = |error: io::Error, line: &str| RpcError {
-            code: -32603,
-            message: format!("`{line}` could not be started: {error}"),
-            data: Value::Null,
+    pub(super) fn create(
+        &mut self,
+        command_request: TerminalCommand,
+        plan: &ProcessConfig,
+    ) -> Result<Value, RpcError> {
+        let failed = |error: io::Error, line: &str| {
+            RpcError::new(-32603, format!("`{line}` could not be started: {error}"))
         };
         self.last += 1;
         let id = format!("terminal-{}", self.last);
-        let line = wanted.line.clone();
+        let line = command_request.line.clone();
         let terminal = self
-            .run(id.clone(), wanted, plan)
+            .run(id.clone(), command_request, plan)
             .map_err(|error| failed(error, &line))?;
         self.open.insert(id.clone(), terminal);
         Ok(json!({"terminalId": id}))
     }
 
-    fn run(&self, id: String, wanted: Wanted, plan: &ProcessPlan) -> io::Result<Terminal> {
-        let (ours, theirs) = pair()?;
+    fn run(
+        &self,
+        id: String,
+        command_request: TerminalCommand,
+        plan: &ProcessConfig,
+    ) -> io::Result<Terminal> {
+        let (ours, theirs) = open_pty()?;
         let mut started = Plan::new(
-            &wanted.command,
+            &command_request.command,
             Leadership::Terminal,
             theirs.try_clone()?,
             theirs.try_clone()?,
             theirs,
         );
-        started.arguments = wanted.arguments.into_iter().map(Into::into).collect();
-        if started.arguments.is_empty() && wanted.command.contains(char::is_whitespace) {
+        started.arguments = command_request
+            .arguments
+            .into_iter()
+            .map(Into::into)
+            .collect();
+        if started.arguments.is_empty() && command_request.command.contains(char::is_whitespace) {
             started.program = "/bin/sh".into();
-            started.arguments = vec!["-c".into(), wanted.command.into()];
+            started.arguments = vec!["-c".into(), command_request.command.into()];
         }
         let mut variables = plan.variables.clone();
         variables.insert("TERM".into(), "dumb".into());
-        let own = wanted.variables.into_iter();
+        let own = command_request.variables.into_iter();
         variables.extend(own.map(|(name, value)| (name.into(), value.into())));
         started.variables = Some(variables);
-        started.cwd = Some(wanted.cwd);
+        started.cwd = Some(command_request.cwd);
         let mut child = spawn(started)?;
         let group = child.group();
         let screen = Arc::new(Mutex::new(Screen {
             bytes: VecDeque::new(),
-            limit: wanted.limit,
+            limit: command_request.limit,
             truncated: false,
             ended: None,
         }));
@@ -219,10 +232,10 @@ impl Terminals {
                 let delta = String::from_utf8_lossy(&chunk[..count]).into_owned();
                 let terminal = id.clone();
                 // A driver that has ended does not want to know.
-                let _ = tell.send(Shows::Text { terminal, delta });
+                let _ = tell.send(TerminalEvent::Text { terminal, delta });
             }
             lock(&shared).ended = child.wait().ok();
-            let _ = tell.send(Shows::End { terminal: id });
+            let _ = tell.send(TerminalEvent::End { terminal: id });
         };
         std::thread::Builder::new()
             .name("agent terminal".into())
@@ -230,13 +243,13 @@ impl Terminals {
         Ok(Terminal {
             group,
             screen,
-            waiting: Vec::new(),
+            waiters: Vec::new(),
             released: false,
         })
     }
 
     /// Does `terminal/output`, `kill` or `release`; `wait_for_exit` is answered when the command has ended.
-    pub(super) fn asked(
+    pub(super) fn on_request(
         &mut self,
         id: &RpcId,
         method: &str,
@@ -245,11 +258,8 @@ impl Terminals {
         let name = params["terminalId"].as_str().unwrap_or_default();
         let open = self.open.get_mut(name).filter(|it| !it.released);
         let Some(terminal) = open else {
-            return Some(Err(RpcError {
-                code: -32002,
-                message: format!("there is no terminal `{name}`"),
-                data: Value::Null,
-            }));
+            let message = format!("there is no terminal `{name}`");
+            return Some(Err(RpcError::new(-32002, message)));
         };
         Some(match method {
             "terminal/output" => {
@@ -263,7 +273,7 @@ impl Terminals {
             "terminal/wait_for_exit" => {
                 let screen = lock(&terminal.screen);
                 if screen.ended.is_none() {
-                    terminal.waiting.push(id.clone());
+                    terminal.waiters.push(id.clone());
                     return None;
                 }
                 Ok(screen.status())
@@ -287,12 +297,12 @@ impl Terminals {
             return Vec::new();
         };
         let status = lock(&terminal.screen).status();
-        let waiting = std::mem::take(&mut terminal.waiting);
-        waiting.into_iter().map(|id| (id, status.clone())).collect()
+        let waiters = std::mem::take(&mut terminal.waiters);
+        waiters.into_iter().map(|id| (id, status.clone())).collect()
     }
 
     /// What a terminal has shown.
-    pub(super) fn shown(&self, terminal: &str) -> Option<Shown> {
+    pub(super) fn shown(&self, terminal: &str) -> Option<TerminalOutput> {
         let screen = lock(&self.open.get(terminal)?.screen);
         Some((screen.text(), screen.ended.and_then(|status| status.code())))
     }
@@ -310,7 +320,7 @@ fn lock(screen: &Mutex<Screen>) -> std::sync::MutexGuard<'_, Screen> {
 }
 
 /// A pseudo-terminal: our end, and the command's.
-fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+fn open_pty() -> io::Result<(OwnedFd, OwnedFd)> {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&ours)?;
     unlockpt(&ours)?;
@@ -346,8 +356,8 @@ mod tests {
 
     #[test]
     fn a_command_is_told_as_a_shell_takes_it() {
-        let line = |params: Value| match Wanted::read(&params, "/w".as_ref()) {
-            Ok(wanted) => wanted.line,
+        let line = |params: Value| match TerminalCommand::parse(&params, "/w".as_ref()) {
+            Ok(command_request) => command_request.line,
             Err(error) => error.message,
         };
         assert_eq!(line(json!({"command": "ls -l | wc"})), "ls -l | wc");

@@ -1,13 +1,13 @@
-//! Items and notifications as plans, activities and changes of files.
+//! Items and notifications of the app-server as plans, activities and changes of files.
 //!
-//! Pure. `turn/plan/updated` and the item of an MCP call are read as the schema of 0.169.0 has them: no model tested
-//! made either.
+//! Pure. `turn/plan/updated` and the item of an MCP call are read as the schema of 0.169.0 has them: no tested model
+//! produced either.
 
 use serde_json::Value;
 
 use super::wire::item::{FileUpdateChange, ThreadItem};
 use super::wire::turn::TurnPlanUpdatedNotification;
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::process_failure::one_line;
 use crate::agent::{
     Activity, ActivityKind, Change, FileChange, FilePlace, InputPart, PlanStep, WorkStatus,
 };
@@ -16,7 +16,7 @@ use crate::dialog::call_line;
 /// The plan.
 pub(super) fn plan(notice: TurnPlanUpdatedNotification) -> Vec<PlanStep> {
     let steps = notice.plan.into_iter().map(|step| PlanStep {
-        text: joined_and_cut(&step.step),
+        text: one_line(&step.step),
         status: status(&step.status),
     });
     steps.collect()
@@ -39,7 +39,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
             Activity {
                 id,
                 kind: ActivityKind::Search,
-                title: format!("{verb}: {}", joined_and_cut(what)),
+                title: format!("{verb}: {}", one_line(what)),
                 status: ended,
                 content: Vec::new(),
                 denied: false,

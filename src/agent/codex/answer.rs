@@ -52,7 +52,7 @@ impl TurnAnswer {
         if self.messages.contains_key(id) {
             return;
         }
-        self.void(|_| true, out);
+        self.discard(|_| true, out);
         let message = Message {
             number: self.next_message,
             text: String::new(),
@@ -104,7 +104,7 @@ impl TurnAnswer {
 
     /// The turn completed: what was cut and not begun again is no part of the answer.
     pub(super) fn close(&mut self, out: &mut Vec<AgentEvent>) {
-        self.void(|message| message.cut, out);
+        self.discard(|message| message.cut, out);
     }
 
     /// A piece of reasoning.
@@ -153,7 +153,7 @@ impl TurnAnswer {
         }
     }
 
-    fn void(&mut self, which: impl Fn(&Message) -> bool, out: &mut Vec<AgentEvent>) {
+    fn discard(&mut self, which: impl Fn(&Message) -> bool, out: &mut Vec<AgentEvent>) {
         let mut cut: Vec<u64> = Vec::new();
         for message in self.messages.values_mut() {
             if message.finished || !which(message) {

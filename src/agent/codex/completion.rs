@@ -1,10 +1,10 @@
-//! Completions at the cursor and questions beside any turn: each on a bare ephemeral thread of its own.
+//! Completions at the cursor and questions outside of turns: each on an ephemeral thread of its own.
 //!
-//! In: requests of the session, answers and notifications of the app-server. Out: the model's last message, or why
-//! there is none. Invariants: a completion is answered once, also when the process ends; one whose asker has gone is
-//! interrupted; what it does never reaches a turn, and a turn is never waited for. Reasoning, commands and retries are
-//! none of its business. The thread offers what cannot be switched off (measured with 0.169.0: a request of 4 KB
-//! instead of 38, 23 instead of 55 in code mode), runs nothing, asks nobody.
+//! In: requests of the session, answers and notifications of the app-server. Out: the model's last message, or a
+//! failure. Invariants: a completion is answered once, also when the process ends; one whose requester is gone is
+//! interrupted; none of its events reaches a turn, and it never waits for a turn. Reasoning, commands and retries are
+//! ignored. The thread offers only what cannot be switched off (measured with 0.169.0: a request of 4 KB instead of 38,
+//! 23 instead of 55 in code mode), runs nothing and asks nobody.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,24 +16,24 @@ use serde_json::{Value, from_value, json};
 use tokio::sync::oneshot;
 
 use super::failure;
-use super::link::{Link, Purpose};
+use super::process::{AgentProcess, Purpose};
 use super::settings::effort;
-use super::turn::{End, Running};
+use super::turn::{RunningTurn, TurnEnd};
 use super::wire::thread::thread_id;
 use super::wire::thread::{ThreadParams, ThreadStartParams};
 use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, UserInput};
 use crate::agent::handle::Command;
-use crate::agent::trouble;
+use crate::agent::process_failure;
 use crate::agent::{
-    AgentEvent, AgentFailure, Consultation, Consulted, Effort, SuggestRequest, Suggested, TurnId,
+    AgentEvent, AgentFailure, ConsultAnswer, Consulted, Effort, SuggestRequest, Suggested, TurnId,
     Usage,
 };
 use crate::rpc::RpcError;
 
 /// Nobody looks at a completion that took longer.
-const LONGEST: Duration = Duration::from_secs(60);
+const SUGGEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// No code that asks something may take longer.
-const LONGEST_QUESTION: Duration = Duration::from_secs(600);
+const CONSULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Completions that are not answered yet.
 #[derive(Debug, Default)]
@@ -50,37 +50,37 @@ struct Completion {
     effort: Effort,
     schema: Option<Value>,
     /// `None`: nobody waits any more; it is left as soon as it can be.
-    tell: Option<Tell>,
+    responder: Option<Responder>,
     usage: Option<Usage>,
     /// Once its thread is there.
-    running: Option<Running>,
+    running: Option<RunningTurn>,
     /// What came, by message.
     messages: BTreeMap<u64, String>,
-    longest: Duration,
+    timeout: Duration,
     deadline: Instant,
 }
 
 /// Who is told what.
 #[derive(Debug)]
-enum Tell {
+enum Responder {
     Suggestion(oneshot::Sender<Suggested>),
     Answer(oneshot::Sender<Consulted>),
 }
 
-impl Tell {
+impl Responder {
     fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match self {
-            Tell::Suggestion(tell) => tell.poll_closed(context),
-            Tell::Answer(tell) => tell.poll_closed(context),
+            Responder::Suggestion(responder) => responder.poll_closed(context),
+            Responder::Answer(responder) => responder.poll_closed(context),
         }
     }
 
     /// Whoever asked may have gone.
     fn send(self, outcome: Suggested, usage: Option<Usage>) {
         match self {
-            Tell::Suggestion(tell) => drop(tell.send(outcome)),
-            Tell::Answer(tell) => {
-                drop(tell.send(outcome.map(|text| Consultation { text, usage })));
+            Responder::Suggestion(responder) => drop(responder.send(outcome)),
+            Responder::Answer(responder) => {
+                drop(responder.send(outcome.map(|text| ConsultAnswer { text, usage })));
             }
         }
     }
@@ -91,8 +91,8 @@ impl Completions {
     pub(super) async fn abandoned(&mut self) -> u64 {
         poll_fn(|context| {
             for (key, completion) in &mut self.open {
-                if let Some(tell) = &mut completion.tell
-                    && tell.poll_closed(context).is_ready()
+                if let Some(responder) = &mut completion.responder
+                    && responder.poll_closed(context).is_ready()
                 {
                     return Poll::Ready(*key);
                 }
@@ -110,12 +110,12 @@ impl Completions {
 
 impl Completion {
     fn end(self, outcome: Suggested) {
-        if let Some(tell) = self.tell {
-            tell.send(outcome, self.usage);
+        if let Some(responder) = self.responder {
+            responder.send(outcome, self.usage);
         }
     }
 
-    fn take(&mut self, event: AgentEvent) {
+    fn on_event(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::Text { message, delta, .. } => {
                 self.messages.entry(message).or_default().push_str(&delta);
@@ -130,24 +130,32 @@ impl Completion {
 
     /// The last thing the model said.
     fn text(&mut self) -> String {
-        let said = std::mem::take(&mut self.messages);
-        let mut said = said.into_values().rev();
-        said.find(|text| !text.trim().is_empty())
+        let messages = std::mem::take(&mut self.messages);
+        let mut messages = messages.into_values().rev();
+        messages
+            .find(|text| !text.trim().is_empty())
             .unwrap_or_default()
     }
 }
 
 impl Completions {
     /// Takes what is asked beside turns.
-    pub(super) fn take(&mut self, command: Command) {
+    pub(super) fn add(&mut self, command: Command) {
         match command {
-            Command::Suggest(request, tell) => {
-                self.open(request, Effort::Low, None, Tell::Suggestion(tell), LONGEST);
+            Command::Suggest(request, responder) => {
+                self.open(
+                    request,
+                    Effort::Low,
+                    None,
+                    Responder::Suggestion(responder),
+                    SUGGEST_TIMEOUT,
+                );
             }
-            Command::Consult(request, tell) => {
-                let (question, tell) = (Box::new(request.question), Tell::Answer(tell));
+            Command::Consult(request, responder) => {
+                let (question, responder) =
+                    (Box::new(request.question), Responder::Answer(responder));
                 let (effort, schema) = (request.effort, request.schema);
-                self.open(question, effort, schema, tell, LONGEST_QUESTION);
+                self.open(question, effort, schema, responder, CONSULT_TIMEOUT);
             }
             _ => {}
         }
@@ -158,34 +166,34 @@ impl Completions {
         request: Box<SuggestRequest>,
         effort: Effort,
         schema: Option<Value>,
-        tell: Tell,
-        longest: Duration,
+        responder: Responder,
+        timeout: Duration,
     ) {
         self.asked += 1;
         let completion = Completion {
             request,
             effort,
             schema,
-            tell: Some(tell),
+            responder: Some(responder),
             usage: None,
             running: None,
             messages: BTreeMap::new(),
-            longest,
-            deadline: Instant::now() + longest,
+            timeout,
+            deadline: Instant::now() + timeout,
         };
         self.open.insert(self.asked, completion);
     }
 
     /// Begins with those that waited for the process to be ready.
-    pub(super) fn send_all(&mut self, link: &mut Link) {
+    pub(super) fn send_all(&mut self, process: &mut AgentProcess) {
         let first = std::mem::replace(&mut self.sent, self.asked) + 1;
         for key in first..=self.asked {
-            self.send(key, link);
+            self.send(key, process);
         }
     }
 
     /// Begins with one.
-    fn send(&mut self, key: u64, link: &mut Link) {
+    fn send(&mut self, key: u64, process: &mut AgentProcess) {
         let Some(completion) = self.open.get(&key) else {
             return;
         };
@@ -199,18 +207,18 @@ impl Completions {
             base_instructions: Some(&request.instructions),
             developer_instructions: None,
             dynamic_tools: Vec::new(),
-            config: bare(),
+            config: minimal_config(),
         };
-        link.ask(Purpose::OpenCompletion(key), "thread/start", &params);
+        process.send_request(Purpose::OpenCompletion(key), "thread/start", &params);
     }
 
     /// Takes the answer to `thread/start`.
-    pub(super) fn opened(
+    pub(super) fn on_thread_started(
         &mut self,
         name: &str,
         key: u64,
         outcome: Result<Value, RpcError>,
-        link: &mut Link,
+        process: &mut AgentProcess,
     ) {
         let method = Purpose::OpenCompletion(key).method();
         let id = match outcome.map(thread_id) {
@@ -220,7 +228,7 @@ impl Completions {
         };
         let Entry::Occupied(mut entry) = self.open.entry(key) else {
             if let Ok(id) = id {
-                leave(link, &id);
+                unsubscribe(process, &id);
             }
             return;
         };
@@ -243,18 +251,18 @@ impl Completions {
             sandbox_policy: None,
             output_schema: completion.schema.as_ref(),
         };
-        link.ask(Purpose::BeginCompletion(key), "turn/start", &params);
+        process.send_request(Purpose::BeginCompletion(key), "turn/start", &params);
         // The number names no turn of the session: what it tells stays here.
-        completion.running = Some(Running::new(TurnId(key), id));
+        completion.running = Some(RunningTurn::new(TurnId(key), id));
     }
 
     /// Takes the answer to `turn/start`.
-    pub(super) fn begun(
+    pub(super) fn on_turn_started(
         &mut self,
         name: &str,
         key: u64,
         outcome: Result<Value, RpcError>,
-        link: &mut Link,
+        process: &mut AgentProcess,
     ) {
         let method = Purpose::BeginCompletion(key).method();
         let Some(completion) = self.open.get_mut(&key) else {
@@ -269,9 +277,9 @@ impl Completions {
                 let running = completion.running.as_mut().filter(|_| !id.is_empty());
                 match running {
                     Some(running) => {
-                        running.wire.get_or_insert(id);
-                        if completion.tell.is_none() {
-                            self.leave(key, Some(link));
+                        running.turn_id.get_or_insert(id);
+                        if completion.responder.is_none() {
+                            self.abandon(key, Some(process));
                         }
                         return;
                     }
@@ -280,15 +288,15 @@ impl Completions {
             }
             Err(error) => failure::refused(name, method, &error),
         };
-        self.end(key, Err(failure), Some(link));
+        self.end(key, Err(failure), Some(process));
     }
 
     /// Takes a notification, if it is of a completion.
-    pub(super) fn noticed(
+    pub(super) fn on_notification(
         &mut self,
         method: &str,
         params: &Value,
-        link: Option<&mut Link>,
+        process: Option<&mut AgentProcess>,
     ) -> bool {
         if self.open.is_empty() {
             return false;
@@ -307,25 +315,27 @@ impl Completions {
         let key = *key;
         let mut events = Vec::new();
         let running = completion.running.as_mut();
-        let end = running.and_then(|it| it.notice(method, params.clone(), &mut events));
-        events.into_iter().for_each(|event| completion.take(event));
+        let end = running.and_then(|it| it.on_notification(method, params.clone(), &mut events));
+        events
+            .into_iter()
+            .for_each(|event| completion.on_event(event));
         match end {
             None => {}
-            Some(End::Completed) => {
+            Some(TurnEnd::Completed) => {
                 let text = completion.text();
-                self.end(key, Ok(text), link);
+                self.end(key, Ok(text), process);
             }
-            Some(End::Interrupted) => self.end(key, Ok(String::new()), link),
-            Some(End::Failed(error)) => {
-                self.end(key, Err(failure::upstream(error.as_ref())), link);
+            Some(TurnEnd::Interrupted) => self.end(key, Ok(String::new()), process),
+            Some(TurnEnd::Failed(error)) => {
+                self.end(key, Err(failure::upstream(error.as_ref())), process);
             }
         }
         true
     }
 
     /// Nobody waits for it any more: it is stopped, as soon as it can be named.
-    pub(super) fn leave(&mut self, key: u64, link: Option<&mut Link>) {
-        let (Some(link), Entry::Occupied(mut entry)) = (link, self.open.entry(key)) else {
+    pub(super) fn abandon(&mut self, key: u64, process: Option<&mut AgentProcess>) {
+        let (Some(process), Entry::Occupied(mut entry)) = (process, self.open.entry(key)) else {
             self.open.remove(&key);
             return;
         };
@@ -334,54 +344,65 @@ impl Completions {
             None => {
                 entry.remove();
             }
-            Some(Running {
-                wire: None,
+            Some(RunningTurn {
+                turn_id: None,
                 thread: _,
                 ..
-            }) => entry.get_mut().tell = None,
+            }) => entry.get_mut().responder = None,
             Some(running) => {
-                if let Some(turn_id) = &running.wire {
+                if let Some(turn_id) = &running.turn_id {
                     let params = TurnInterruptParams {
                         thread_id: &running.thread,
                         turn_id,
                     };
-                    link.ask(Purpose::Courtesy, "turn/interrupt", &params);
+                    process.send_request(Purpose::Courtesy, "turn/interrupt", &params);
                 }
-                self.end(key, Ok(String::new()), Some(link));
+                self.end(key, Ok(String::new()), Some(process));
             }
         }
     }
 
-    fn end(&mut self, key: u64, outcome: Suggested, link: Option<&mut Link>) {
+    fn end(&mut self, key: u64, outcome: Suggested, process: Option<&mut AgentProcess>) {
         let Some(completion) = self.open.remove(&key) else {
             return;
         };
-        if let (Some(link), Some(running)) = (link, &completion.running) {
-            leave(link, &running.thread);
+        if let (Some(process), Some(running)) = (process, &completion.running) {
+            unsubscribe(process, &running.thread);
         }
         completion.end(outcome);
     }
 
     /// Fails one that got no answer to a request in time; a turn that runs is left alone.
-    pub(super) fn expired(&mut self, key: u64, failure: AgentFailure, link: Option<&mut Link>) {
-        self.end(key, Err(failure), link);
+    pub(super) fn fail_one(
+        &mut self,
+        key: u64,
+        failure: AgentFailure,
+        process: Option<&mut AgentProcess>,
+    ) {
+        self.end(key, Err(failure), process);
     }
 
     /// Stops those that have taken too long.
-    pub(super) fn overdue(&mut self, name: &str, now: Instant, mut link: Option<&mut Link>) {
+    pub(super) fn expire_overdue(
+        &mut self,
+        name: &str,
+        now: Instant,
+        mut process: Option<&mut AgentProcess>,
+    ) {
         let open = self.open.iter();
         let due = open.filter(|(_, it)| it.deadline <= now);
         let due: Vec<u64> = due.map(|(key, _)| *key).collect();
         for key in due {
             if let Some(completion) = self.open.get_mut(&key)
-                && let Some(tell) = completion.tell.take()
+                && let Some(responder) = completion.responder.take()
             {
-                let failure = trouble::unanswered(name, "turn/start", completion.longest);
-                tell.send(Err(failure), None);
-                completion.deadline = now + LONGEST;
-                self.leave(key, link.as_deref_mut());
+                let failure =
+                    process_failure::request_timed_out(name, "turn/start", completion.timeout);
+                responder.send(Err(failure), None);
+                completion.deadline = now + SUGGEST_TIMEOUT;
+                self.abandon(key, process.as_deref_mut());
             } else {
-                self.end(key, Ok(String::new()), link.as_deref_mut());
+                self.end(key, Ok(String::new()), process.as_deref_mut());
             }
         }
     }
@@ -394,13 +415,13 @@ impl Completions {
     }
 }
 
-fn leave(link: &mut Link, thread: &str) {
+fn unsubscribe(process: &mut AgentProcess, thread: &str) {
     let params = ThreadParams { thread_id: thread };
-    link.ask(Purpose::Courtesy, "thread/unsubscribe", &params);
+    process.send_request(Purpose::Courtesy, "thread/unsubscribe", &params);
 }
 
 /// Without anything that a completion does not need: no tools, no account of the machine, no snapshot of a shell.
-fn bare() -> Value {
+fn minimal_config() -> Value {
     let off = [
         "shell_tool",
         "shell_snapshot",

@@ -1,54 +1,54 @@
-//! The one owner of the conversation with the app-server: a thread that turns commands and messages into each other.
+//! The thread that owns the app-server process and turns commands and messages into each other.
 //!
-//! In: [`Command`]s of the handle (unbounded, so that nobody above ever waits), messages of the process, the clock.
-//! Out: events, in order, waiting for room. Commands go first: a cancel overtakes a flood of deltas. Invariant: a turn
-//! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is told. The way to a running turn is
-//! `opening`'s, requests of the process are `asked`'s; each has fields of its own, or none.
+//! In: [`Command`]s of the handle (unbounded, so that callers never wait), messages of the process, the clock. Out:
+//! events, in order, waiting for room. Commands go first: a cancel overtakes a flood of deltas. Invariant: a turn
+//! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is sent. `thread_setup` leads to a running turn,
+//! `server_requests` handles requests of the process.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, from_value, json};
 
-use super::asked::Replied;
+use super::active_turn::ActiveTurn;
 use super::completion::Completions;
-use super::current::Current;
-use super::facts::Lookups;
-use super::link::{Link, Purpose};
-use super::opening::{Opening, Step};
+use super::lookups::Lookups;
+use super::process::{AgentProcess, Purpose};
 use super::program::Program;
-use super::turn::End;
+use super::server_requests::ReplyEffect;
+use super::thread_setup::{Step, ThreadSetup};
+use super::turn::TurnEnd;
 use super::wire::account::GetAccountResponse;
-use super::{asked, ending, failure, opening};
-use crate::agent::handle::{Command, Orders};
-use crate::agent::plan::ProcessPlan;
-use crate::agent::trouble;
+use super::{failure, server_requests, thread_setup, turn_end};
+use crate::agent::handle::{Command, DriverChannels};
+use crate::agent::process_config::ProcessConfig;
+use crate::agent::process_failure;
 use crate::agent::{AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
 use crate::rpc::{RpcError, RpcMessage};
 
 /// See the module.
 pub(super) struct Driver {
     program: Program,
-    plan: ProcessPlan,
-    orders: Orders,
-    link: Option<Link>,
-    current: Option<Current>,
+    plan: ProcessConfig,
+    channels: DriverChannels,
+    process: Option<AgentProcess>,
+    current: Option<ActiveTurn>,
     queue: VecDeque<(TurnId, Box<TurnRequest>)>,
-    opening: Opening,
+    thread_setup: ThreadSetup,
     lookups: Lookups,
     completions: Completions,
 }
 
 impl Driver {
-    pub(super) fn new(program: Program, plan: ProcessPlan, orders: Orders) -> Self {
+    pub(super) fn new(program: Program, plan: ProcessConfig, channels: DriverChannels) -> Self {
         Driver {
             program,
             plan,
-            orders,
-            link: None,
+            channels,
+            process: None,
             current: None,
             queue: VecDeque::new(),
-            opening: Opening::default(),
+            thread_setup: ThreadSetup::default(),
             lookups: Lookups::default(),
             completions: Completions::default(),
         }
@@ -61,9 +61,9 @@ impl Driver {
             .build()
             .expect("a current-thread runtime with a timer needs no operating system resource");
         runtime.block_on(self.serve());
-        if let Some(link) = self.link.take() {
+        if let Some(process) = self.process.take() {
             // Nobody is left to be told how it ended.
-            let _ = link.peer.end(self.plan.patience.end);
+            let _ = process.peer.end(self.plan.patience.end);
         }
     }
 
@@ -76,57 +76,60 @@ impl Driver {
                     None => std::future::pending().await,
                 }
             };
-            let link = &mut self.link;
+            let process = &mut self.process;
             let message = async move {
-                match link {
-                    Some(link) => link.next().await,
+                match process {
+                    Some(process) => process.next().await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 biased;
-                command = self.orders.next() => match command {
-                    Some(command) => self.obey(command).await,
+                command = self.channels.next() => match command {
+                    Some(command) => self.on_command(command).await,
                     None => return,
                 },
                 key = self.completions.abandoned() => {
-                    self.completions.leave(key, self.link.as_mut());
+                    self.completions.abandon(key, self.process.as_mut());
                 }
                 message = message => match message {
-                    Some(message) => self.hear(message).await,
-                    None => self.bury().await,
+                    Some(message) => self.on_message(message).await,
+                    None => self.on_exit().await,
                 },
-                () = due => self.overdue().await,
+                () = due => self.on_deadline().await,
             }
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let request = self.link.as_ref().and_then(|link| link.pending.deadline());
+        let request = self
+            .process
+            .as_ref()
+            .and_then(|process| process.pending.deadline());
         let cancel = self.current.as_ref().and_then(|current| current.cancelled);
         let completion = self.completions.deadline();
         [request, cancel, completion].into_iter().flatten().min()
     }
 
-    async fn obey(&mut self, command: Command) {
+    async fn on_command(&mut self, command: Command) {
         match command {
             Command::WarmUp => {
-                if self.link.is_none() {
+                if self.process.is_none() {
                     // A failure is told by the first turn, which tries again.
-                    self.link = Link::open(&self.program, &self.plan).ok();
+                    self.process = AgentProcess::open(&self.program, &self.plan).ok();
                 }
             }
             Command::Start(turn, request) => {
                 self.queue.push_back((turn, request));
                 self.begin_next().await;
             }
-            Command::Reply(turn, reply) => self.replied(turn, reply).await,
+            Command::Reply(turn, reply) => self.on_reply(turn, reply).await,
             Command::LookUp(lookup, tell) => {
-                self.lookups.take(lookup, tell);
+                self.lookups.add(lookup, tell);
                 self.send_waiting().await;
             }
             asked @ (Command::Suggest(..) | Command::Consult(..)) => {
-                self.completions.take(asked);
+                self.completions.add(asked);
                 self.send_waiting().await;
             }
             // The handle has neither: logging in is a command line, and there is nothing to choose.
@@ -135,18 +138,18 @@ impl Driver {
         }
     }
 
-    async fn tell(&mut self, events: impl IntoIterator<Item = AgentEvent>) {
+    async fn emit(&mut self, events: impl IntoIterator<Item = AgentEvent>) {
         for event in events {
-            self.orders.tell(event).await;
+            self.channels.emit(event).await;
         }
     }
 
     /// Sends what is asked beside turns, when the process is ready; one that cannot be had fails it.
     async fn send_waiting(&mut self) {
-        match (self.linked(), &mut self.link) {
-            (Ok(true), Some(link)) => {
-                self.lookups.send_all(link);
-                self.completions.send_all(link);
+        match (self.ensure_started(), &mut self.process) {
+            (Ok(true), Some(process)) => {
+                self.lookups.send_all(process);
+                self.completions.send_all(process);
             }
             (Ok(_), _) => {}
             (Err(failure), _) => self.fail(failure).await,
@@ -154,21 +157,21 @@ impl Driver {
     }
 
     /// The process, started when it does not run; true when it is ready.
-    fn linked(&mut self) -> Result<bool, AgentFailure> {
-        if self.link.is_none() {
-            let opened = Link::open(&self.program, &self.plan);
+    fn ensure_started(&mut self) -> Result<bool, AgentFailure> {
+        if self.process.is_none() {
+            let opened = AgentProcess::open(&self.program, &self.plan);
             let failed = |error| failure::not_started(self.program.name, &error);
-            self.link = Some(opened.map_err(failed)?);
+            self.process = Some(opened.map_err(failed)?);
         }
-        Ok(self.link.as_ref().is_some_and(|link| link.ready))
+        Ok(self.process.as_ref().is_some_and(|process| process.ready))
     }
 
     async fn begin_next(&mut self) {
         while self.current.is_none()
             && let Some((turn, request)) = self.queue.pop_front()
         {
-            self.current = Some(Current::new(turn, request));
-            match self.linked() {
+            self.current = Some(ActiveTurn::new(turn, request));
+            match self.ensure_started() {
                 Ok(true) => self.choose_thread().await,
                 Ok(false) => {}
                 Err(failure) => self.take_failed(failure).await,
@@ -178,8 +181,8 @@ impl Driver {
 
     /// Finds the thread for the turn at hand.
     async fn choose_thread(&mut self) {
-        if let (Some(link), Some(current)) = (&mut self.link, &mut self.current) {
-            let step = self.opening.choose(link, current);
+        if let (Some(process), Some(current)) = (&mut self.process, &mut self.current) {
+            let step = self.thread_setup.choose(process, current);
             self.step(step).await;
         }
     }
@@ -190,49 +193,52 @@ impl Driver {
             Step::Wait => self.interrupt(),
             Step::Sent => {
                 if let Some(turn) = self.current.as_ref().map(|it| it.turn) {
-                    self.orders.tell(AgentEvent::Sent { turn }).await;
+                    self.channels.emit(AgentEvent::Sent { turn }).await;
                 }
             }
             Step::Fail(failure) => self.take_failed(failure).await,
             Step::Broken(failure) => {
-                self.drop_link();
+                self.kill_process();
                 self.take_failed(failure).await;
             }
         }
     }
 
     /// Takes the answer to a request of ours. One for a turn that is not at hand does nothing.
-    async fn answered(&mut self, purpose: Purpose, outcome: Result<Value, RpcError>) {
+    async fn on_response(&mut self, purpose: Purpose, outcome: Result<Value, RpcError>) {
         let name = self.program.name;
-        let Some(link) = &mut self.link else {
+        let Some(process) = &mut self.process else {
             return;
         };
-        let at_hand = |turn: TurnId| move |it: &&mut Current| it.turn == turn;
+        let is_current = |turn: TurnId| move |it: &&mut ActiveTurn| it.turn == turn;
         match (purpose, outcome) {
             (Purpose::Courtesy, _) => {}
             (Purpose::Models(_) | Purpose::Limits(_), outcome) => {
-                self.lookups.answered(name, purpose, outcome, link);
+                self.lookups.on_response(name, purpose, outcome, process);
             }
             (Purpose::OpenCompletion(key), outcome) => {
-                self.completions.opened(name, key, outcome, link);
+                self.completions
+                    .on_thread_started(name, key, outcome, process);
             }
             (Purpose::BeginCompletion(key), outcome) => {
-                self.completions.begun(name, key, outcome, link);
+                self.completions
+                    .on_turn_started(name, key, outcome, process);
             }
             (Purpose::Initialize, Ok(_)) => {
-                link.notify("initialized");
-                link.ask(Purpose::Account, "account/read", &json!({}));
+                process.notify("initialized");
+                process.send_request(Purpose::Account, "account/read", &json!({}));
             }
             (Purpose::Initialize, Err(error)) => {
-                self.drop_link();
+                self.kill_process();
                 self.fail(failure::refused(name, "initialize", &error))
                     .await;
             }
-            (Purpose::Account, outcome) => self.admitted(outcome).await,
+            (Purpose::Account, outcome) => self.on_account(outcome).await,
             (Purpose::Explain(turn, number), outcome) => {
-                let current = self.current.as_mut().filter(at_hand(turn));
-                let event = current.and_then(|it| asked::explained(link, it, number, outcome));
-                self.tell(event).await;
+                let current = self.current.as_mut().filter(is_current(turn));
+                let event = current
+                    .and_then(|it| server_requests::on_reason_sent(process, it, number, outcome));
+                self.emit(event).await;
             }
             (
                 Purpose::Resume(turn)
@@ -240,21 +246,23 @@ impl Driver {
                 | Purpose::Seed(turn)
                 | Purpose::Begin(turn),
                 outcome,
-            ) => match self.current.as_mut().filter(at_hand(turn)) {
+            ) => match self.current.as_mut().filter(is_current(turn)) {
                 Some(current) => {
-                    let step = self.opening.answered(name, purpose, outcome, link, current);
+                    let step = self
+                        .thread_setup
+                        .on_response(name, purpose, outcome, process, current);
                     self.step(step).await;
                     self.begin_next().await;
                 }
                 None if matches!(purpose, Purpose::Open(_)) => {
-                    opening::leave_unused(link, outcome);
+                    thread_setup::leave_unused(process, outcome);
                 }
                 None => {}
             },
         }
     }
 
-    async fn admitted(&mut self, outcome: Result<Value, RpcError>) {
+    async fn on_account(&mut self, outcome: Result<Value, RpcError>) {
         // An app-server that cannot tell is asked no further: the turn will show.
         let account: GetAccountResponse = outcome
             .ok()
@@ -262,17 +270,17 @@ impl Driver {
             .unwrap_or_default();
         if account.logged_out() {
             // It reads the login once, at its start; after `codex login` another process is needed.
-            let link = self.link.take();
+            let process = self.process.take();
             self.fail(failure::logged_out()).await;
-            if let Some(link) = link {
+            if let Some(process) = process {
                 // Nobody asks how it ended.
-                let _ = link.peer.end(self.plan.patience.end);
+                let _ = process.peer.end(self.plan.patience.end);
             }
             return;
         }
-        if let Some(link) = &mut self.link {
-            link.ready = true;
-            link.chatgpt = account.chatgpt();
+        if let Some(process) = &mut self.process {
+            process.ready = true;
+            process.chatgpt = account.chatgpt();
             self.send_waiting().await;
             self.choose_thread().await;
             self.begin_next().await;
@@ -280,60 +288,65 @@ impl Driver {
     }
 
     /// Takes an answer of the session; a late one is ignored.
-    async fn replied(&mut self, turn: TurnId, reply: AgentReply) {
+    async fn on_reply(&mut self, turn: TurnId, reply: AgentReply) {
         let current = self.current.as_mut().filter(|it| it.turn == turn);
-        let (Some(link), Some(current)) = (&mut self.link, current) else {
+        let (Some(process), Some(current)) = (&mut self.process, current) else {
             return;
         };
-        match asked::replied(link, current, reply) {
-            Replied::Done => {}
-            Replied::Again(event) => self.orders.tell(event).await,
-            Replied::Stop => self.cancel(turn).await,
+        match server_requests::on_reply(process, current, reply) {
+            ReplyEffect::Done => {}
+            ReplyEffect::AskAgain(event) => self.channels.emit(event).await,
+            ReplyEffect::StopTurn => self.cancel(turn).await,
         }
     }
 
-    async fn hear(&mut self, message: RpcMessage) {
+    async fn on_message(&mut self, message: RpcMessage) {
         match message {
             RpcMessage::Response { id, outcome } => {
-                let purpose = self.link.as_mut().and_then(|link| link.pending.close(&id));
+                let purpose = self
+                    .process
+                    .as_mut()
+                    .and_then(|process| process.pending.complete(&id));
                 if let Some(purpose) = purpose {
-                    self.answered(purpose, outcome).await;
+                    self.on_response(purpose, outcome).await;
                 }
             }
             RpcMessage::Request { id, method, params } => {
-                let runs = |it: &&mut Current| {
+                let runs = |it: &&mut ActiveTurn| {
                     let running = it.running.as_ref();
                     running.is_some_and(|running| running.concerns(&params))
                 };
                 let current = self.current.as_mut().filter(runs);
-                let link = self.link.as_ref();
-                let event = link.and_then(|it| asked::asked(it, current, id, &method, params));
-                self.tell(event).await;
+                let process = self.process.as_ref();
+                let event = process
+                    .and_then(|it| server_requests::on_request(it, current, id, &method, params));
+                self.emit(event).await;
             }
             RpcMessage::Notification { method, params } => {
-                match (method.as_str(), &mut self.link) {
+                match (method.as_str(), &mut self.process) {
                     ("serverRequest/resolved", _) => {
                         let current = self.current.as_mut();
-                        let event = current.and_then(|it| asked::resolved(it, &params));
-                        return self.tell(event).await;
+                        let event =
+                            current.and_then(|it| server_requests::on_resolved(it, &params));
+                        return self.emit(event).await;
                     }
-                    ("account/rateLimits/updated", Some(link)) => {
-                        return link.limits.update(params);
+                    ("account/rateLimits/updated", Some(process)) => {
+                        return process.limits.update(params);
                     }
                     _ => {}
                 }
                 if self
                     .completions
-                    .noticed(&method, &params, self.link.as_mut())
+                    .on_notification(&method, &params, self.process.as_mut())
                 {
                     return;
                 }
                 let mut events = Vec::new();
                 let running = self.current.as_mut().and_then(|it| it.running.as_mut());
-                let end = running.and_then(|it| it.notice(&method, params, &mut events));
-                self.tell(events).await;
+                let end = running.and_then(|it| it.on_notification(&method, params, &mut events));
+                self.emit(events).await;
                 match end {
-                    Some(end) => self.ended(end).await,
+                    Some(end) => self.on_turn_end(end).await,
                     None => self.interrupt(),
                 }
             }
@@ -343,7 +356,7 @@ impl Driver {
     async fn cancel(&mut self, turn: TurnId) {
         if let Some(at) = self.queue.iter().position(|(queued, _)| *queued == turn) {
             self.queue.remove(at);
-            return self.orders.tell(ending::interrupted(turn)).await;
+            return self.channels.emit(turn_end::interrupted(turn)).await;
         }
         let patience = self.plan.patience.cancel;
         let Some(current) = self.current.as_mut().filter(|it| it.turn == turn) else {
@@ -352,7 +365,7 @@ impl Driver {
         if current.running.is_none() {
             // Nothing reached the model yet.
             self.current = None;
-            self.orders.tell(ending::interrupted(turn)).await;
+            self.channels.emit(turn_end::interrupted(turn)).await;
             return self.begin_next().await;
         }
         current
@@ -363,16 +376,18 @@ impl Driver {
 
     /// Asks for the end of a cancelled turn, once its id is known.
     fn interrupt(&mut self) {
-        if let (Some(link), Some(current)) = (&mut self.link, &mut self.current) {
-            ending::interrupt(link, current);
+        if let (Some(process), Some(current)) = (&mut self.process, &mut self.current) {
+            turn_end::interrupt(process, current);
         }
     }
 
-    async fn ended(&mut self, end: End) {
+    async fn on_turn_end(&mut self, end: TurnEnd) {
         if let Some(current) = self.current.take_if(|it| it.running.is_some()) {
-            let (event, spoiled) = ending::ended(self.link.as_mut(), current, end);
-            spoiled.into_iter().for_each(|it| self.opening.spoil(it));
-            self.orders.tell(event).await;
+            let (event, diverged) = turn_end::ended(self.process.as_mut(), current, end);
+            diverged
+                .into_iter()
+                .for_each(|it| self.thread_setup.mark_diverged(it));
+            self.channels.emit(event).await;
             self.begin_next().await;
         }
     }
@@ -384,67 +399,79 @@ impl Driver {
     }
 
     async fn take_failed(&mut self, failure: AgentFailure) {
-        if self.link.is_none() {
+        if self.process.is_none() {
             self.lookups.fail(&failure);
             self.completions.fail(&failure);
         }
         if let Some(current) = self.current.take() {
-            let (event, spoiled) = ending::failed(current, failure);
-            spoiled.into_iter().for_each(|it| self.opening.spoil(it));
-            self.orders.tell(event).await;
+            let (event, diverged) = turn_end::failed(current, failure);
+            diverged
+                .into_iter()
+                .for_each(|it| self.thread_setup.mark_diverged(it));
+            self.channels.emit(event).await;
         }
     }
 
     /// The process has closed its output: whatever its exit code, an open turn has failed.
-    async fn bury(&mut self) {
-        if let Some(link) = self.link.take() {
-            let junk = link.peer.junk();
+    async fn on_exit(&mut self) {
+        if let Some(process) = self.process.take() {
+            let junk = process.peer.junk();
             let grace = self.plan.patience.end.min(Duration::from_millis(200));
-            let outcome = link.peer.end(grace);
-            self.fail(trouble::died(self.program.name, outcome, junk))
+            let outcome = process.peer.end(grace);
+            self.fail(process_failure::exited(self.program.name, outcome, junk))
                 .await;
         }
     }
 
-    async fn overdue(&mut self) {
+    async fn on_deadline(&mut self) {
         let now = Instant::now();
         let name = self.program.name;
         let cancel = self.current.as_ref().and_then(|it| it.cancelled);
         if cancel.is_some_and(|deadline| deadline <= now) {
-            self.drop_link();
+            self.kill_process();
             // Told as interrupted, which is what was asked for.
             let patience = self.plan.patience.cancel;
-            let failure = trouble::silent(name, "turn/interrupt", patience, 0);
+            let failure = process_failure::timed_out(name, "turn/interrupt", patience, 0);
             return self.fail(failure).await;
         }
-        self.completions.overdue(name, now, self.link.as_mut());
-        let purpose = self.link.as_mut().and_then(|link| link.pending.expire(now));
+        self.completions
+            .expire_overdue(name, now, self.process.as_mut());
+        let purpose = self
+            .process
+            .as_mut()
+            .and_then(|process| process.pending.expire(now));
         let patience = match purpose {
             None | Some(Purpose::Courtesy) => return,
             Some(purpose @ (Purpose::Models(_) | Purpose::Limits(_))) => {
                 let patience = self.plan.patience.request;
-                let failure = trouble::unanswered(name, purpose.method(), patience);
+                let failure = process_failure::request_timed_out(name, purpose.method(), patience);
                 return self.lookups.expired(purpose, failure);
             }
             Some(Purpose::OpenCompletion(key) | Purpose::BeginCompletion(key)) => {
                 let method = Purpose::OpenCompletion(key).method();
-                let failure = trouble::unanswered(name, method, self.plan.patience.request);
-                return self.completions.expired(key, failure, self.link.as_mut());
+                let failure =
+                    process_failure::request_timed_out(name, method, self.plan.patience.request);
+                return self
+                    .completions
+                    .fail_one(key, failure, self.process.as_mut());
             }
             Some(Purpose::Initialize) => self.plan.patience.initialize,
             Some(_) => self.plan.patience.request,
         };
         let method = purpose.map_or("", Purpose::method);
-        let junk = self.link.as_ref().map_or(0, |link| link.peer.junk());
-        self.drop_link();
-        self.fail(trouble::silent(name, method, patience, junk))
+        let junk = self
+            .process
+            .as_ref()
+            .map_or(0, |process| process.peer.junk());
+        self.kill_process();
+        self.fail(process_failure::timed_out(name, method, patience, junk))
             .await;
     }
 
     /// Kills a process that cannot be trusted any more.
-    fn drop_link(&mut self) {
-        if let Some(link) = self.link.take() {
-            link.peer.kill();
+    fn kill_process(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.peer.kill();
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Failures as a user reads them: one line each, and what to do about it.
+//! Failures as a user reads them: one line each, and hints.
 //!
 //! Chosen by kind (`codexErrorInfo`, HTTP status, the operating system's error), never by matching the peer's texts,
-//! which are shown and not understood.
+//! which are shown and not interpreted.
 
 use std::io;
 
 use serde_json::Value;
 
 use super::wire::error::TurnError;
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::process_failure::one_line;
 use crate::agent::{AgentFailure, FailureKind};
 use crate::rpc::{RpcError, SpawnFailure};
 
@@ -78,7 +78,7 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
         FailureKind::Refused,
         format!(
             "`{name}` refused `{method}`: {}",
-            joined_and_cut(&without_body(&error.message))
+            one_line(&without_body(&error.message))
         ),
         &[],
     )
@@ -102,7 +102,7 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
             &[],
         );
     };
-    let text = joined_and_cut(&without_body(&error.message));
+    let text = one_line(&without_body(&error.message));
     let with = |lead: &str| {
         if text.is_empty() {
             lead.to_owned()

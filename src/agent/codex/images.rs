@@ -1,9 +1,9 @@
-//! Pictures for the model: what is one that it can see, and words instead of what is not.
+//! Pictures for the model: checks that it can see each, and replaces the others by text.
 //!
-//! Pure. In: `data:` URLs of any origin. Out: URLs that name the type the data has, or the reason why one is not sent.
-//! A PNG, JPEG, GIF or WebP passes when its frame is whole (its pixels are decoded by the app-server, which says so
-//! when it cannot). Invariants: no link is ever sent (one spoils a whole result), nothing larger than [`LARGEST`] (code
-//! mode of 0.169.0 drops a picture of 31 MB without a word to the client).
+//! Pure. In: `data:` URLs of any origin. Out: URLs that name the actual type of the data, or the reason why one is not
+//! sent. A PNG, JPEG, GIF or WebP passes when its container is complete (the app-server decodes the pixels and reports
+//! errors). Invariants: no link is ever sent (one spoils a whole result), nothing larger than [`MAX_URL_BYTES`] (code
+//! mode of 0.169.0 drops a picture of 31 MB without telling the client).
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ use crate::agent::InputPart;
 use crate::output::picture_type;
 
 /// The longest URL that is sent, in bytes.
-pub(super) const LARGEST: usize = 10 * 1024 * 1024;
+pub(super) const MAX_URL_BYTES: usize = 10 * 1024 * 1024;
 
 /// Told to the model beside the user's instructions when there are tools. Code mode hands a script one string with the
 /// pictures as lines of it (measured: `image()` of the whole string fails unless it is one picture alone).
-pub(super) const TOLD: &str = "Results of the Python tools can hold pictures. When such a tool is called from a script \
+pub(super) const TOOL_INSTRUCTIONS: &str = "Results of the Python tools can hold pictures. When such a tool is called from a script \
 (`exec`), its result is one string, and each picture is a line of it that begins with `data:image/`. To see them: \
 `for (const line of result.split(\"\\n\")) line.startsWith(\"data:image/\") ? image(line) : text(line);`";
 
@@ -45,11 +45,11 @@ pub(super) fn sendable(url: &str) -> Result<Cow<'_, str>, String> {
     let Some((head, body)) = url.strip_prefix("data:").and_then(|it| it.split_once(',')) else {
         return Err("it is a link, and only data is sent".into());
     };
-    if url.len() > LARGEST {
+    if url.len() > MAX_URL_BYTES {
         return Err(format!(
             "it has {:.1} MB, at most {} MB are sent",
             url.len() as f64 / 1e6,
-            LARGEST / 1_000_000
+            MAX_URL_BYTES / 1_000_000
         ));
     }
     let Some(claimed) = head.strip_suffix(";base64") else {
@@ -124,7 +124,7 @@ fn png(chunks: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{LARGEST, checked, sendable};
+    use super::{MAX_URL_BYTES, checked, sendable};
     use crate::agent::InputPart;
     use crate::properties;
     use base64::Engine;
@@ -196,7 +196,7 @@ mod tests {
         }
         check("data:image/png,AAAA", Err("its data is not base64"));
         check("data:image/png;base64,@@@@", Err("its data is not base64"));
-        let large = format!("data:image/png;base64,{}", "A".repeat(LARGEST));
+        let large = format!("data:image/png;base64,{}", "A".repeat(MAX_URL_BYTES));
         check(&large, Err("it has 10.5 MB, at most 10 MB are sent"));
         assert_eq!(
             checked(vec![

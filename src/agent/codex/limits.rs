@@ -1,6 +1,6 @@
-//! The limits of the account, as far as they are known.
+//! The known rate limits of the account.
 //!
-//! Pure. In: answers and notices of the app-server. Out: a line for each window of time.
+//! Pure. In: answers and notifications of the app-server. Out: one entry for each time window.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,41 +1,41 @@
 //! The Codex app-server as an agent.
 //!
 //! ```text
-//!  Agent calls --commands--> driver (one thread: link, opening, turn) --lines--> codex app-server
+//!  Agent calls --commands--> driver (one thread: process, setup, turn) --lines--> codex app-server
 //!  AgentEvents <--bounded--            <--messages, bounded--  reader thread
 //! ```
 //!
-//! The handle here only queues commands, so it never blocks. The driver owns everything else and starts the process
-//! when first needed, and again after a death. Wire types live in `wire/` and stay there. Facts about the peer: Codex
-//! 0.169.0. The built-in offline agent speaks the same protocol and comes through the same client.
+//! The handle here only queues commands, so it never blocks. The driver owns everything else; it starts the process
+//! when first needed, and again after a death. Wire types stay in `wire/`. Facts about the peer: Codex 0.169.0. The
+//! built-in offline agent speaks the same protocol and uses the same client.
 
+mod active_turn;
 mod activity;
 mod answer;
-mod asked;
 mod completion;
-mod current;
 mod driver;
-mod ending;
-mod facts;
 mod failure;
 mod images;
 mod limits;
-mod link;
-mod names;
-mod opening;
+mod lookups;
+mod open_requests;
+mod process;
 mod program;
 mod questions;
-mod request;
 mod seed;
+mod server_requests;
 mod settings;
+mod thread_setup;
+mod tool_names;
 mod turn;
+mod turn_end;
 pub(crate) mod wire;
 
 use tokio::sync::oneshot;
 
 use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
-use crate::agent::plan::ProcessPlan;
+use crate::agent::process_config::ProcessConfig;
 use crate::agent::{
     Agent, AgentCapabilities, AgentFailure, AgentReply, ConsultRequest, Consulted, Facts, Login,
     Lookup, SuggestRequest, Suggested, TurnId, TurnRequest,
@@ -51,10 +51,10 @@ pub(crate) struct Codex {
 }
 
 /// Makes the agent; starts nothing.
-pub(crate) fn connect(program: Program, plan: ProcessPlan) -> (Codex, AgentEvents) {
+pub(crate) fn connect(program: Program, plan: ProcessConfig) -> (Codex, AgentEvents) {
     let (name, login) = (program.name, program.login.clone());
-    let (handle, events) = Handle::new(name, move |orders| {
-        Driver::new(program, plan, orders).run();
+    let (handle, events) = Handle::new(name, move |channels| {
+        Driver::new(program, plan, channels).run();
     });
     let codex = Codex {
         name,
@@ -71,7 +71,7 @@ impl Agent for Codex {
         AgentCapabilities {
             images: real,
             resumes: real,
-            beside_tools: images::TOLD,
+            beside_tools: images::TOOL_INSTRUCTIONS,
             login: self.login.clone(),
             ..AgentCapabilities::full(self.name)
         }
@@ -82,26 +82,29 @@ impl Agent for Codex {
     }
 
     fn reply(&mut self, turn: TurnId, reply: AgentReply) {
-        self.handle.tell(Command::Reply(turn, reply));
+        self.handle.send(Command::Reply(turn, reply));
     }
 
     fn cancel(&mut self, turn: TurnId) {
-        self.handle.tell(Command::Cancel(turn));
+        self.handle.send(Command::Cancel(turn));
     }
 
     fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
-        self.handle.look_up(lookup)
+        self.handle
+            .request(|sender| Command::LookUp(lookup, sender))
     }
 
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
-        self.handle.suggest(request)
+        self.handle
+            .request(|sender| Command::Suggest(Box::new(request), sender))
     }
 
     fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<Consulted> {
-        self.handle.consult(request)
+        self.handle
+            .request(|sender| Command::Consult(Box::new(request), sender))
     }
 
     fn warm_up(&mut self) {
-        self.handle.tell(Command::WarmUp);
+        self.handle.send(Command::WarmUp);
     }
 }

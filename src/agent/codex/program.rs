@@ -1,4 +1,4 @@
-//! What is run as an app-server: Codex, or the offline agent that speaks the same protocol.
+//! The program that is run as an app-server: Codex, or the offline agent that speaks the same protocol.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

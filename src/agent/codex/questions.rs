@@ -1,16 +1,16 @@
 //! Requests of the app-server as questions to the user, and the user's answers as it takes them.
 //!
-//! Pure. What is asked is shown whole or not asked: a request that does not say what it wants is an error, never an
-//! empty question. Words of 0.169.0, measured: `decline` and `acceptForSession` are taken for commands though
-//! `availableDecisions` does not list them; for a connection only what is listed.
+//! Pure. A request is shown whole or not at all: one without its essential part is an error, never an empty question.
+//! Measured with 0.169.0: `decline` and `acceptForSession` are accepted for commands although `availableDecisions` does
+//! not list them; for a connection only the listed ones are.
 
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json};
 
-use super::link::plain;
-use super::turn::{Edits, script};
+use super::process::to_wire;
+use super::turn::{Edits, shell_script};
 use super::wire::request::{
     CommandExecutionRequestApprovalParams, FileChangeRequestApprovalParams,
     McpServerElicitationRequestParams, PermissionsRequestApprovalParams, RequestPermissionProfile,
@@ -23,7 +23,7 @@ use crate::rpc::RpcError;
 
 /// How the answer to a question is worded.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum AnswerForm {
+pub(super) enum AnswerFormat {
     /// A command; whether a yes may hold for the session.
     Command { lasting: bool },
     /// An edit of files.
@@ -46,18 +46,18 @@ pub(super) enum AnswerOutcome {
     /// This goes to the app-server.
     Answer(Value),
     /// It does not fit: ask again, saying this.
-    Again(String),
+    AskAgain(String),
 }
 
 /// Reads a request: what is asked, and how it is answered.
 ///
 /// # Errors
 /// The answer to a request that is unknown or does not say what it wants.
-pub(super) fn read(
+pub(super) fn parse(
     method: &str,
     params: Value,
     edits: &Edits,
-) -> Result<(Subject, AnswerForm), RpcError> {
+) -> Result<(Subject, AnswerFormat), RpcError> {
     match method {
         "item/commandExecution/requestApproval" => command(typed(params)?),
         "item/fileChange/requestApproval" => edit(typed(params)?, edits),
@@ -69,42 +69,35 @@ pub(super) fn read(
 }
 
 fn typed<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
-    from_value(params).map_err(|error| invalid(&error.to_string()))
-}
-
-/// The answer to a request that cannot be understood.
-pub(super) fn invalid(message: &str) -> RpcError {
-    RpcError {
-        code: -32602,
-        message: message.into(),
-        data: Value::Null,
-    }
+    from_value(params).map_err(|error| RpcError::invalid_params(error.to_string()))
 }
 
 fn command(
     params: CommandExecutionRequestApprovalParams,
-) -> Result<(Subject, AnswerForm), RpcError> {
+) -> Result<(Subject, AnswerFormat), RpcError> {
     let listed = params
         .available_decisions
         .iter()
         .any(|decision| decision == "acceptForSession");
-    let reason = given(params.reason);
+    let reason = non_empty(params.reason);
     if let Some(network) = params.network_approval_context {
         let mut wanted = vec![format!("network: {} {}", network.protocol, network.host)];
         wanted.extend(
             params
                 .command
-                .map(|command| format!("for: {}", script(command))),
+                .map(|command| format!("for: {}", shell_script(command))),
         );
         let subject = Subject::Permissions {
             wanted,
             cwd: params.cwd,
             reason,
         };
-        return Ok((subject, AnswerForm::Command { lasting: listed }));
+        return Ok((subject, AnswerFormat::Command { lasting: listed }));
     }
     let Some(command) = params.command.filter(|command| !command.is_empty()) else {
-        return Err(invalid("an approval request without its command"));
+        return Err(RpcError::invalid_params(
+            "an approval request without its command",
+        ));
     };
     if params.kind == "writeStdin" {
         let subject = Subject::Input {
@@ -113,14 +106,18 @@ fn command(
             cwd: params.cwd,
             reason,
         };
-        return Ok((subject, AnswerForm::Command { lasting: listed }));
+        return Ok((subject, AnswerFormat::Command { lasting: listed }));
     }
     let plain = params.kind.is_empty() || params.kind == "command";
-    let command = if plain { script(command) } else { command };
+    let command = if plain {
+        shell_script(command)
+    } else {
+        command
+    };
     let lasting = plain || listed;
     let more = params
         .additional_permissions
-        .map(wanted)
+        .map(permission_lines)
         .unwrap_or_default();
     let subject = if more.is_empty() {
         Subject::Command {
@@ -137,52 +134,54 @@ fn command(
             reason,
         }
     };
-    Ok((subject, AnswerForm::Command { lasting }))
+    Ok((subject, AnswerFormat::Command { lasting }))
 }
 
 fn edit(
     params: FileChangeRequestApprovalParams,
     edits: &Edits,
-) -> Result<(Subject, AnswerForm), RpcError> {
+) -> Result<(Subject, AnswerFormat), RpcError> {
     let changes = edits.get(&params.item_id).cloned().unwrap_or_default();
-    let mut reasons: Vec<String> = given(params.reason).into_iter().collect();
-    if let Some(root) = given(params.grant_root) {
+    let mut reasons: Vec<String> = non_empty(params.reason).into_iter().collect();
+    if let Some(root) = non_empty(params.grant_root) {
         if changes.is_empty() {
             let subject = Subject::Permissions {
                 wanted: vec![format!("write {root}")],
                 cwd: root,
                 reason: reasons.pop(),
             };
-            return Ok((subject, AnswerForm::Edit));
+            return Ok((subject, AnswerFormat::Edit));
         }
         reasons.push(format!("(it also wants: write {root})"));
     }
     if changes.is_empty() {
-        return Err(invalid(
+        return Err(RpcError::invalid_params(
             "an approval request that does not list the changes",
         ));
     }
     let reason = (!reasons.is_empty()).then(|| reasons.join(" "));
-    Ok((Subject::Edit { changes, reason }, AnswerForm::Edit))
+    Ok((Subject::Edit { changes, reason }, AnswerFormat::Edit))
 }
 
 fn permissions(
     params: PermissionsRequestApprovalParams,
-) -> Result<(Subject, AnswerForm), RpcError> {
-    let wanted = wanted(typed(params.permissions.clone())?);
+) -> Result<(Subject, AnswerFormat), RpcError> {
+    let wanted = permission_lines(typed(params.permissions.clone())?);
     if wanted.is_empty() {
-        return Err(invalid("a permission request that names no permissions"));
+        return Err(RpcError::invalid_params(
+            "a permission request that names no permissions",
+        ));
     }
     let subject = Subject::Permissions {
         wanted,
         cwd: params.cwd,
-        reason: given(params.reason),
+        reason: non_empty(params.reason),
     };
-    Ok((subject, AnswerForm::Permissions(params.permissions)))
+    Ok((subject, AnswerFormat::Permissions(params.permissions)))
 }
 
 /// One line for each permission.
-fn wanted(profile: RequestPermissionProfile) -> Vec<String> {
+fn permission_lines(profile: RequestPermissionProfile) -> Vec<String> {
     let network = profile.network.and_then(|network| network.enabled);
     let mut lines: Vec<String> = Vec::new();
     if network == Some(true) {
@@ -205,9 +204,9 @@ fn wanted(profile: RequestPermissionProfile) -> Vec<String> {
     lines
 }
 
-fn input(params: ToolRequestUserInputParams) -> Result<(Subject, AnswerForm), RpcError> {
+fn input(params: ToolRequestUserInputParams) -> Result<(Subject, AnswerFormat), RpcError> {
     if params.questions.is_empty() {
-        return Err(invalid("no question"));
+        return Err(RpcError::invalid_params("no question"));
     }
     let field = |question: ToolRequestUserInputQuestion| Field {
         id: question.id,
@@ -228,16 +227,16 @@ fn input(params: ToolRequestUserInputParams) -> Result<(Subject, AnswerForm), Rp
         message: String::new(),
         fields: params.questions.into_iter().map(field).collect(),
     };
-    Ok((subject, AnswerForm::Input))
+    Ok((subject, AnswerFormat::Input))
 }
 
 fn elicitation(
     params: McpServerElicitationRequestParams,
-) -> Result<(Subject, AnswerForm), RpcError> {
+) -> Result<(Subject, AnswerFormat), RpcError> {
     let (server, message) = (params.server_name, params.message);
     if params.mode == "url" {
         if params.url.is_empty() {
-            return Err(invalid("no address"));
+            return Err(RpcError::invalid_params("no address"));
         }
         let url = params.url;
         let subject = Subject::Link {
@@ -245,7 +244,7 @@ fn elicitation(
             message,
             url,
         };
-        return Ok((subject, AnswerForm::Link));
+        return Ok((subject, AnswerFormat::Link));
     }
     if params.meta.codex_approval_kind == "mcp_tool_call" {
         let meta = params.meta;
@@ -268,37 +267,37 @@ fn elicitation(
         let subject = Subject::Permissions {
             wanted,
             cwd: String::new(),
-            reason: given(Some(message)),
+            reason: non_empty(Some(message)),
         };
-        return Ok((subject, AnswerForm::Tool { lasting }));
+        return Ok((subject, AnswerFormat::Tool { lasting }));
     }
     if !["form", "openai/form", "openaiForm"].contains(&params.mode.as_str()) {
-        return Err(invalid("an unknown kind of question"));
+        return Err(RpcError::invalid_params("an unknown kind of question"));
     }
-    let Some(form) = Form::read(&params.requested_schema) else {
-        return Err(invalid("a form that cannot be filled in"));
+    let Some(form) = Form::parse(&params.requested_schema) else {
+        return Err(RpcError::invalid_params("a form that cannot be filled in"));
     };
     let subject = Subject::Form {
         server,
         message: message.clone(),
         fields: form.fields(),
     };
-    Ok((subject, AnswerForm::Form(form, message)))
+    Ok((subject, AnswerFormat::Form(form, message)))
 }
 
-fn given(text: Option<String>) -> Option<String> {
+fn non_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }
 
-impl AnswerForm {
+impl AnswerFormat {
     /// True for "may I?", which a user who is never asked has settled by the choice of the sandbox.
     pub(super) fn is_approval(&self) -> bool {
         match self {
-            AnswerForm::Command { .. }
-            | AnswerForm::Edit
-            | AnswerForm::Permissions(_)
-            | AnswerForm::Tool { .. } => true,
-            AnswerForm::Input | AnswerForm::Form(..) | AnswerForm::Link => false,
+            AnswerFormat::Command { .. }
+            | AnswerFormat::Edit
+            | AnswerFormat::Permissions(_)
+            | AnswerFormat::Tool { .. } => true,
+            AnswerFormat::Input | AnswerFormat::Form(..) | AnswerFormat::Link => false,
         }
     }
 
@@ -306,7 +305,7 @@ impl AnswerForm {
     pub(super) fn refusal(&self) -> Value {
         match self.answer(&QuestionAnswer::Declined) {
             AnswerOutcome::Answer(value) => value,
-            AnswerOutcome::Again(_) => Value::Null,
+            AnswerOutcome::AskAgain(_) => Value::Null,
         }
     }
 
@@ -314,29 +313,33 @@ impl AnswerForm {
     pub(super) fn answer(&self, answer: &QuestionAnswer) -> AnswerOutcome {
         let decision = answer.decision().unwrap_or(Decision::RejectOnce);
         let value = match self {
-            AnswerForm::Command { lasting } => json!({"decision": reviewed(decision, *lasting)}),
-            AnswerForm::Edit => json!({"decision": reviewed(decision, true)}),
-            AnswerForm::Permissions(wanted) => match decision {
-                Decision::AllowOnce => json!({"permissions": granted(wanted), "scope": "turn"}),
+            AnswerFormat::Command { lasting } => {
+                json!({"decision": review_decision(decision, *lasting)})
+            }
+            AnswerFormat::Edit => json!({"decision": review_decision(decision, true)}),
+            AnswerFormat::Permissions(wanted) => match decision {
+                Decision::AllowOnce => {
+                    json!({"permissions": granted_permissions(wanted), "scope": "turn"})
+                }
                 Decision::AllowAlways => {
-                    json!({"permissions": granted(wanted), "scope": "session"})
+                    json!({"permissions": granted_permissions(wanted), "scope": "session"})
                 }
                 Decision::RejectOnce | Decision::RejectAlways | Decision::Stop => {
                     json!({"permissions": {}, "scope": "turn"})
                 }
             },
-            AnswerForm::Tool { lasting } => {
+            AnswerFormat::Tool { lasting } => {
                 let meta = match decision {
                     Decision::AllowAlways if *lasting => json!({"persist": "session"}),
                     _ => Value::Null,
                 };
-                elicited(decision, json!({}), meta)
+                elicitation_response(decision, json!({}), meta)
             }
-            AnswerForm::Link => elicited(decision, json!({}), Value::Null),
-            AnswerForm::Input => {
+            AnswerFormat::Link => elicitation_response(decision, json!({}), Value::Null),
+            AnswerFormat::Input => {
                 let mut response = ToolRequestUserInputResponse::default();
                 if let QuestionAnswer::Filled(fields) = answer {
-                    let given: BTreeMap<_, _> = fields
+                    let non_empty: BTreeMap<_, _> = fields
                         .iter()
                         .filter(|(_, answers)| !answers.is_empty())
                         .map(|(id, answers)| {
@@ -344,18 +347,26 @@ impl AnswerForm {
                             (id.clone(), ToolRequestUserInputAnswer { answers })
                         })
                         .collect();
-                    response.answers = given;
+                    response.answers = non_empty;
                 }
-                plain(&response)
+                to_wire(&response)
             }
-            AnswerForm::Form(form, _) => {
+            AnswerFormat::Form(form, _) => {
                 let QuestionAnswer::Filled(fields) = answer else {
-                    return AnswerOutcome::Answer(elicited(decision, Value::Null, Value::Null));
+                    return AnswerOutcome::Answer(elicitation_response(
+                        decision,
+                        Value::Null,
+                        Value::Null,
+                    ));
                 };
                 match form.fill(fields) {
-                    Ok(Some(content)) => elicited(Decision::AllowOnce, content, Value::Null),
-                    Ok(None) => elicited(Decision::RejectOnce, Value::Null, Value::Null),
-                    Err(why) => return AnswerOutcome::Again(why),
+                    Ok(Some(content)) => {
+                        elicitation_response(Decision::AllowOnce, content, Value::Null)
+                    }
+                    Ok(None) => {
+                        elicitation_response(Decision::RejectOnce, Value::Null, Value::Null)
+                    }
+                    Err(why) => return AnswerOutcome::AskAgain(why),
                 }
             }
         };
@@ -363,7 +374,7 @@ impl AnswerForm {
     }
 }
 
-fn reviewed(decision: Decision, lasting: bool) -> &'static str {
+fn review_decision(decision: Decision, lasting: bool) -> &'static str {
     match decision {
         Decision::AllowAlways if lasting => "acceptForSession",
         Decision::AllowOnce | Decision::AllowAlways => "accept",
@@ -372,7 +383,7 @@ fn reviewed(decision: Decision, lasting: bool) -> &'static str {
     }
 }
 
-fn elicited(decision: Decision, content: Value, meta: Value) -> Value {
+fn elicitation_response(decision: Decision, content: Value, meta: Value) -> Value {
     let (action, content) = match decision {
         Decision::AllowOnce | Decision::AllowAlways => ("accept", content),
         Decision::RejectOnce | Decision::RejectAlways => ("decline", Value::Null),
@@ -382,7 +393,7 @@ fn elicited(decision: Decision, content: Value, meta: Value) -> Value {
 }
 
 /// The wanted permissions as they are granted: what was asked as null is left out.
-fn granted(wanted: &Value) -> Value {
+fn granted_permissions(wanted: &Value) -> Value {
     let mut granted = wanted.clone();
     if let Value::Object(fields) = &mut granted {
         fields.retain(|_, value| !value.is_null());

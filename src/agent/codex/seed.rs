@@ -11,7 +11,7 @@ use crate::agent::{Exchange, InputPart};
 use crate::dialog::conversation_history;
 
 /// The earlier exchanges as raw items of the model's history, oldest first.
-pub(super) fn items(history: &[Exchange]) -> Vec<Value> {
+pub(super) fn history_items(history: &[Exchange]) -> Vec<Value> {
     let message = |role: &str, content: Vec<Value>| json!({"type": "message", "role": role, "content": content});
     let text = |kind: &str, text: &str| json!({"type": kind, "text": text});
     let mut items = Vec::new();
@@ -43,7 +43,7 @@ fn pictures(exchange: &Exchange) -> Vec<InputPart> {
 
 /// `input` with the earlier exchanges before it in its first text, and their pictures after it.
 pub(super) fn written_out(history: &[Exchange], input: &[InputPart]) -> Vec<InputPart> {
-    let mut parts = merged(input);
+    let mut parts = merge_texts(input);
     if history.is_empty() {
         return parts;
     }
@@ -69,7 +69,7 @@ pub(super) fn written_out(history: &[Exchange], input: &[InputPart]) -> Vec<Inpu
 }
 
 /// `input` with neighbouring texts made one, and words for pictures that cannot be sent.
-pub(super) fn merged(input: &[InputPart]) -> Vec<InputPart> {
+pub(super) fn merge_texts(input: &[InputPart]) -> Vec<InputPart> {
     let mut parts: Vec<InputPart> = Vec::new();
     let input = input.iter().cloned().map(InputPart::without_file);
     for part in checked(input.collect()) {
@@ -82,7 +82,7 @@ pub(super) fn merged(input: &[InputPart]) -> Vec<InputPart> {
 }
 
 /// As `turn/start` takes it.
-pub(super) fn wire(parts: &[InputPart]) -> Vec<UserInput<'_>> {
+pub(super) fn user_input(parts: &[InputPart]) -> Vec<UserInput<'_>> {
     parts
         .iter()
         .map(|part| match part {
@@ -97,7 +97,7 @@ pub(super) fn wire(parts: &[InputPart]) -> Vec<UserInput<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{items, merged, written_out};
+    use super::{history_items, merge_texts, written_out};
     use crate::agent::{Exchange, InputPart};
     use crate::properties;
     use proptest::collection::vec;
@@ -149,20 +149,20 @@ mod tests {
             written_out(&[exchange("e", "f")], std::slice::from_ref(&image)).len(),
             2
         );
-        assert_eq!(merged(&[text("a"), text("b")]), [text("ab")]);
+        assert_eq!(merge_texts(&[text("a"), text("b")]), [text("ab")]);
     }
 
     #[test]
     fn history_becomes_messages_in_order() {
         assert_eq!(
-            items(&[exchange("a", "b")]),
+            history_items(&[exchange("a", "b")]),
             [
                 json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}),
                 json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "b"}]}),
             ]
         );
         assert_eq!(
-            items(&[exchange("a", "")]),
+            history_items(&[exchange("a", "")]),
             [
                 json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]})
             ]

@@ -1,8 +1,8 @@
 //! The running turn as a value: notifications in, events out.
 //!
-//! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does). One
-//! that names no turn ends none: it may be any turn's. What belongs to another thread or turn is dropped, such as the
-//! late end of a command of an interrupted turn.
+//! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does); one
+//! without an id ends no turn, since it may be any turn's. Notifications of another thread or turn are dropped, such as
+//! the late end of a command of an interrupted turn.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::wire::error::{ErrorNotification, TurnError};
 use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
 use super::wire::turn::{Turn as WireTurn, TurnResponse};
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::process_failure::one_line;
 use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage, WorkStatus};
 use crate::dialog::DENIED;
 
@@ -23,12 +23,12 @@ pub(super) type Edits = HashMap<String, Vec<FileChange>>;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct RunningTurn {
     turn: TurnId,
     /// The app-server's thread.
     pub(super) thread: String,
     /// The app-server's id of the turn, once known.
-    pub(super) wire: Option<String>,
+    pub(super) turn_id: Option<String>,
     pub(super) edits: Edits,
     /// What the user knows to be denied, by its item, and the reason they gave (empty: none).
     pub(super) denied: HashMap<String, String>,
@@ -41,23 +41,23 @@ pub(super) struct Running {
 
 /// How a turn ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum TurnEnd {
     Completed,
     Interrupted,
     Failed(Option<TurnError>),
 }
 
 /// What a call of an MCP server's tool is remembered by that the user did not allow: who asks does not name the call.
-pub(super) fn called_tool(server: &str, tool: &str) -> String {
+pub(super) fn tool_key(server: &str, tool: &str) -> String {
     format!("tool {server}.{tool}")
 }
 
-impl Running {
+impl RunningTurn {
     pub(super) fn new(turn: TurnId, thread: String) -> Self {
-        Running {
+        RunningTurn {
             turn,
             thread,
-            wire: None,
+            turn_id: None,
             edits: Edits::new(),
             denied: HashMap::new(),
             answer: TurnAnswer::new(turn),
@@ -71,19 +71,19 @@ impl Running {
         let named = |key: &str| params.get(key).and_then(Value::as_str);
         let turn = named("turnId").or_else(|| params.get("turn")?.get("id")?.as_str());
         named("threadId").is_none_or(|thread| thread == self.thread)
-            && match (turn, &self.wire) {
+            && match (turn, &self.turn_id) {
                 (Some(turn), Some(own)) => turn == own,
                 _ => true,
             }
     }
 
     /// Takes a notification; returns how the turn ended if this was the end.
-    pub(super) fn notice(
+    pub(super) fn on_notification(
         &mut self,
         method: &str,
         params: Value,
         out: &mut Vec<AgentEvent>,
-    ) -> Option<End> {
+    ) -> Option<TurnEnd> {
         if !self.concerns(&params) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Running {
             "turn/started" => {
                 let turn = from_value::<TurnResponse>(params).ok()?.turn;
                 if !turn.id.is_empty() {
-                    self.wire.get_or_insert(turn.id);
+                    self.turn_id.get_or_insert(turn.id);
                 }
             }
             "turn/completed" => {
@@ -100,13 +100,13 @@ impl Running {
                     return Some(self.end(turn, out));
                 }
             }
-            "error" => self.trouble(from_value(params).ok()?, out),
+            "error" => self.process_failure(from_value(params).ok()?, out),
             "warning" | "configWarning" | "deprecationNotice" | "model/rerouted" => {
                 let text = ["message", "summary", "details"]
                     .iter()
                     .find_map(|key| params.get(key)?.as_str());
                 if let Some(text) = text {
-                    self.progress(joined_and_cut(text), out);
+                    self.progress(one_line(text), out);
                 }
             }
             "turn/plan/updated" => {
@@ -161,7 +161,7 @@ impl Running {
                 out.push(AgentEvent::CommandStarted {
                     turn: self.turn,
                     id,
-                    command: script(command),
+                    command: shell_script(command),
                     title: String::new(),
                 });
             }
@@ -190,7 +190,7 @@ impl Running {
                 let told = self.denied.remove(&id);
                 let mut command = CommandRun {
                     id,
-                    command: script(command),
+                    command: shell_script(command),
                     cwd,
                     output: aggregated_output,
                     exit_code,
@@ -229,13 +229,13 @@ impl Running {
                         changes: changes_of(changes),
                     });
                 } else if !(known && status == DENIED) {
-                    self.progress(format!("edit {}", joined_and_cut(&status)), out);
+                    self.progress(format!("edit {}", one_line(&status)), out);
                 }
             }
             item => {
                 let denied = match &item {
                     ThreadItem::McpToolCall { server, tool, .. } => {
-                        self.denied.remove(&called_tool(server, tool)).is_some()
+                        self.denied.remove(&tool_key(server, tool)).is_some()
                     }
                     _ => false,
                 };
@@ -252,12 +252,12 @@ impl Running {
         }));
     }
 
-    fn trouble(&mut self, notice: ErrorNotification, out: &mut Vec<AgentEvent>) {
+    fn process_failure(&mut self, notice: ErrorNotification, out: &mut Vec<AgentEvent>) {
         if notice.will_retry {
             self.answer.retry();
-            let mut text = joined_and_cut(&notice.error.message);
+            let mut text = one_line(&notice.error.message);
             if let Some(details) = &notice.error.additional_details {
-                text = format!("{text} ({})", joined_and_cut(details));
+                text = format!("{text} ({})", one_line(details));
             }
             self.progress(text, out);
         } else {
@@ -296,14 +296,14 @@ impl Running {
         });
     }
 
-    fn end(&mut self, turn: WireTurn, out: &mut Vec<AgentEvent>) -> End {
+    fn end(&mut self, turn: WireTurn, out: &mut Vec<AgentEvent>) -> TurnEnd {
         match turn.status.as_str() {
             "completed" => {
                 self.answer.close(out);
-                End::Completed
+                TurnEnd::Completed
             }
-            "interrupted" => End::Interrupted,
-            _ => End::Failed(turn.error.or_else(|| self.error.take())),
+            "interrupted" => TurnEnd::Interrupted,
+            _ => TurnEnd::Failed(turn.error.or_else(|| self.error.take())),
         }
     }
 
@@ -319,7 +319,7 @@ impl Running {
 
 /// What a shell is told to run: the app-server writes each command as `/bin/bash -lc 'SCRIPT'`. Of a shell in another
 /// place nothing is known: the model may choose it.
-pub(super) fn script(command: String) -> String {
+pub(super) fn shell_script(command: String) -> String {
     let words = shlex::split(&command).unwrap_or_default();
     let [shell, flag, script] = words.as_slice() else {
         return command;
@@ -350,11 +350,11 @@ mod tests {
 
     #[test]
     fn only_its_own_end_ends_a_turn() {
-        let mut running = Running::new(TurnId(1), "T".into());
+        let mut running = RunningTurn::new(TurnId(1), "T".into());
         let mut events = Vec::new();
-        let mut ends = |running: &mut Running, params: Value| {
+        let mut ends = |running: &mut RunningTurn, params: Value| {
             running
-                .notice("turn/completed", params, &mut events)
+                .on_notification("turn/completed", params, &mut events)
                 .is_some()
         };
         let completed = |turn: Value| json!({"threadId": "T", "turn": turn});
@@ -371,11 +371,11 @@ mod tests {
         let started = completed(json!({"status": "inProgress"}));
         assert!(
             running
-                .notice("turn/started", started, &mut Vec::new())
+                .on_notification("turn/started", started, &mut Vec::new())
                 .is_none()
         );
-        assert_eq!(running.wire, None, "no id is no id");
-        running.wire = Some("U1".into());
+        assert_eq!(running.turn_id, None, "no id is no id");
+        running.turn_id = Some("U1".into());
         for params in &strange {
             assert!(!ends(&mut running, params.clone()), "{params}");
         }
@@ -405,7 +405,7 @@ mod tests {
             ("/tmp/bash -lc 'echo a'", "/tmp/bash -lc 'echo a'"),
             ("./sh -c 'echo a'", "./sh -c 'echo a'"),
         ] {
-            assert_eq!(script(command.into()), expected, "{command}");
+            assert_eq!(shell_script(command.into()), expected, "{command}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The offline agent as an agent of the Agent Client Protocol (version 1): `ipycodex demo --acp`.
 //!
-//! In: requests on a byte stream. Out: answers and updates, one JSON object a line. The same answers as over the other
+//! In: requests on a byte stream. Out: answers and updates, one JSON object a line. The answers are those of the other
 //! protocol: reasoning, a plan, a permission, text in small pieces. Sessions live as long as the process. One thread
-//! reads and answers; each prompt is performed on one of its own, so that a cancel is heard in mid-answer.
+//! reads and answers; each prompt runs on a thread of its own, so that a cancel is read during an answer.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::compose::{DemoAnswer, compose};
-use super::perform::pieces;
+use super::turn_runner::pieces;
 use crate::rpc::{Dialect, RpcError, RpcFrame, RpcId, RpcMessage, encode, read_frame};
 
 /// A pause of a prompt that says "slowly".
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// # Errors
 /// What reading fails with; a client that leaves is none.
 pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
-    let stage = Stage {
+    let server = AcpServer {
         output: Mutex::new(output),
         shared: Arc::default(),
     };
@@ -43,39 +43,45 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
                     let session = text(&params["sessionId"]);
                     match (method.as_str(), sessions.get_mut(&session)) {
                         ("session/prompt", Some(earlier)) => {
-                            let answer = compose(&told(&params["prompt"]), *earlier, &[]);
+                            let answer = compose(&prompt_text(&params["prompt"]), *earlier, &[]);
                             *earlier += 1;
-                            let stage = &stage;
-                            scope.spawn(move || stage.perform(&session, id, &answer));
+                            let server = &server;
+                            scope.spawn(move || server.run_prompt(&session, id, &answer));
                         }
                         ("session/new", _) => {
                             let session = format!("demo-{}", sessions.len() + 1);
                             sessions.insert(session.clone(), 0);
-                            stage.answer(id, Ok(json!({"sessionId": session})));
+                            server.answer(id, Ok(json!({"sessionId": session})));
                         }
-                        ("initialize", _) => stage.answer(id, Ok(greeting())),
+                        ("initialize", _) => server.answer(id, Ok(greeting())),
                         ("session/prompt", None) => {
-                            stage.answer(
+                            server.answer(
                                 id,
-                                Err(error(-32002, &format!("Session {session} not found"))),
+                                Err(RpcError::new(
+                                    -32002,
+                                    format!("Session {session} not found"),
+                                )),
                             );
                         }
-                        _ => stage.answer(id, Err(RpcError::unknown_method(&method))),
+                        _ => server.answer(id, Err(RpcError::unknown_method(&method))),
                     }
                 }
                 RpcMessage::Response { id, outcome } => {
-                    stage.lock().answers.insert(id, outcome.unwrap_or_default());
-                    stage.shared.1.notify_all();
+                    server
+                        .lock()
+                        .answers
+                        .insert(id, outcome.unwrap_or_default());
+                    server.shared.1.notify_all();
                 }
                 RpcMessage::Notification { method, params } if method == "session/cancel" => {
-                    stage.lock().cancelled = Some(text(&params["sessionId"]));
-                    stage.shared.1.notify_all();
+                    server.lock().cancelled = Some(text(&params["sessionId"]));
+                    server.shared.1.notify_all();
                 }
                 RpcMessage::Notification { .. } => {}
             }
         };
-        stage.lock().left = true;
-        stage.shared.1.notify_all();
+        server.lock().disconnected = true;
+        server.shared.1.notify_all();
         outcome
     })
 }
@@ -89,20 +95,12 @@ fn greeting() -> Value {
     })
 }
 
-fn error(code: i64, message: &str) -> RpcError {
-    RpcError {
-        code,
-        message: message.to_owned(),
-        data: Value::Null,
-    }
-}
-
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
 /// The texts of a prompt, files among them.
-fn told(blocks: &Value) -> String {
+fn prompt_text(blocks: &Value) -> String {
     let blocks = blocks.as_array().into_iter().flatten();
     let texts = blocks.map(|block| match block["type"].as_str() {
         Some("resource") => text(&block["resource"]["text"]),
@@ -112,7 +110,7 @@ fn told(blocks: &Value) -> String {
 }
 
 /// What both sides of the process see.
-struct Stage<W> {
+struct AcpServer<W> {
     output: Mutex<W>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
@@ -123,18 +121,18 @@ struct Shared {
     cancelled: Option<String>,
     /// What the client answered.
     answers: HashMap<RpcId, Value>,
-    left: bool,
+    disconnected: bool,
 }
 
 /// Why a performance ended early.
 struct Stopped;
 
-impl<W: Write> Stage<W> {
+impl<W: Write> AcpServer<W> {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn say(&self, message: RpcMessage) {
+    fn send(&self, message: RpcMessage) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let line = encode(message, Dialect::Versioned);
         // A client that has left ends the input, too.
@@ -142,11 +140,11 @@ impl<W: Write> Stage<W> {
     }
 
     fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
-        self.say(RpcMessage::Response { id, outcome });
+        self.send(RpcMessage::Response { id, outcome });
     }
 
     fn update(&self, session: &str, update: Value) {
-        self.say(RpcMessage::Notification {
+        self.send(RpcMessage::Notification {
             method: "session/update".into(),
             params: json!({"sessionId": session, "update": update}),
         });
@@ -159,7 +157,8 @@ impl<W: Write> Stage<W> {
         patience: Option<Duration>,
         done: impl Fn(&Shared) -> bool,
     ) -> Result<(), Stopped> {
-        let stopped = |shared: &Shared| shared.left || shared.cancelled.as_deref() == Some(session);
+        let stopped =
+            |shared: &Shared| shared.disconnected || shared.cancelled.as_deref() == Some(session);
         let goes_on = |shared: &mut Shared| !stopped(shared) && !done(shared);
         let shared = match patience {
             None => self.shared.1.wait_while(self.lock(), goes_on),
@@ -176,8 +175,8 @@ impl<W: Write> Stage<W> {
         }
     }
 
-    fn perform(&self, session: &str, id: RpcId, answer: &DemoAnswer) {
-        let reason = match self.tell(session, &id, answer) {
+    fn run_prompt(&self, session: &str, id: RpcId, answer: &DemoAnswer) {
+        let reason = match self.send_answer(session, &id, answer) {
             Ok(()) => "end_turn",
             Err(Stopped) => "cancelled",
         };
@@ -185,7 +184,7 @@ impl<W: Write> Stage<W> {
         self.answer(id, Ok(json!({"stopReason": reason})));
     }
 
-    fn tell(&self, session: &str, id: &RpcId, answer: &DemoAnswer) -> Result<(), Stopped> {
+    fn send_answer(&self, session: &str, id: &RpcId, answer: &DemoAnswer) -> Result<(), Stopped> {
         let chunk = |kind: &str, delta: &str| {
             let content = json!({"type": "text", "text": delta});
             json!({"sessionUpdate": kind, "content": content})
@@ -227,7 +226,7 @@ impl<W: Write> Stage<W> {
         // A prompt asks once: its own id tells its question from those of others.
         let id = RpcId::Text(format!("permission-{prompt:?}"));
         let option = |kind: &str, name: &str| json!({"optionId": kind, "name": name, "kind": kind});
-        self.say(RpcMessage::Request {
+        self.send(RpcMessage::Request {
             id: id.clone(),
             method: "session/request_permission".into(),
             params: json!({

@@ -1,7 +1,6 @@
-//! Completions of the offline agent: the rest of a name the context or the input holds, of a keyword, a closing
-//! bracket.
+//! Completions of the offline agent: the rest of a name in the context or the input, of a keyword, a closing bracket.
 //!
-//! Pure; the same input has the same completion. What it cannot go on with it leaves alone.
+//! Pure; the same input has the same completion. Without a match the completion is empty.
 
 use super::context::all;
 
@@ -37,7 +36,7 @@ const WORDS: [&str; 8] = [
 const SHORTEST: usize = 2;
 
 /// The text around the cursor, when `input` asks for a completion.
-pub(super) fn wanted(input: &str) -> Option<&str> {
+pub(super) fn prefix_of(input: &str) -> Option<&str> {
     let (_, draft) = input.rsplit_once("<current-input>\n<prefix>")?;
     // The prefix is verbatim and may hold anything: its end is the last one there is.
     let end = draft.rfind("</prefix>")?;
@@ -106,14 +105,14 @@ fn is_word(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{complete, wanted};
+    use super::{complete, prefix_of};
 
     fn check(prefix: &str, expected: &str) {
         let input = format!(
             "<context><code>total = sum(values)</code><output>6</output><code>width = 3 &lt; total</code></context>\n\
              <current-input>\n<prefix>{prefix}</prefix>\n</current-input>\nGo on."
         );
-        assert_eq!(wanted(&input), Some(prefix));
+        assert_eq!(prefix_of(&input), Some(prefix));
         assert_eq!(complete(&input, prefix), expected, "{prefix:?}");
     }
 
@@ -137,6 +136,6 @@ mod tests {
         ] {
             check(prefix, expected);
         }
-        assert_eq!(wanted("<user-request>x</user-request>"), None);
+        assert_eq!(prefix_of("<user-request>x</user-request>"), None);
     }
 }

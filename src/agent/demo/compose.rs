@@ -1,4 +1,4 @@
-//! The answers of the offline agent: markdown made of what the prompt holds. The same prompt has the same answer.
+//! The answers of the offline agent: markdown made of the content of the prompt. The same prompt has the same answer.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ pub(super) struct DemoAnswer {
 
 impl DemoAnswer {
     /// In place of words something of the form that is asked for.
-    pub(super) fn held_to(mut self, schema: Option<&Value>) -> Self {
+    pub(super) fn constrained_to(mut self, schema: Option<&Value>) -> Self {
         if let Some(schema) = schema.filter(|schema| schema.is_object()) {
             self.text = arguments(schema).to_string();
         }
@@ -43,7 +43,7 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer
             Some((name, arguments(&tool.schema)))
         })
         .collect();
-    calls.extend(wished(&context.request, tools));
+    calls.extend(requested_calls(&context.request, tools));
     let cells = context.cells.len();
     let earlier = earlier + context.turns;
     let thought = format!(
@@ -68,7 +68,7 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer
 }
 
 /// What a prompt says in words: ``run `1+1` ``, ``pyrun `a` ``, ``skill `path` ``, as far as there is a tool for it.
-fn wished(request: &str, tools: &[Tool]) -> Vec<(String, Value)> {
+fn requested_calls(request: &str, tools: &[Tool]) -> Vec<(String, Value)> {
     let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let mut calls = Vec::new();
     if let Some(code) = quoted_after(request, "run") {
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn an_answer_is_held_to_a_schema() {
         let schema = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
-        let said = |schema: Value| compose("hello", 0, &[]).held_to(Some(&schema)).text;
+        let said = |schema: Value| compose("hello", 0, &[]).constrained_to(Some(&schema)).text;
         assert_eq!(said(schema), r#"{"a":"demo"}"#);
         assert!(said(Value::Null).starts_with("# Demo"));
     }

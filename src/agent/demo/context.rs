@@ -1,7 +1,7 @@
-//! What a prompt holds, read back from its markup: cells, outputs, notes, variables, the request.
+//! Parses a prompt's markup back: cells, outputs, notes, variables, the request.
 //!
-//! Lenient: it looks for the elements this program writes itself and takes the rest as it is. Absent on purpose: a
-//! general XML reader; the input is our own and a wrong guess only makes a poorer demonstration.
+//! Lenient: finds the elements that this program writes and takes the rest as text. Absent on purpose: a general XML
+//! parser; the input is our own, and a wrong guess only makes a poorer demonstration.
 
 /// A prompt, taken apart.
 #[derive(Debug, Default, PartialEq, Eq)]

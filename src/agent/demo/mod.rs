@@ -1,16 +1,16 @@
 //! The built-in offline agent: the server half of the Codex protocol, in a child process of the same binary.
 //!
 //! In: requests on a byte stream. Out: responses and notifications, one JSON object a line, as the Codex app-server
-//! 0.169.0 sends them. It exists so that the whole path can be tried without a login, and it is no AI: `compose` builds
-//! its answers from what the context holds, the same each time. Threads live as long as the process. One thread reads
-//! and answers; a second performs the turns, so that an interrupt is heard in mid-answer.
+//! 0.169.0 sends them. With it the whole path can be tried without a login; it is no AI: `compose` builds its answers
+//! from the context, the same each time. Threads live as long as the process. One thread reads and answers; a second
+//! runs the turns, so that an interrupt is read during an answer.
 
 pub mod acp;
 mod completion;
 mod compose;
 mod context;
-mod perform;
 mod threads;
+mod turn_runner;
 
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc;
@@ -19,8 +19,8 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::rpc::{Dialect, RpcError, RpcFrame, RpcMessage, encode, read_frame};
-use perform::{Job, Performer, Stage};
 use threads::ThreadTable;
+use turn_runner::{TurnControl, TurnJob, TurnRunner};
 
 /// Serves until the input ends.
 ///
@@ -30,14 +30,14 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
     thread::scope(|scope| {
         let (out, lines) = mpsc::channel();
         let writer = scope.spawn(move || write(output, &lines));
-        let stage = Stage::new(out.clone());
+        let control = TurnControl::new(out.clone());
         let (jobs, queue) = mpsc::channel();
-        let performer = Performer::new(stage.clone());
-        scope.spawn(move || performer.run(&queue));
+        let runner = TurnRunner::new(control.clone());
+        scope.spawn(move || runner.run(&queue));
         let mut server = Server {
             out,
             jobs,
-            stage,
+            control,
             threads: ThreadTable::default(),
             turns: 0,
             greeted: false,
@@ -46,7 +46,7 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
         let mut outcome = Ok(());
         loop {
             match read_frame(&mut input, &mut line) {
-                Ok(Some(RpcFrame::Message(message))) => server.hear(message),
+                Ok(Some(RpcFrame::Message(message))) => server.on_message(message),
                 Ok(Some(RpcFrame::Junk)) => {}
                 Ok(None) => break,
                 Err(error) => {
@@ -55,7 +55,7 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
                 }
             }
         }
-        server.stage.leave();
+        server.control.disconnect();
         drop(server);
         let written = writer
             .join()
@@ -78,54 +78,58 @@ fn write(mut output: impl Write, lines: &mpsc::Receiver<RpcMessage>) -> io::Resu
 }
 
 /// What follows the answer to a request.
-enum Then {
+enum FollowUp {
     /// A turn takes its time.
-    Perform(Box<Job>),
+    RunTurn(Box<TurnJob>),
     /// These notifications.
-    Tell(Vec<(&'static str, Value)>),
+    Notify(Vec<(&'static str, Value)>),
 }
 
 struct Server {
     out: mpsc::Sender<RpcMessage>,
-    jobs: mpsc::Sender<Job>,
-    stage: Stage,
+    jobs: mpsc::Sender<TurnJob>,
+    control: TurnControl,
     threads: ThreadTable,
     turns: u64,
     greeted: bool,
 }
 
 impl Server {
-    fn hear(&mut self, message: RpcMessage) {
+    fn on_message(&mut self, message: RpcMessage) {
         match message {
             RpcMessage::Request { id, method, params } => {
                 let (outcome, then) = match self.answer(&method, &params) {
                     Ok((result, then)) => (Ok(result), then),
                     Err(error) => (Err(error), None),
                 };
-                self.say(RpcMessage::Response { id, outcome });
+                self.send(RpcMessage::Response { id, outcome });
                 match then {
                     None => {}
                     // The performer lives as long as this side of the channel.
-                    Some(Then::Perform(job)) => drop(self.jobs.send(*job)),
-                    Some(Then::Tell(notices)) => {
+                    Some(FollowUp::RunTurn(job)) => drop(self.jobs.send(*job)),
+                    Some(FollowUp::Notify(notices)) => {
                         for (method, params) in notices {
                             let method = method.to_owned();
-                            self.say(RpcMessage::Notification { method, params });
+                            self.send(RpcMessage::Notification { method, params });
                         }
                     }
                 }
             }
-            RpcMessage::Response { id, outcome } => self.stage.answered(&id, outcome),
+            RpcMessage::Response { id, outcome } => self.control.on_answer(&id, outcome),
             RpcMessage::Notification { .. } => {}
         }
     }
 
-    fn say(&self, message: RpcMessage) {
+    fn send(&self, message: RpcMessage) {
         // A writer that failed has told why; the input ends soon.
         let _ = self.out.send(message);
     }
 
-    fn answer(&mut self, method: &str, params: &Value) -> Result<(Value, Option<Then>), RpcError> {
+    fn answer(
+        &mut self,
+        method: &str,
+        params: &Value,
+    ) -> Result<(Value, Option<FollowUp>), RpcError> {
         if method != "initialize" && !self.greeted {
             return Err(invalid("Not initialized"));
         }
@@ -168,7 +172,7 @@ impl Server {
             "turn/start" => self.begin(thread, params),
             "turn/interrupt" => {
                 let turn = params.get("turnId").and_then(Value::as_str);
-                match turn.is_some_and(|turn| self.stage.interrupt(turn)) {
+                match turn.is_some_and(|turn| self.control.interrupt(turn)) {
                     true => plain(json!({})),
                     false => Err(invalid("no active turn to interrupt")),
                 }
@@ -176,7 +180,7 @@ impl Server {
             "turn/steer" => {
                 let turn = params.get("expectedTurnId").and_then(Value::as_str);
                 let turn = turn.unwrap_or_default();
-                match self.stage.steer(turn, threads::input(params)) {
+                match self.control.steer(turn, threads::input(params)) {
                     true => plain(json!({"turnId": turn})),
                     false => Err(invalid("no active turn to steer")),
                 }
@@ -193,25 +197,27 @@ impl Server {
             .ok_or_else(|| invalid(&format!("thread not found: {thread}")))
     }
 
-    fn begin(&mut self, id: &str, params: &Value) -> Result<(Value, Option<Then>), RpcError> {
+    fn begin(&mut self, id: &str, params: &Value) -> Result<(Value, Option<FollowUp>), RpcError> {
         self.turns += 1;
         let turn = format!("turn-{}", self.turns);
         let thread = self.known(id)?;
         let earlier = thread.exchanges();
         let input = thread.take_input(params);
-        let then = match completion::wanted(&input) {
+        let then = match completion::prefix_of(&input) {
             // At once, whatever is being performed.
-            Some(prefix) => Then::Tell(completed(id, &turn, &completion::complete(&input, prefix))),
+            Some(prefix) => {
+                FollowUp::Notify(completed(id, &turn, &completion::complete(&input, prefix)))
+            }
             None => {
-                let job = Job {
+                let job = TurnJob {
                     thread: id.to_owned(),
                     turn: turn.clone(),
                     answer: compose::compose(&input, earlier, thread.tools())
-                        .held_to(params.get("outputSchema")),
+                        .constrained_to(params.get("outputSchema")),
                     input_length: input.chars().count(),
                 };
-                self.stage.admit(&turn);
-                Then::Perform(Box::new(job))
+                self.control.register(&turn);
+                FollowUp::RunTurn(Box::new(job))
             }
         };
         let turn = json!({"id": turn, "items": [], "status": "inProgress", "error": null});
@@ -239,9 +245,5 @@ fn completed(thread: &str, turn: &str, text: &str) -> Vec<(&'static str, Value)>
 }
 
 fn invalid(message: &str) -> RpcError {
-    RpcError {
-        code: -32600,
-        message: message.into(),
-        data: Value::Null,
-    }
+    RpcError::new(-32600, message)
 }

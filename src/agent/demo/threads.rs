@@ -1,4 +1,4 @@
-//! The threads of the offline agent: what each was given.
+//! The threads of the offline agent: the tools and the number of exchanges of each.
 
 use std::collections::HashMap;
 

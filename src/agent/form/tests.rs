@@ -1,4 +1,4 @@
-//! Tests of forms: what is asked, what is taken, what is sent.
+//! Tests of forms: the fields shown, the input accepted, the values sent.
 
 use super::Form;
 use crate::agent::Field;
@@ -8,7 +8,7 @@ use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
 
 fn survey() -> Form {
-    Form::read(&json!({"type": "object", "required": ["name", "color"], "properties": {
+    Form::parse(&json!({"type": "object", "required": ["name", "color"], "properties": {
         "name": {"type": "string", "title": "Name", "description": "your name", "minLength": 1, "maxLength": 5},
         "age": {"type": "integer", "minimum": 0, "maximum": 150},
         "height": {"type": "number", "default": 1.5},
@@ -118,7 +118,7 @@ fn what_does_not_fit_is_said_by_field() {
 
 #[test]
 fn a_form_without_fields_is_a_yes_or_no() {
-    let form = Form::read(&json!({"type": "object", "properties": {}})).expect("a form");
+    let form = Form::parse(&json!({"type": "object", "properties": {}})).expect("a form");
     assert_eq!(form.fields().len(), 1);
     let fill = |answer: &str| form.fill(&[(String::new(), vec![answer.to_owned()])]);
     assert_eq!(fill("yes"), Ok(Some(json!({}))));
@@ -136,7 +136,7 @@ fn a_schema_that_cannot_be_filled_in_is_no_form() {
         json!({"required": ["a"], "properties": {"a": {"type": "tuple"}, "b": {"type": "string"}}}),
         json!({"required": ["a"], "properties": {"a": {"type": "array", "items": {"type": "string"}}}}),
     ] {
-        assert_eq!(Form::read(&schema), None, "{schema}");
+        assert_eq!(Form::parse(&schema), None, "{schema}");
     }
 }
 

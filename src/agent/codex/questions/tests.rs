@@ -1,6 +1,6 @@
 //! Tests of questions: what each request shows, and each answer to it.
 
-use super::{AnswerForm, AnswerOutcome, read};
+use super::{AnswerFormat, AnswerOutcome, parse};
 use crate::agent::codex::turn::Edits;
 use crate::agent::{Change, Decision, FileChange, QuestionAnswer, Subject};
 use crate::properties;
@@ -21,14 +21,14 @@ fn edits() -> Edits {
     Edits::from([("e1".into(), vec![change])])
 }
 
-fn asked(method: &str, params: Value) -> (Subject, AnswerForm) {
-    read(method, params.clone(), &edits()).unwrap_or_else(|error| panic!("{params}: {error:?}"))
+fn asked(method: &str, params: Value) -> (Subject, AnswerFormat) {
+    parse(method, params.clone(), &edits()).unwrap_or_else(|error| panic!("{params}: {error:?}"))
 }
 
-fn decided(asking: &AnswerForm, decision: Decision) -> Value {
-    match asking.answer(&QuestionAnswer::usual(decision)) {
+fn decided(answer_format: &AnswerFormat, decision: Decision) -> Value {
+    match answer_format.answer(&QuestionAnswer::usual(decision)) {
         AnswerOutcome::Answer(value) => value,
-        AnswerOutcome::Again(why) => panic!("{why}"),
+        AnswerOutcome::AskAgain(why) => panic!("{why}"),
     }
 }
 
@@ -56,14 +56,14 @@ fn a_command_is_shown_as_it_runs() {
             None,
         ),
     ] {
-        let (subject, asking) = asked(COMMAND, params);
+        let (subject, answer_format) = asked(COMMAND, params);
         let expected = Subject::Command {
             command: command.into(),
             cwd: "/p".into(),
             reason: reason.map(Into::into),
         };
         assert_eq!(subject, expected);
-        assert!(asking.is_approval());
+        assert!(answer_format.is_approval());
     }
     let input = json!({"command": "quit()", "kind": "writeStdin", "itemId": "c0", "approvalId": "c1", "cwd": "/p",
         "reason": "r"});
@@ -94,28 +94,28 @@ fn decisions_are_in_the_words_of_the_request() {
     )
     .1;
     let edit = asked(EDIT, json!({"itemId": "e1"})).1;
-    for (asking, session) in [
+    for (answer_format, session) in [
         (&plain, "acceptForSession"),
         (&typed, "accept"),
         (&edit, "acceptForSession"),
     ] {
         assert_eq!(
-            decided(asking, Decision::AllowOnce),
+            decided(answer_format, Decision::AllowOnce),
             json!({"decision": "accept"})
         );
         assert_eq!(
-            decided(asking, Decision::AllowAlways),
+            decided(answer_format, Decision::AllowAlways),
             json!({"decision": session})
         );
         assert_eq!(
-            decided(asking, Decision::RejectOnce),
+            decided(answer_format, Decision::RejectOnce),
             json!({"decision": "decline"})
         );
         assert_eq!(
-            decided(asking, Decision::Stop),
+            decided(answer_format, Decision::Stop),
             json!({"decision": "cancel"})
         );
-        assert_eq!(asking.refusal(), json!({"decision": "decline"}));
+        assert_eq!(answer_format.refusal(), json!({"decision": "decline"}));
     }
 }
 
@@ -149,7 +149,7 @@ fn permissions_are_granted_as_asked() {
         {"path": {"type": "glob_pattern", "pattern": "/x/*"}, "access": "deny"},
         {"path": {"type": "special", "value": {"kind": "root"}}, "access": "write"},
     ]}});
-    let (subject, asking) = asked(
+    let (subject, answer_format) = asked(
         PERMISSIONS,
         json!({"cwd": "/p", "reason": null, "permissions": wanted}),
     );
@@ -173,17 +173,17 @@ fn permissions_are_granted_as_asked() {
         ]
     );
     assert_eq!(
-        decided(&asking, Decision::AllowOnce),
+        decided(&answer_format, Decision::AllowOnce),
         json!({"permissions": wanted, "scope": "turn"})
     );
     assert_eq!(
-        decided(&asking, Decision::AllowAlways),
+        decided(&answer_format, Decision::AllowAlways),
         json!({"permissions": wanted, "scope": "session"})
     );
     for refusal in [
-        decided(&asking, Decision::RejectOnce),
-        decided(&asking, Decision::Stop),
-        asking.refusal(),
+        decided(&answer_format, Decision::RejectOnce),
+        decided(&answer_format, Decision::Stop),
+        answer_format.refusal(),
     ] {
         assert_eq!(refusal, json!({"permissions": {}, "scope": "turn"}));
     }
@@ -198,19 +198,19 @@ fn permissions_are_granted_as_asked() {
     );
     let network = json!({"networkApprovalContext": {"host": "h", "protocol": "https"}, "command": "curl h",
         "availableDecisions": ["accept", "acceptForSession", "cancel"]});
-    let (subject, asking) = asked(COMMAND, network);
+    let (subject, answer_format) = asked(COMMAND, network);
     assert!(
         matches!(subject, Subject::Permissions { wanted, .. } if wanted == ["network: https h", "for: curl h"])
     );
     assert_eq!(
-        decided(&asking, Decision::AllowAlways),
+        decided(&answer_format, Decision::AllowAlways),
         json!({"decision": "acceptForSession"})
     );
 }
 
 #[test]
 fn questions_of_the_model_are_a_form() {
-    let (subject, asking) = asked(
+    let (subject, answer_format) = asked(
         INPUT,
         json!({"isBlocking": false, "questions": [
             {"id": "color", "header": "Color", "question": "Which?", "isOther": true, "isSecret": false,
@@ -234,10 +234,10 @@ fn questions_of_the_model_are_a_form() {
         ("key".to_owned(), Vec::new()),
     ];
     assert_eq!(
-        asking.answer(&QuestionAnswer::Filled(answers)),
+        answer_format.answer(&QuestionAnswer::Filled(answers)),
         AnswerOutcome::Answer(json!({"answers": {"color": {"answers": ["Red"]}}}))
     );
-    assert_eq!(asking.refusal(), json!({"answers": {}}));
+    assert_eq!(answer_format.refusal(), json!({"answers": {}}));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn elicitations_are_forms_links_and_calls() {
     );
     assert_eq!(
         filled("x"),
-        AnswerOutcome::Again("age: a whole number".into())
+        AnswerOutcome::AskAgain("age: a whole number".into())
     );
     assert_eq!(
         form.refusal(),
@@ -341,7 +341,7 @@ fn what_does_not_say_what_it_wants_is_an_error() {
         ("item/future/ask", json!({}), -32601),
         ("execCommandApproval", json!({"command": ["a"]}), -32601),
     ] {
-        let error = read(method, params.clone(), &edits()).expect_err("no question");
+        let error = parse(method, params.clone(), &edits()).expect_err("no question");
         assert_eq!(error.code, code, "{method} {params}");
     }
 }
@@ -352,11 +352,11 @@ proptest! {
     #[test]
     fn no_answer_grants_what_was_not_decided(text in any::<String>(), session in any::<bool>()) {
         let filled = QuestionAnswer::Filled(vec![(text.clone(), vec![text])]);
-        for asking in [AnswerForm::Command { lasting: session }, AnswerForm::Edit,
-            AnswerForm::Tool { lasting: session },
-            AnswerForm::Link] {
+        for answer_format in [AnswerFormat::Command { lasting: session }, AnswerFormat::Edit,
+            AnswerFormat::Tool { lasting: session },
+            AnswerFormat::Link] {
             for answer in [&filled, &QuestionAnswer::Declined] {
-                let AnswerOutcome::Answer(value) = asking.answer(answer) else { panic!("no form") };
+                let AnswerOutcome::Answer(value) = answer_format.answer(answer) else { panic!("no form") };
                 prop_assert!(!value.to_string().contains("accept"), "{}", value);
             }
         }

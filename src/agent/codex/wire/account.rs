@@ -1,4 +1,4 @@
-//! `account/…`: whether anybody is logged in, and how much of an allowance is used.
+//! `account/…`: the login state and the rate limits.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `model/list`: what can be chosen.
+//! `model/list`: the available models.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! What the app-server asks of us: calls of our tools, approvals, questions of the model.
+//! Requests of the app-server to us: calls of our tools, approvals, questions of the model.
 //!
-//! What an approval shows is read strictly (a command that is not text is an error, never an empty question); the rest
-//! leniently.
+//! The parts an approval shows are parsed strictly (a command that is not text is an error, never an empty question);
+//! the rest leniently.
 
 use std::collections::BTreeMap;
 

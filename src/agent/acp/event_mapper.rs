@@ -1,37 +1,37 @@
-//! The turn as the agent tells it: `session/update` in, events out.
+//! `session/update` in, events of the turn out.
 //!
 //! Pure. A change of `messageId` begins another message, and so does anything that comes between two pieces of text;
-//! pieces of reasoning go the same way. What nobody here knows is named.
+//! the same holds for pieces of reasoning. Updates of an unknown kind are reported by name.
 
 use serde_json::Value;
 
-use super::calls::{Calls, Shown};
 use super::content;
-use crate::agent::trouble::joined_and_cut;
+use super::tool_calls::{TerminalOutput, ToolCalls};
+use crate::agent::process_failure::one_line;
 use crate::agent::{AgentEvent, Aside, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Telling {
+pub(super) struct EventMapper {
     turn: TurnId,
-    text: Piece,
-    thought: Piece,
-    pub(super) calls: Calls,
+    text: MessageCounter,
+    thought: MessageCounter,
+    pub(super) tool_calls: ToolCalls,
     /// What the conversation has cost so far.
     cost: Option<Cost>,
 }
 
 /// Numbers messages, or parts of the reasoning.
 #[derive(Debug, Default)]
-struct Piece {
+struct MessageCounter {
     number: u64,
     id: Option<String>,
     open: bool,
 }
 
-impl Piece {
+impl MessageCounter {
     /// The number of what `update` goes on with, or begins.
-    fn of(&mut self, update: &Value) -> u64 {
+    fn number_of(&mut self, update: &Value) -> u64 {
         let id = update["messageId"].as_str();
         if !self.open || self.id.as_deref() != id {
             self.number += 1;
@@ -42,13 +42,13 @@ impl Piece {
     }
 }
 
-impl Telling {
+impl EventMapper {
     pub(super) fn new(turn: TurnId) -> Self {
-        Telling {
+        EventMapper {
             turn,
-            text: Piece::default(),
-            thought: Piece::default(),
-            calls: Calls::default(),
+            text: MessageCounter::default(),
+            thought: MessageCounter::default(),
+            tool_calls: ToolCalls::default(),
             cost: None,
         }
     }
@@ -57,23 +57,23 @@ impl Telling {
     pub(super) fn update(
         &mut self,
         update: &Value,
-        terminal: &dyn Fn(&str) -> Option<Shown>,
+        terminal: &dyn Fn(&str) -> Option<TerminalOutput>,
     ) -> Vec<AgentEvent> {
         let turn = self.turn;
         let mut out = Vec::new();
         let progress = |message: &str| AgentEvent::Progress {
             turn,
-            message: joined_and_cut(message),
+            message: one_line(message),
         };
         match update["sessionUpdate"].as_str().unwrap_or_default() {
             "agent_message_chunk" => {
                 self.thought.open = false;
-                if let Some(InputPart::Image(url)) = content::part(&update["content"]) {
+                if let Some(InputPart::Image(url)) = content::parse_block(&update["content"]) {
                     let aside = Aside::Picture(url);
                     out.push(AgentEvent::Aside { turn, aside });
                 }
                 if let Some(delta) = content::as_text(&update["content"]) {
-                    let message = self.text.of(update);
+                    let message = self.text.number_of(update);
                     out.push(AgentEvent::Text {
                         turn,
                         message,
@@ -84,14 +84,14 @@ impl Telling {
             "agent_thought_chunk" => {
                 self.text.open = false;
                 if let Some(delta) = content::as_text(&update["content"]) {
-                    let part = self.thought.of(update);
+                    let part = self.thought.number_of(update);
                     out.push(AgentEvent::Thought { turn, part, delta });
                 }
             }
             "tool_call" | "tool_call_update" => {
                 (self.text.open, self.thought.open) = (false, false);
-                let grown = self.calls.output(update);
-                self.calls.update(turn, update, terminal, &mut out);
+                let grown = self.tool_calls.output(update);
+                self.tool_calls.update(turn, update, terminal, &mut out);
                 if let Some((id, delta)) = grown {
                     // Behind the beginning of the command, before its end.
                     let begun = matches!(out.first(), Some(AgentEvent::CommandStarted { .. }));
@@ -135,7 +135,7 @@ impl Telling {
             }
             unknown => out.push(AgentEvent::Aside {
                 turn,
-                aside: Aside::Unknown(joined_and_cut(unknown)),
+                aside: Aside::Unknown(one_line(unknown)),
             }),
         }
         out
@@ -149,7 +149,7 @@ impl Telling {
     /// The turn is over; what is still to be told.
     pub(super) fn close(&mut self) -> Vec<AgentEvent> {
         let mut out = Vec::new();
-        self.calls.close(self.turn, &mut out);
+        self.tool_calls.close(self.turn, &mut out);
         out
     }
 }
@@ -158,7 +158,7 @@ fn plan(update: &Value) -> Vec<PlanStep> {
     let entries = update["entries"].as_array();
     let steps = entries.into_iter().flatten().filter_map(|entry| {
         Some(PlanStep {
-            text: joined_and_cut(entry["content"].as_str()?),
+            text: one_line(entry["content"].as_str()?),
             status: match entry["status"].as_str().unwrap_or_default() {
                 "completed" => WorkStatus::Done,
                 "in_progress" => WorkStatus::Running,
@@ -190,19 +190,19 @@ mod tests {
     use serde_json::json;
 
     fn told(updates: &[Value]) -> Vec<AgentEvent> {
-        let mut telling = Telling::new(TurnId(1));
+        let mut mapper = EventMapper::new(TurnId(1));
         let terminal = |id: &str| (id == "t1").then(|| ("of ours\n".to_owned(), Some(3)));
         let mut events: Vec<AgentEvent> = updates
             .iter()
-            .flat_map(|update| telling.update(update, &terminal))
+            .flat_map(|update| mapper.update(update, &terminal))
             .collect();
-        events.extend(telling.close());
+        events.extend(mapper.close());
         events
     }
 
     #[test]
     fn what_the_conversation_has_cost_is_kept() {
-        let mut telling = Telling::new(TurnId(1));
+        let mut mapper = EventMapper::new(TurnId(1));
         let none = |_: &str| None;
         for (cost, kept) in [
             (json!(null), None),
@@ -221,8 +221,8 @@ mod tests {
         ] {
             let update =
                 json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost});
-            assert!(telling.update(&update, &none).is_empty());
-            let told = telling.cost().map(|cost| cost.to_string());
+            assert!(mapper.update(&update, &none).is_empty());
+            let told = mapper.cost().map(|cost| cost.to_string());
             assert_eq!(told.as_deref(), kept, "{update}");
         }
     }
@@ -400,15 +400,15 @@ mod tests {
     #[test]
     fn what_the_user_did_not_allow_is_not_told_again() {
         for kind in ["other", "fetch", "edit", "execute"] {
-            let mut telling = Telling::new(TurnId(1));
+            let mut mapper = EventMapper::new(TurnId(1));
             let none = |_: &str| None;
             let mcp = json!({"server": "ns", "tool": "run"});
             let told = |status: &str| {
                 call(json!({"kind": kind, "title": "Deploy", "status": status, "rawInput": mcp}))
             };
-            telling.update(&told("in_progress"), &none);
-            telling.calls.deny("c");
-            let events = telling.update(&told("failed"), &none);
+            mapper.update(&told("in_progress"), &none);
+            mapper.tool_calls.deny("c");
+            let events = mapper.update(&told("failed"), &none);
             assert!(
                 matches!(&events[..], [AgentEvent::Worked { activity, .. }]
                     if activity.is_over() && activity.ended().is_none()),

@@ -1,4 +1,4 @@
-//! What is needed to connect an agent that is a process, beside its command.
+//! The environment and the timeouts of an agent that is a process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The surroundings of an agent's process.
 #[derive(Debug, Clone)]
-pub(crate) struct ProcessPlan {
+pub(crate) struct ProcessConfig {
     /// The whole environment of its process.
     pub variables: BTreeMap<OsString, OsString>,
     /// The directory its process starts in; when it is gone, ours.

@@ -1,15 +1,15 @@
-//! The tool calls of a turn: each told in pieces, and what the session is told of it.
+//! The agent's own tool calls in a turn, each assembled from patches, as events for the session.
 //!
-//! Pure. In: `tool_call` and `tool_call_update`, which are patches: what is absent keeps its value, `content` replaces
-//! the list. Out: commands, changes of files, activities. A command's output comes from whoever has it: the call's own
-//! content, a terminal of ours, `_meta` (codex-acp 2.6.0) or `rawOutput` (0.16.0).
+//! Pure. In: `tool_call` and `tool_call_update`, which are patches: an absent field keeps its value, `content` replaces
+//! the list. Out: commands, changes of files, activities. The output of a command comes from one of four places: the
+//! call's own content, a terminal of ours, `_meta` (codex-acp 2.6.0) or `rawOutput` (0.16.0).
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
 use super::content;
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::process_failure::one_line;
 use crate::agent::{
     Activity, ActivityKind, AgentEvent, Change, CommandRun, FileChange, FilePlace, TurnId,
     WorkStatus,
@@ -21,15 +21,15 @@ const OUR_SERVER: &str = "ipycodex";
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    known: HashMap<String, Call>,
+pub(super) struct ToolCalls {
+    known: HashMap<String, ToolCallState>,
     /// Those the user said no to.
     denied: HashSet<String>,
 }
 
 /// One call, as far as it was told.
 #[derive(Debug, Default)]
-pub(super) struct Call {
+pub(super) struct ToolCallState {
     kind: String,
     title: String,
     status: String,
@@ -40,32 +40,32 @@ pub(super) struct Call {
     /// What a command has put out, as it came.
     output: String,
     exit_code: Option<i32>,
-    begun: bool,
+    started: bool,
     ended: bool,
 }
 
 /// What a terminal of ours shows, and its exit code.
-pub(super) type Shown = (String, Option<i32>);
+pub(super) type TerminalOutput = (String, Option<i32>);
 
-impl Calls {
+impl ToolCalls {
     /// The user said no to this call.
     pub(super) fn deny(&mut self, id: &str) {
         self.denied.insert(id.to_owned());
     }
 
     /// Takes what a question tells of a call; all that is known of it now.
-    pub(super) fn learn(&mut self, told: &Value) -> &Call {
-        let id = told["toolCallId"].as_str().unwrap_or_default();
+    pub(super) fn merge(&mut self, update: &Value) -> &ToolCallState {
+        let id = update["toolCallId"].as_str().unwrap_or_default();
         let call = self.known.entry(id.to_owned()).or_default();
-        call.patch(told);
+        call.patch(update);
         call
     }
 
     /// The command whose call shows the terminal of this id.
-    pub(super) fn of_terminal(&self, terminal: &str) -> Option<&str> {
-        let shows = |call: &&Call| call.terminals().any(|id| id == terminal);
-        let mut calls = self.known.iter();
-        let of = calls.find(|(_, call)| !call.ended && call.begun && shows(call));
+    pub(super) fn command_of_terminal(&self, terminal: &str) -> Option<&str> {
+        let shows = |call: &&ToolCallState| call.terminals().any(|id| id == terminal);
+        let mut tool_calls = self.known.iter();
+        let of = tool_calls.find(|(_, call)| !call.ended && call.started && shows(call));
         of.map(|(id, _)| id.as_str())
     }
 
@@ -73,11 +73,11 @@ impl Calls {
     pub(super) fn update(
         &mut self,
         turn: TurnId,
-        told: &Value,
-        terminal: &dyn Fn(&str) -> Option<Shown>,
+        update: &Value,
+        terminal: &dyn Fn(&str) -> Option<TerminalOutput>,
         out: &mut Vec<AgentEvent>,
     ) {
-        let Some(id) = told["toolCallId"].as_str().map(str::to_owned) else {
+        let Some(id) = update["toolCallId"].as_str().map(str::to_owned) else {
             return;
         };
         let denied = self.denied.contains(&id);
@@ -85,15 +85,15 @@ impl Calls {
         if call.ended {
             return;
         }
-        call.patch(told);
+        call.patch(update);
         // It came to us as a call: that one is told.
-        if call.is_of_ours() {
+        if call.is_own_tool() {
             return;
         }
         let status = call.work_status();
         let over = matches!(status, WorkStatus::Done | WorkStatus::Failed);
         if let Some(command) = call.command() {
-            call.run(turn, &id, command, denied, terminal, out);
+            call.update_command(turn, &id, command, denied, terminal, out);
         } else if let Some(changes) = Some(call.changes()).filter(|it| !it.is_empty() && over) {
             match status {
                 WorkStatus::Failed if !denied => out.push(AgentEvent::Worked {
@@ -114,34 +114,34 @@ impl Calls {
     /// The turn is over: what still runs has ended somehow.
     pub(super) fn close(&mut self, turn: TurnId, out: &mut Vec<AgentEvent>) {
         for (id, call) in &mut self.known {
-            if !call.begun || call.ended || call.command().is_none() {
+            if !call.started || call.ended || call.command().is_none() {
                 continue;
             }
             call.ended = true;
             let command = call.command().unwrap_or_default();
             out.push(AgentEvent::CommandRan {
                 turn,
-                command: call.ran(id, command, call.output.clone()),
+                command: call.command_run(id, command, call.output.clone()),
                 title: call.title.clone(),
             });
         }
     }
 }
 
-impl Call {
-    fn patch(&mut self, told: &Value) {
+impl ToolCallState {
+    fn patch(&mut self, update: &Value) {
         let put = |place: &mut String, key: &str| {
-            if let Some(text) = told[key].as_str() {
+            if let Some(text) = update[key].as_str() {
                 text.clone_into(place);
             }
         };
         put(&mut self.kind, "kind");
         put(&mut self.title, "title");
         put(&mut self.status, "status");
-        if let Some(content) = told["content"].as_array() {
+        if let Some(content) = update["content"].as_array() {
             self.content.clone_from(content);
         }
-        if let Some(places) = told["locations"].as_array() {
+        if let Some(places) = update["locations"].as_array() {
             let places = places.iter().filter_map(|place| {
                 Some(FilePlace {
                     path: place["path"].as_str()?.to_owned(),
@@ -156,11 +156,11 @@ impl Call {
             (&mut self.input, "rawInput"),
             (&mut self.result, "rawOutput"),
         ] {
-            if !told[key].is_null() {
-                place.clone_from(&told[key]);
+            if !update[key].is_null() {
+                place.clone_from(&update[key]);
             }
         }
-        let exit = told["_meta"]["terminal_exit"]["exit_code"].as_i64();
+        let exit = update["_meta"]["terminal_exit"]["exit_code"].as_i64();
         let exit = exit.or(self.result["exit_code"].as_i64());
         if let Some(code) = exit.or(self.result["exitCode"].as_i64()) {
             self.exit_code = i32::try_from(code).ok();
@@ -177,7 +177,7 @@ impl Call {
     }
 
     /// A call of a tool of our own server, as agents title it.
-    fn is_of_ours(&self) -> bool {
+    fn is_own_tool(&self) -> bool {
         let ours = ["mcp__ipycodex__", "mcp.ipycodex.", "(ipycodex MCP Server)"];
         self.input["server"] == OUR_SERVER
             || self.title.starts_with("ipycodex_")
@@ -248,8 +248,8 @@ impl Call {
     }
 
     /// One line for it.
-    pub(super) fn told(&self) -> String {
-        let title = self.mcp().unwrap_or_else(|| joined_and_cut(&self.title));
+    pub(super) fn display_title(&self) -> String {
+        let title = self.mcp().unwrap_or_else(|| one_line(&self.title));
         match (title.is_empty(), self.kind.as_str()) {
             (false, _) => title,
             (true, "") => "a tool".to_owned(),
@@ -273,10 +273,10 @@ impl Call {
         Activity {
             id,
             kind,
-            title: self.told(),
+            title: self.display_title(),
             status,
             content: blocks
-                .filter_map(|it| content::part(&it["content"]))
+                .filter_map(|it| content::parse_block(&it["content"]))
                 .collect(),
             places: self.places.clone(),
             denied: false,
@@ -284,19 +284,19 @@ impl Call {
     }
 
     /// Tells of a command.
-    fn run(
+    fn update_command(
         &mut self,
         turn: TurnId,
         id: &str,
         command: String,
         denied: bool,
-        terminal: &dyn Fn(&str) -> Option<Shown>,
+        terminal: &dyn Fn(&str) -> Option<TerminalOutput>,
         out: &mut Vec<AgentEvent>,
     ) {
         let status = self.work_status();
         let over = matches!(status, WorkStatus::Done | WorkStatus::Failed);
         if denied && over {
-            let mut command = self.ran(id, command, String::new());
+            let mut command = self.command_run(id, command, String::new());
             command.status = DENIED.to_owned();
             out.push(AgentEvent::CommandDenied {
                 turn,
@@ -305,8 +305,8 @@ impl Call {
             });
             return;
         }
-        if status != WorkStatus::Waiting && !self.begun {
-            self.begun = true;
+        if status != WorkStatus::Waiting && !self.started {
+            self.started = true;
             out.push(AgentEvent::CommandStarted {
                 turn,
                 id: id.to_owned(),
@@ -327,7 +327,7 @@ impl Call {
         if output.is_empty() {
             output = self.result_text();
         }
-        let command = self.ran(id, command, output);
+        let command = self.command_run(id, command, output);
         out.push(AgentEvent::CommandRan {
             turn,
             command,
@@ -336,7 +336,7 @@ impl Call {
     }
 
     /// A piece of output that came beside the content.
-    pub(super) fn grow(&mut self, delta: &str) {
+    pub(super) fn push_output(&mut self, delta: &str) {
         self.output.push_str(delta);
     }
 
@@ -351,7 +351,7 @@ impl Call {
         })
     }
 
-    fn ran(&self, id: &str, command: String, output: String) -> CommandRun {
+    fn command_run(&self, id: &str, command: String, output: String) -> CommandRun {
         CommandRun {
             id: id.to_owned(),
             command,
@@ -366,12 +366,15 @@ impl Call {
     }
 }
 
-impl Calls {
+impl ToolCalls {
     /// Output of a command that comes in `_meta` of an update; its call and the piece.
-    pub(super) fn output<'a>(&mut self, told: &'a Value) -> Option<(String, &'a str)> {
-        let delta = told["_meta"]["terminal_output_delta"]["data"].as_str()?;
-        let id = told["toolCallId"].as_str()?;
-        self.known.entry(id.to_owned()).or_default().grow(delta);
+    pub(super) fn output<'a>(&mut self, update: &'a Value) -> Option<(String, &'a str)> {
+        let delta = update["_meta"]["terminal_output_delta"]["data"].as_str()?;
+        let id = update["toolCallId"].as_str()?;
+        self.known
+            .entry(id.to_owned())
+            .or_default()
+            .push_output(delta);
         Some((id.to_owned(), delta))
     }
 }

@@ -1,22 +1,22 @@
-//! Requests of the app-server on their way to the session, and its answers on their way back.
+//! Requests of the app-server on their way to the session, and the session's answers on their way back.
 //!
 //! In: requests of the running turn, replies of the session. Out: one answer for each request. Invariants: a request
-//! that is not understood, belongs to no turn or comes after a cancel is answered at once; with approvals off, "may I?"
-//! is answered by the sandbox that was chosen, and said. `serverRequest/resolved` for a request that is open was never
-//! seen from 0.169.0 (it follows our answer); the session is told that what it names is no longer waited for.
+//! that is not understood, belongs to no turn or comes after a cancel is answered at once; with approvals off, the
+//! chosen sandbox answers approval requests, and the user is told. `serverRequest/resolved` for a request that is open
+//! was never seen from 0.169.0 (it follows our answer); if it comes, the session is told that the request is withdrawn.
 
 use serde_json::{Value, from_value, json};
 
-use super::current::Current;
+use super::active_turn::ActiveTurn;
 use super::images::checked;
-use super::link::{Link, Purpose};
-use super::questions::{self, AnswerForm, AnswerOutcome};
-use super::request::{Wanted, result};
+use super::open_requests::{ServerRequest, result};
+use super::process::{AgentProcess, Purpose};
+use super::questions::{self, AnswerFormat, AnswerOutcome};
 use super::seed;
-use super::turn::{Edits, called_tool};
+use super::turn::{Edits, tool_key};
 use super::wire::request::DynamicToolCallParams;
 use super::wire::turn::TurnSteerParams;
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::process_failure::one_line;
 use crate::agent::{
     AgentEvent, AgentQuestion, AgentReply, Approvals, Decision, InputPart, QuestionAnswer, Sandbox,
     Subject, ToolCall, TurnSettings,
@@ -25,45 +25,41 @@ use crate::rpc::{RpcError, RpcId};
 use crate::text::cut;
 
 /// Takes a request; what the session is told. `current` is the turn it is of, if that runs.
-pub(super) fn asked(
-    link: &Link,
-    current: Option<&mut Current>,
+pub(super) fn on_request(
+    process: &AgentProcess,
+    current: Option<&mut ActiveTurn>,
     id: RpcId,
     method: &str,
     params: Value,
 ) -> Option<AgentEvent> {
     let Some(current) = current else {
-        let error = RpcError {
-            code: -32600,
-            message: "no such turn".into(),
-            data: Value::Null,
-        };
-        link.answer(id, Err(error));
+        process.respond(id, Err(RpcError::new(-32600, "no such turn")));
         return None;
     };
     let turn = current.turn;
-    let wanted = match wanted(current, &id, method, params) {
-        Ok(wanted) => wanted,
+    let request = match parse_request(current, &id, method, params) {
+        Ok(request) => request,
         Err(error) => {
             let message = format!(
                 "a request of the agent (`{}`) was refused: {}",
-                joined_and_cut(method),
-                joined_and_cut(&error.message)
+                one_line(method),
+                one_line(&error.message)
             );
-            link.answer(id, Err(error));
+            process.respond(id, Err(error));
             return Some(AgentEvent::Progress { turn, message });
         }
     };
     if current.cancelled.is_some() {
         // After an interrupt it is void on the other side.
-        link.answer(id, Ok(wanted.refusal()));
+        process.respond(id, Ok(request.refusal()));
         return None;
     }
     let settings = &current.request.settings;
-    if let Wanted::Question(question, asking, item) = &wanted
-        && let Some((decision, answer, message)) = settled(settings, &question.subject, asking)
+    if let ServerRequest::Question(question, answer_format, item) = &request
+        && let Some((decision, answer, message)) =
+            auto_answer(settings, &question.subject, answer_format)
     {
-        link.answer(id, Ok(answer));
+        process.respond(id, Ok(answer));
         if decision == Decision::RejectOnce
             && let Some(running) = &mut current.running
         {
@@ -71,22 +67,26 @@ pub(super) fn asked(
         }
         return Some(AgentEvent::Progress { turn, message });
     }
-    let wanted = current.requests.open(id, wanted);
-    wanted.map(|wanted| wanted.event(turn))
+    let request = current.requests.open(id, request);
+    request.map(|request| request.event(turn))
 }
 
 /// What comes of an answer of the session.
-pub(super) enum Replied {
+pub(super) enum ReplyEffect {
     /// Nothing more.
     Done,
     /// The session is asked again.
-    Again(AgentEvent),
+    AskAgain(AgentEvent),
     /// The turn is to be stopped.
-    Stop,
+    StopTurn,
 }
 
 /// Takes an answer of the session to something of the turn at hand; a late one is ignored.
-pub(super) fn replied(link: &mut Link, current: &mut Current, reply: AgentReply) -> Replied {
+pub(super) fn on_reply(
+    process: &mut AgentProcess,
+    current: &mut ActiveTurn,
+    reply: AgentReply,
+) -> ReplyEffect {
     match reply {
         AgentReply::ToolResult {
             call,
@@ -94,25 +94,25 @@ pub(super) fn replied(link: &mut Link, current: &mut Current, reply: AgentReply)
             content,
         } => {
             if let Some(id) = current.requests.settle_call(&call) {
-                link.answer(id, Ok(result(success, checked(content))));
+                process.respond(id, Ok(result(success, checked(content))));
             }
-            Replied::Done
+            ReplyEffect::Done
         }
         AgentReply::Answered { question, answer } => {
-            answer_question(link, current, &question, &answer)
+            answer_question(process, current, &question, &answer)
         }
     }
 }
 
 fn answer_question(
-    link: &mut Link,
-    current: &mut Current,
+    process: &mut AgentProcess,
+    current: &mut ActiveTurn,
     id: &str,
     answer: &QuestionAnswer,
-) -> Replied {
+) -> ReplyEffect {
     let turn = current.turn;
     let Some(asked) = current.requests.question(id) else {
-        return Replied::Done;
+        return ReplyEffect::Done;
     };
     let number = asked.number;
     let why = match (answer, answer.decision()) {
@@ -122,51 +122,51 @@ fn answer_question(
     };
     if let (Some(why), Some(running)) = (why, &mut current.running) {
         running.denied.insert(asked.item.to_owned(), why.to_owned());
-        if let Some(turn_id) = running.wire.as_deref().filter(|_| !why.is_empty()) {
-            let told = [InputPart::Text(denied(&asked.question.subject, why))];
+        if let Some(turn_id) = running.turn_id.as_deref().filter(|_| !why.is_empty()) {
+            let told = [InputPart::Text(denial_text(&asked.question.subject, why))];
             let params = TurnSteerParams {
                 thread_id: &running.thread,
                 expected_turn_id: turn_id,
-                input: seed::wire(&told),
+                input: seed::user_input(&told),
             };
-            link.ask(Purpose::Explain(turn, number), "turn/steer", &params);
-            return Replied::Done;
+            process.send_request(Purpose::Explain(turn, number), "turn/steer", &params);
+            return ReplyEffect::Done;
         }
     }
-    let outcome = match asked.asking.answer(answer) {
-        AnswerOutcome::Again(why) if current.cancelled.is_none() => {
-            asked_again(asked.question, asked.asking, &why);
+    let outcome = match asked.answer_format.answer(answer) {
+        AnswerOutcome::AskAgain(why) if current.cancelled.is_none() => {
+            ask_again(asked.question, asked.answer_format, &why);
             let question = asked.question.clone();
-            return Replied::Again(AgentEvent::Asked { turn, question });
+            return ReplyEffect::AskAgain(AgentEvent::Asked { turn, question });
         }
         outcome => outcome,
     };
     if let Some((id, refusal)) = current.requests.settle(number) {
         let value = match outcome {
             AnswerOutcome::Answer(value) => value,
-            AnswerOutcome::Again(_) => refusal,
+            AnswerOutcome::AskAgain(_) => refusal,
         };
-        link.answer(id, Ok(value));
+        process.respond(id, Ok(value));
     }
     // Some kinds of question know no such answer: the turn is stopped whatever was asked.
     match *answer == QuestionAnswer::usual(Decision::Stop) {
-        true => Replied::Stop,
-        false => Replied::Done,
+        true => ReplyEffect::StopTurn,
+        false => ReplyEffect::Done,
     }
 }
 
 /// The agent has been told why the question of this number is answered by no, or could not be: now it gets the no
 /// itself. The other way round the turn might be over before the reason comes.
-pub(super) fn explained(
-    link: &Link,
-    current: &mut Current,
+pub(super) fn on_reason_sent(
+    process: &AgentProcess,
+    current: &mut ActiveTurn,
     number: usize,
     outcome: Result<Value, RpcError>,
 ) -> Option<AgentEvent> {
     if let Some((id, refusal)) = current.requests.settle(number) {
-        link.answer(id, Ok(refusal));
+        process.respond(id, Ok(refusal));
     }
-    let why = joined_and_cut(&outcome.err()?.message);
+    let why = one_line(&outcome.err()?.message);
     Some(AgentEvent::Progress {
         turn: current.turn,
         message: format!("the agent was told no, but your reason could not be sent: {why}"),
@@ -174,7 +174,7 @@ pub(super) fn explained(
 }
 
 /// Takes `serverRequest/resolved`.
-pub(super) fn resolved(current: &mut Current, params: &Value) -> Option<AgentEvent> {
+pub(super) fn on_resolved(current: &mut ActiveTurn, params: &Value) -> Option<AgentEvent> {
     let id = match params.get("requestId")? {
         Value::String(id) => RpcId::Text(id.clone()),
         id => RpcId::Number(id.as_i64()?),
@@ -185,13 +185,18 @@ pub(super) fn resolved(current: &mut Current, params: &Value) -> Option<AgentEve
 }
 
 /// What a request wants of the session.
-fn wanted(current: &Current, id: &RpcId, method: &str, params: Value) -> Result<Wanted, RpcError> {
+fn parse_request(
+    current: &ActiveTurn,
+    id: &RpcId,
+    method: &str,
+    params: Value,
+) -> Result<ServerRequest, RpcError> {
     if method == "item/tool/call" {
         let params: DynamicToolCallParams =
-            from_value(params).map_err(|error| questions::invalid(&error.to_string()))?;
-        return Ok(Wanted::Call(ToolCall {
+            from_value(params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
+        return Ok(ServerRequest::Call(ToolCall {
             id: params.call_id,
-            name: current.names.python(params.tool),
+            name: current.names.python_name(params.tool),
             arguments: match params.arguments {
                 Value::Null => json!({}),
                 arguments => arguments,
@@ -207,14 +212,14 @@ fn wanted(current: &Current, id: &RpcId, method: &str, params: Value) -> Result<
         text(&params["serverName"]),
         text(&params["_meta"]["tool_name"]),
     );
-    let (mut subject, asking) = questions::read(method, params, edits)?;
+    let (mut subject, answer_format) = questions::parse(method, params, edits)?;
     if let Subject::Input { .. } = subject {
         // It names the program, which has been allowed.
         item.clear();
     }
-    if let AnswerForm::Tool { .. } = asking {
+    if let AnswerFormat::Tool { .. } = answer_format {
         // The call itself is not named.
-        item = called_tool(&server, &tool);
+        item = tool_key(&server, &tool);
     }
     if let Subject::Permissions { cwd, .. } = &mut subject
         && cwd.is_empty()
@@ -226,20 +231,20 @@ fn wanted(current: &Current, id: &RpcId, method: &str, params: Value) -> Result<
         RpcId::Null => String::new(),
         RpcId::Text(text) => format!("\"{text}\""),
     };
-    Ok(Wanted::Question(
+    Ok(ServerRequest::Question(
         AgentQuestion::usual(id, subject),
-        asking,
+        answer_format,
         item,
     ))
 }
 
 /// The answer of a user who is not to be asked, and a line for them. No more is granted than the sandbox allows.
-fn settled(
+fn auto_answer(
     settings: &TurnSettings,
     subject: &Subject,
-    asking: &AnswerForm,
+    answer_format: &AnswerFormat,
 ) -> Option<(Decision, Value, String)> {
-    if settings.approvals == Approvals::Ask || !asking.is_approval() {
+    if settings.approvals == Approvals::Ask || !answer_format.is_approval() {
         return None;
     }
     let what = match subject {
@@ -258,16 +263,16 @@ fn settled(
             (Decision::RejectOnce, "did not allow the agent")
         }
     };
-    let answer = match asking.answer(&QuestionAnswer::usual(decision)) {
+    let answer = match answer_format.answer(&QuestionAnswer::usual(decision)) {
         AnswerOutcome::Answer(value) => value,
-        AnswerOutcome::Again(_) => asking.refusal(),
+        AnswerOutcome::AskAgain(_) => answer_format.refusal(),
     };
-    let message = joined_and_cut(&format!("{verdict} {what}"));
+    let message = one_line(&format!("{verdict} {what}"));
     Some((decision, answer, message))
 }
 
 /// A no with its reason, in words of the user: Codex takes no reason with a decision, only further input.
-fn denied(subject: &Subject, why: &str) -> String {
+fn denial_text(subject: &Subject, why: &str) -> String {
     let what = match subject {
         Subject::Command { command, .. } => format!("the command `{command}`"),
         Subject::Input { text, .. } => format!("the input `{text}`"),
@@ -282,10 +287,10 @@ fn denied(subject: &Subject, why: &str) -> String {
 }
 
 /// Makes `question` one that says why it is asked again, under an id of its own.
-fn asked_again(question: &mut AgentQuestion, asking: &AnswerForm, why: &str) {
+fn ask_again(question: &mut AgentQuestion, answer_format: &AnswerFormat, why: &str) {
     question.id.push('+');
-    if let (Subject::Form { message, .. }, AnswerForm::Form(_, own)) =
-        (&mut question.subject, asking)
+    if let (Subject::Form { message, .. }, AnswerFormat::Form(_, own)) =
+        (&mut question.subject, answer_format)
     {
         *message = match own.as_str() {
             "" => why.to_owned(),

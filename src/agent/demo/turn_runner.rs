@@ -1,7 +1,8 @@
-//! Turns on the stage: an answer becomes the notifications of the protocol, in small deltas.
+//! Runs the turns of the offline agent: an answer becomes the notifications of the protocol, in small deltas.
 //!
-//! One performer thread takes one job after the other. The reading side reaches it through [`Stage`]: an interrupt, the
-//! answer to a call, the end. Invariant: every job ends in one `turn/completed`, unless the client has left.
+//! One runner thread takes one job after the other. The reading side controls it through [`TurnControl`]: an interrupt,
+//! the answer to a call, the end. Invariant: every job ends in one `turn/completed`, unless the client has
+//! disconnected.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -21,7 +22,7 @@ const DELTA: usize = 12;
 
 /// A turn to be performed.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct TurnJob {
     pub(super) thread: String,
     pub(super) turn: String,
     pub(super) answer: DemoAnswer,
@@ -31,7 +32,7 @@ pub(super) struct Job {
 
 /// What both threads see.
 #[derive(Clone)]
-pub(super) struct Stage {
+pub(super) struct TurnControl {
     out: mpsc::Sender<RpcMessage>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
@@ -46,15 +47,15 @@ struct Shared {
     /// The call that waits, and its answer.
     call: Option<(RpcId, Option<Result<Value, RpcError>>)>,
     calls: i64,
-    left: bool,
+    disconnected: bool,
 }
 
 /// Why a performance ended early.
 struct Stopped;
 
-impl Stage {
+impl TurnControl {
     pub(super) fn new(out: mpsc::Sender<RpcMessage>) -> Self {
-        Stage {
+        TurnControl {
             out,
             shared: Arc::default(),
         }
@@ -65,7 +66,7 @@ impl Stage {
     }
 
     /// A turn may be interrupted from now on.
-    pub(super) fn admit(&self, turn: &str) {
+    pub(super) fn register(&self, turn: &str) {
         self.lock().open.insert(turn.to_owned());
     }
 
@@ -91,7 +92,7 @@ impl Stage {
     }
 
     /// Takes the client's answer to a call.
-    pub(super) fn answered(&self, id: &RpcId, outcome: Result<Value, RpcError>) {
+    pub(super) fn on_answer(&self, id: &RpcId, outcome: Result<Value, RpcError>) {
         if let Some((waiting, answer)) = &mut self.lock().call
             && waiting == id
         {
@@ -101,15 +102,16 @@ impl Stage {
     }
 
     /// The client is gone: whatever runs ends.
-    pub(super) fn leave(&self) {
-        self.lock().left = true;
+    pub(super) fn disconnect(&self) {
+        self.lock().disconnected = true;
         self.shared.1.notify_all();
     }
 
     /// Goes on at once or, slowly, after a pause, unless the turn was stopped.
-    fn pace(&self, turn: &str, slowly: bool) -> Result<(), Stopped> {
+    fn pause(&self, turn: &str, slowly: bool) -> Result<(), Stopped> {
         let shared = self.lock();
-        let stopped = |shared: &mut Shared| shared.left || shared.interrupted.contains(turn);
+        let stopped =
+            |shared: &mut Shared| shared.disconnected || shared.interrupted.contains(turn);
         let pause = if slowly { PAUSE } else { Duration::ZERO };
         let (mut shared, _) = self
             .shared
@@ -129,7 +131,7 @@ impl Stage {
             .1
             .wait_while(self.lock(), |shared| {
                 let answered = matches!(shared.call, Some((_, Some(_))));
-                !answered && !shared.left && !shared.interrupted.contains(turn)
+                !answered && !shared.disconnected && !shared.interrupted.contains(turn)
             })
             .unwrap_or_else(PoisonError::into_inner);
         match shared.call.take() {
@@ -140,44 +142,44 @@ impl Stage {
 }
 
 /// Takes jobs.
-pub(super) struct Performer {
-    stage: Stage,
+pub(super) struct TurnRunner {
+    control: TurnControl,
     items: u64,
 }
 
-impl Performer {
-    pub(super) fn new(stage: Stage) -> Self {
-        Performer { stage, items: 0 }
+impl TurnRunner {
+    pub(super) fn new(control: TurnControl) -> Self {
+        TurnRunner { control, items: 0 }
     }
 
     /// Performs until no more jobs can come.
-    pub(super) fn run(mut self, jobs: &mpsc::Receiver<Job>) {
+    pub(super) fn run(mut self, jobs: &mpsc::Receiver<TurnJob>) {
         while let Ok(job) = jobs.recv() {
-            let status = match self.perform(&job) {
+            let status = match self.run_turn(&job) {
                 Ok(()) => "completed",
                 Err(Stopped) => "interrupted",
             };
             {
-                let mut shared = self.stage.lock();
+                let mut shared = self.control.lock();
                 shared.open.remove(&job.turn);
                 shared.interrupted.remove(&job.turn);
             }
             let turn = json!({"id": job.turn, "items": [], "status": status, "error": null});
-            self.tell(
+            self.notify(
                 "turn/completed",
                 json!({"threadId": job.thread, "turn": turn}),
             );
         }
     }
 
-    fn perform(&mut self, job: &Job) -> Result<(), Stopped> {
-        let Job {
+    fn run_turn(&mut self, job: &TurnJob) -> Result<(), Stopped> {
+        let TurnJob {
             thread,
             turn,
             answer,
             ..
         } = job;
-        self.tell(
+        self.notify(
             "turn/started",
             json!({"threadId": thread, "turn": {"id": turn, "status": "inProgress"}}),
         );
@@ -188,7 +190,7 @@ impl Performer {
             json!({"type": "reasoning", "id": reasoning, "summary": [], "content": []}),
         );
         for delta in pieces(&answer.thought) {
-            self.stage.pace(turn, answer.slowly)?;
+            self.control.pause(turn, answer.slowly)?;
             self.delta("item/reasoning/summaryTextDelta", job, &reasoning, delta);
         }
         self.item_event("item/completed", job,
@@ -207,7 +209,7 @@ impl Performer {
                 "\nI asked to run `{command}`, and the answer was `{decision}`. I am a demonstration and did not run \
                  it.\n"
             ));
-            for said in std::mem::take(&mut self.stage.lock().steered) {
+            for said in std::mem::take(&mut self.control.lock().steered) {
                 results.push_str(&format!("You told me: {said}\n"));
             }
         }
@@ -219,7 +221,7 @@ impl Performer {
             json!({"type": "agentMessage", "id": message, "text": "", "phase": "final_answer"}),
         );
         for delta in pieces(&text) {
-            self.stage.pace(turn, answer.slowly)?;
+            self.control.pause(turn, answer.slowly)?;
             self.delta("item/agentMessage/delta", job, &message, delta);
         }
         self.item_event(
@@ -232,7 +234,7 @@ impl Performer {
     }
 
     /// A plan, worked off with a tool that is none of the client's.
-    fn work(&mut self, job: &Job) -> Result<(), Stopped> {
+    fn work(&mut self, job: &TurnJob) -> Result<(), Stopped> {
         let steps = ["look at the sky", "answer"];
         for done in 0..=steps.len() {
             let status = |at: usize| match at.cmp(&done) {
@@ -244,9 +246,9 @@ impl Performer {
             let plan: Vec<Value> = plan
                 .map(|(at, step)| json!({"step": step, "status": status(at)}))
                 .collect();
-            self.tell("turn/plan/updated",
+            self.notify("turn/plan/updated",
                 json!({"threadId": job.thread, "turnId": job.turn, "explanation": null, "plan": plan}));
-            self.stage.pace(&job.turn, job.answer.slowly)?;
+            self.control.pause(&job.turn, job.answer.slowly)?;
             if done == 0 {
                 let id = self.item("mcp");
                 let item = |status: &str, result: Value| {
@@ -254,7 +256,7 @@ impl Performer {
                         "arguments": {"city": "Oslo"}, "status": status, "result": result, "error": null})
                 };
                 self.item_event("item/started", job, item("inProgress", Value::Null));
-                self.stage.pace(&job.turn, job.answer.slowly)?;
+                self.control.pause(&job.turn, job.answer.slowly)?;
                 let result = json!({"content": [{"type": "text", "text": "rain"}]});
                 self.item_event("item/completed", job, item("completed", result));
             }
@@ -262,7 +264,7 @@ impl Performer {
         Ok(())
     }
 
-    fn call(&mut self, job: &Job, name: &str, arguments: &Value) -> Result<String, Stopped> {
+    fn call(&mut self, job: &TurnJob, name: &str, arguments: &Value) -> Result<String, Stopped> {
         let call = self.item("call");
         let item = |status: &str, content: &Value| {
             json!({"type": "dynamicToolCall", "id": call, "tool": name, "arguments": arguments,
@@ -291,7 +293,7 @@ impl Performer {
     }
 
     /// Asks whether a command may run; returns the word of the answer.
-    fn approval(&mut self, job: &Job, command: &str) -> Result<String, Stopped> {
+    fn approval(&mut self, job: &TurnJob, command: &str) -> Result<String, Stopped> {
         let item = self.item("exec");
         let cwd = std::env::current_dir().unwrap_or_default();
         let params = json!({
@@ -312,33 +314,33 @@ impl Performer {
     /// Sends a request and waits for its answer.
     fn ask(
         &mut self,
-        job: &Job,
+        job: &TurnJob,
         method: &str,
         params: Value,
     ) -> Result<Result<Value, RpcError>, Stopped> {
         let id = {
-            let mut shared = self.stage.lock();
+            let mut shared = self.control.lock();
             let id = RpcId::Number(shared.calls);
             shared.calls += 1;
             shared.call = Some((id.clone(), None));
             id
         };
-        self.say(RpcMessage::Request {
+        self.send(RpcMessage::Request {
             id,
             method: method.into(),
             params,
         });
-        self.stage.wait_for_answer(&job.turn)
+        self.control.wait_for_answer(&job.turn)
     }
 
     /// Counts four characters a token, as is usual.
-    fn usage(&self, job: &Job, written: usize) {
+    fn usage(&self, job: &TurnJob, written: usize) {
         let thought = job.answer.thought.chars().count() / 4;
         let counts = json!({
             "inputTokens": job.input_length / 4, "cachedInputTokens": 0,
             "outputTokens": written / 4 + thought, "reasoningOutputTokens": thought,
         });
-        self.tell(
+        self.notify(
             "thread/tokenUsage/updated",
             json!({
                 "threadId": job.thread, "turnId": job.turn,
@@ -352,28 +354,28 @@ impl Performer {
         format!("{kind}_{}", self.items)
     }
 
-    fn item_event(&self, method: &str, job: &Job, item: Value) {
-        self.tell(
+    fn item_event(&self, method: &str, job: &TurnJob, item: Value) {
+        self.notify(
             method,
             json!({"threadId": job.thread, "turnId": job.turn, "item": item}),
         );
     }
 
-    fn delta(&self, method: &str, job: &Job, item: &str, delta: &str) {
-        self.tell(method,
+    fn delta(&self, method: &str, job: &TurnJob, item: &str, delta: &str) {
+        self.notify(method,
             json!({"threadId": job.thread, "turnId": job.turn, "itemId": item, "delta": delta, "summaryIndex": 0}));
     }
 
-    fn tell(&self, method: &str, params: Value) {
-        self.say(RpcMessage::Notification {
+    fn notify(&self, method: &str, params: Value) {
+        self.send(RpcMessage::Notification {
             method: method.into(),
             params,
         });
     }
 
-    fn say(&self, message: RpcMessage) {
+    fn send(&self, message: RpcMessage) {
         // The reading side notices a client that has left.
-        let _ = self.stage.out.send(message);
+        let _ = self.control.out.send(message);
     }
 }
 

@@ -1,22 +1,13 @@
 //! Permission requests as questions to the user, and the user's answers as the agent takes them.
 //!
-//! Pure. What is asked is shown whole: what the request leaves out was told with its tool call. Options are chosen by
-//! their ids; what each comes to, its kind says, never its place.
+//! Pure. A question shows the whole request; parts that the request leaves out come from its tool call. Options are
+//! chosen by their ids; the meaning of each comes from its kind, never from its position.
 
 use serde_json::{Value, json};
 
-use super::calls::Call;
+use super::tool_calls::ToolCallState;
 use crate::agent::{AgentQuestion, Choosable, Decision, QuestionAnswer, Subject};
 use crate::rpc::RpcError;
-
-/// The answer to a request that does not say what it wants.
-pub(super) fn invalid(message: impl Into<String>) -> RpcError {
-    RpcError {
-        code: -32602,
-        message: message.into(),
-        data: Value::Null,
-    }
-}
 
 /// Reads a request, `call` being what is known of the tool call it is about.
 ///
@@ -25,13 +16,15 @@ pub(super) fn invalid(message: impl Into<String>) -> RpcError {
 pub(super) fn question(
     id: String,
     params: &Value,
-    call: &Call,
+    call: &ToolCallState,
     cwd: &str,
 ) -> Result<AgentQuestion, RpcError> {
     let options = params["options"].as_array().into_iter().flatten();
     let options: Vec<Choosable> = options.filter_map(option).collect();
     if options.is_empty() {
-        return Err(invalid("a permission request without options"));
+        return Err(RpcError::invalid_params(
+            "a permission request without options",
+        ));
     }
     let cwd = match call.cwd() {
         "" => cwd.to_owned(),
@@ -49,7 +42,7 @@ pub(super) fn question(
             reason: None,
         },
         None => Subject::Permissions {
-            wanted: vec![call.told()],
+            wanted: vec![call.display_title()],
             cwd,
             reason: None,
         },
@@ -102,24 +95,20 @@ pub(super) fn refusal() -> Value {
 
 /// The answer to a request that the agent has taken back.
 pub(super) fn cancelled() -> RpcError {
-    RpcError {
-        code: -32800,
-        message: "cancelled".into(),
-        data: Value::Null,
-    }
+    RpcError::new(-32800, "cancelled")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::acp::calls::Calls;
+    use crate::agent::acp::tool_calls::ToolCalls;
 
     fn ask(call: Value, options: Value) -> Result<AgentQuestion, RpcError> {
-        let mut calls = Calls::default();
+        let mut tool_calls = ToolCalls::default();
         let mut told = call;
         told["toolCallId"] = json!("c");
         let params = json!({"toolCall": told, "options": options});
-        question("1".into(), &params, calls.learn(&told), "/w")
+        question("1".into(), &params, tool_calls.merge(&told), "/w")
     }
 
     fn usual() -> Value {

@@ -1,36 +1,36 @@
-//! What waits for the session: calls of our tools and questions to the user.
+//! Requests that wait for the session: calls of our tools and questions to the user.
 //!
-//! Pure. Invariant: every request gets exactly one answer, or its turn ends first. Absent on purpose: an order; which
-//! of them comes first, and when, is the session's.
+//! Pure. Invariant: every request gets exactly one answer, or its turn ends first. Absent on purpose: an order; the
+//! session decides it.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::link::plain;
-use super::questions::AnswerForm;
+use super::process::to_wire;
+use super::questions::AnswerFormat;
 use super::wire::request::{DynamicToolCallOutputContentItem, DynamicToolCallResponse};
 use crate::agent::{AgentEvent, AgentQuestion, InputPart, ToolCall, TurnId};
 use crate::rpc::RpcId;
 
 /// Something the session answers.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
+pub(super) enum ServerRequest {
     /// A call of one of our tools.
     Call(ToolCall),
     /// A question, how its answer is worded, and the item it is about (empty: none).
-    Question(AgentQuestion, AnswerForm, String),
+    Question(AgentQuestion, AnswerFormat, String),
 }
 
-impl Wanted {
+impl ServerRequest {
     /// What the session is told.
     pub(super) fn event(&self, turn: TurnId) -> AgentEvent {
         match self {
-            Wanted::Call(call) => AgentEvent::ToolCalled {
+            ServerRequest::Call(call) => AgentEvent::ToolCalled {
                 turn,
                 call: call.clone(),
             },
-            Wanted::Question(question, ..) => AgentEvent::Asked {
+            ServerRequest::Question(question, ..) => AgentEvent::Asked {
                 turn,
                 question: question.clone(),
             },
@@ -40,15 +40,15 @@ impl Wanted {
     /// The answer when nobody will give one.
     pub(super) fn refusal(&self) -> Value {
         match self {
-            Wanted::Call(_) => result(false, Vec::new()),
-            Wanted::Question(_, asking, _) => asking.refusal(),
+            ServerRequest::Call(_) => result(false, Vec::new()),
+            ServerRequest::Question(_, answer_format, _) => answer_format.refusal(),
         }
     }
 }
 
 /// Those that have no answer yet.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
+pub(super) struct OpenRequests {
     open: Vec<Open>,
     /// Ids of all requests of the turn: as many as its last number.
     seen: HashSet<RpcId>,
@@ -61,12 +61,12 @@ struct Open {
     number: usize,
     /// The app-server's.
     id: RpcId,
-    wanted: Wanted,
+    wanted: ServerRequest,
 }
 
-impl Requests {
+impl OpenRequests {
     /// Takes a request; returns what the session is to be told.
-    pub(super) fn open(&mut self, id: RpcId, wanted: Wanted) -> Option<&Wanted> {
+    pub(super) fn open(&mut self, id: RpcId, wanted: ServerRequest) -> Option<&ServerRequest> {
         if !self.seen.insert(id.clone()) {
             // An answer to a second request under the same id could not be told from that to the first.
             return None;
@@ -81,21 +81,23 @@ impl Requests {
         let at = self
             .open
             .iter()
-            .position(|open| matches!(&open.wanted, Wanted::Call(it) if it.id == call));
+            .position(|open| matches!(&open.wanted, ServerRequest::Call(it) if it.id == call));
         at.map(|at| self.open.remove(at).id)
     }
 
     /// The question of this name, with a number that it keeps when it is asked again.
-    pub(super) fn question(&mut self, id: &str) -> Option<AskedOf<'_>> {
+    pub(super) fn question(&mut self, id: &str) -> Option<OpenQuestion<'_>> {
         self.open
             .iter_mut()
             .find_map(|open| match &mut open.wanted {
-                Wanted::Question(question, asking, item) if question.id == id => Some(AskedOf {
-                    number: open.number,
-                    question,
-                    asking,
-                    item,
-                }),
+                ServerRequest::Question(question, answer_format, item) if question.id == id => {
+                    Some(OpenQuestion {
+                        number: open.number,
+                        question,
+                        answer_format,
+                        item,
+                    })
+                }
                 _ => None,
             })
     }
@@ -111,17 +113,17 @@ impl Requests {
     pub(super) fn withdraw(&mut self, id: &RpcId) -> Option<String> {
         let at = self.open.iter().position(|open| open.id == *id)?;
         Some(match self.open.remove(at).wanted {
-            Wanted::Call(call) => call.id,
-            Wanted::Question(question, ..) => question.id,
+            ServerRequest::Call(call) => call.id,
+            ServerRequest::Question(question, ..) => question.id,
         })
     }
 }
 
 /// A question that is open.
-pub(super) struct AskedOf<'a> {
+pub(super) struct OpenQuestion<'a> {
     pub(super) number: usize,
     pub(super) question: &'a mut AgentQuestion,
-    pub(super) asking: &'a mut AnswerForm,
+    pub(super) answer_format: &'a mut AnswerFormat,
     /// The item it is about; empty: none.
     pub(super) item: &'a str,
 }
@@ -139,7 +141,7 @@ pub(super) fn result(success: bool, content: Vec<InputPart>) -> Value {
             },
         })
         .collect();
-    plain(&DynamicToolCallResponse {
+    to_wire(&DynamicToolCallResponse {
         success,
         content_items,
     })
@@ -147,35 +149,35 @@ pub(super) fn result(success: bool, content: Vec<InputPart>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Requests, Wanted, result};
-    use crate::agent::codex::questions::AnswerForm;
+    use super::{OpenRequests, ServerRequest, result};
+    use crate::agent::codex::questions::AnswerFormat;
     use crate::agent::{AgentQuestion, InputPart, Subject, ToolCall};
     use crate::rpc::RpcId;
     use serde_json::json;
 
-    fn call(id: &str) -> Wanted {
-        Wanted::Call(ToolCall {
+    fn call(id: &str) -> ServerRequest {
+        ServerRequest::Call(ToolCall {
             id: id.into(),
             name: "f".into(),
             arguments: json!({}),
         })
     }
 
-    fn question(id: &str) -> Wanted {
+    fn question(id: &str) -> ServerRequest {
         let subject = Subject::Edit {
             changes: Vec::new(),
             reason: None,
         };
-        Wanted::Question(
+        ServerRequest::Question(
             AgentQuestion::usual(id, subject),
-            AnswerForm::Edit,
+            AnswerFormat::Edit,
             String::new(),
         )
     }
 
     #[test]
     fn requests_are_answered_once_in_any_order() {
-        let mut requests = Requests::default();
+        let mut requests = OpenRequests::default();
         assert!(requests.open(RpcId::Number(0), call("a")).is_some());
         assert!(requests.open(RpcId::Number(1), question("b")).is_some());
         assert!(
@@ -200,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_is_withdrawn_is_named_as_the_session_knows_it() {
-        let mut requests = Requests::default();
+        let mut requests = OpenRequests::default();
         requests.open(RpcId::Number(0), question("a"));
         requests.open(RpcId::Number(1), call("b"));
         assert_eq!(requests.withdraw(&RpcId::Number(1)), Some("b".to_owned()));

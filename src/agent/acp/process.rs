@@ -1,6 +1,6 @@
 //! The agent's process: its peer, and the requests that wait for its answers.
 //!
-//! A link is never mended: what is wrong with it ends it, and the next turn makes another.
+//! A process is never repaired: an error ends it, and the next turn starts another.
 
 use std::io;
 use std::process::ExitStatus;
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::agreed::VERSION;
+use super::initialize::VERSION;
 use super::program::Program;
 use crate::agent::TurnId;
-use crate::agent::plan::ProcessPlan;
+use crate::agent::process_config::ProcessConfig;
 use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
 
 /// A turn has no limit of time.
-const EVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// How long an end may take that somebody waits for.
-const SOON: Duration = Duration::from_millis(200);
+const QUICK_END: Duration = Duration::from_millis(200);
 
 /// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Purpose {
 }
 
 /// See the module.
-pub(super) struct Link {
+pub(super) struct AgentProcess {
     peer: ChildPeer,
     incoming: Incoming,
     pending: Pending<Purpose>,
@@ -79,9 +79,12 @@ pub(super) struct Link {
     starting: Option<(Purpose, Instant)>,
 }
 
-impl Link {
+impl AgentProcess {
     /// Starts the process and greets it.
-    pub(super) fn open(program: &Program, plan: &ProcessPlan) -> Result<Link, SpawnFailure> {
+    pub(super) fn open(
+        program: &Program,
+        plan: &ProcessConfig,
+    ) -> Result<AgentProcess, SpawnFailure> {
         let mut words = program.command.iter();
         let first = words.next().map_or("", String::as_str);
         let mut variables = plan.variables.clone();
@@ -97,7 +100,7 @@ impl Link {
             name: program.name.clone(),
         };
         let (peer, incoming) = ChildPeer::spawn(launch)?;
-        let mut link = Link {
+        let mut process = AgentProcess {
             peer,
             incoming,
             pending: Pending::default(),
@@ -120,28 +123,28 @@ impl Link {
                 "version": plan.client_version,
             },
         });
-        link.ask(Purpose::Initialize, params);
-        Ok(link)
+        process.send_request(Purpose::Initialize, params);
+        Ok(process)
     }
 
     /// Sends the request of this purpose.
-    pub(super) fn ask(&mut self, purpose: Purpose, params: Value) {
-        self.ask_as(purpose, purpose.method(), params);
+    pub(super) fn send_request(&mut self, purpose: Purpose, params: Value) {
+        self.send_request_as(purpose, purpose.method(), params);
     }
 
-    /// As [`Link::ask`], where the method is not the usual one.
-    pub(super) fn ask_as(&mut self, purpose: Purpose, method: &str, params: Value) {
+    /// As [`AgentProcess::send_request`], where the method is not the usual one.
+    pub(super) fn send_request_as(&mut self, purpose: Purpose, method: &str, params: Value) {
         let patience = match purpose {
-            Purpose::Prompt(_) | Purpose::Authenticate(_) => EVER,
+            Purpose::Prompt(_) | Purpose::Authenticate(_) => NO_LIMIT,
             // How long it may take to start is looked at when that is due: the user can change it meanwhile.
-            purpose if purpose.starts() => EVER,
+            purpose if purpose.starts() => NO_LIMIT,
             _ => self.patience,
         };
         let now = Instant::now();
         if purpose.starts() {
             self.starting = Some((purpose, now));
         }
-        let id = self.pending.open(purpose, now + patience);
+        let id = self.pending.register(purpose, now + patience);
         self.peer.send(RpcMessage::Request {
             id,
             method: method.into(),
@@ -158,13 +161,13 @@ impl Link {
     }
 
     /// Answers a request of the process.
-    pub(super) fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
+    pub(super) fn respond(&self, id: RpcId, outcome: Result<Value, RpcError>) {
         self.peer.send(RpcMessage::Response { id, outcome });
     }
 
     /// What the request that is answered was for; `None` for an id that was made up.
     pub(super) fn close(&mut self, id: &RpcId) -> Option<Purpose> {
-        let purpose = self.pending.close(id);
+        let purpose = self.pending.complete(id);
         self.starting
             .take_if(|(starting, _)| purpose == Some(*starting));
         purpose
@@ -195,9 +198,9 @@ impl Link {
         self.peer.end(grace)
     }
 
-    /// As [`Link::end`], where it has ended already or is not needed any more.
+    /// As [`AgentProcess::end`], where it has ended already or is not needed any more.
     pub(super) fn end_soon(self) -> io::Result<(ExitStatus, String)> {
-        self.end(SOON)
+        self.end(QUICK_END)
     }
 
     /// Kills the process with all it started.
@@ -207,9 +210,9 @@ impl Link {
 }
 
 /// The next message of the process; never returns while there is no process.
-pub(super) async fn next_of(link: &mut Option<Link>) -> Option<RpcMessage> {
-    match link {
-        Some(link) => link.incoming.recv().await,
+pub(super) async fn next_of(process: &mut Option<AgentProcess>) -> Option<RpcMessage> {
+    match process {
+        Some(process) => process.incoming.recv().await,
         None => std::future::pending().await,
     }
 }

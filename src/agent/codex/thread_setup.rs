@@ -1,6 +1,6 @@
 //! From a request to a running turn: thread, seed, `turn/start`.
 //!
-//! In: answers of the app-server for the turn at hand. Out: requests, and the next [`Step`]. A thread that cannot be
+//! In: answers of the app-server for the current turn. Out: requests, and the next [`Step`]. A thread that cannot be
 //! resumed, for whatever reason, is replaced by a new one seeded from the request.
 
 use std::borrow::Cow;
@@ -8,13 +8,13 @@ use std::collections::HashSet;
 
 use serde_json::{Value, from_value};
 
-use super::current::Current;
+use super::active_turn::ActiveTurn;
 use super::failure;
 use super::images;
-use super::link::{Link, Loaded, Purpose};
+use super::process::{AgentProcess, LoadedThread, Purpose};
 use super::seed;
 use super::settings::{config, effort, policy, sandbox, sandbox_policy};
-use super::turn::Running;
+use super::turn::RunningTurn;
 use super::wire::thread::{
     ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams, thread_id,
 };
@@ -36,81 +36,84 @@ pub(super) enum Step {
 
 /// What is known of threads over the life of the agent.
 #[derive(Debug, Default)]
-pub(super) struct Opening {
+pub(super) struct ThreadSetup {
     /// Threads that took a prompt without a whole answer: they no longer equal any record.
-    spoiled: HashSet<String>,
+    diverged: HashSet<String>,
     /// The thread that is being seeded.
     seeding: Option<String>,
 }
 
-impl Opening {
+impl ThreadSetup {
     /// This thread took a prompt without a whole answer.
-    pub(super) fn spoil(&mut self, thread: String) {
-        self.spoiled.insert(thread);
+    pub(super) fn mark_diverged(&mut self, thread: String) {
+        self.diverged.insert(thread);
     }
 
     /// Goes on with the thread the request names, or asks for one.
-    pub(super) fn choose(&mut self, link: &mut Link, current: &mut Current) -> Step {
+    pub(super) fn choose(&mut self, process: &mut AgentProcess, current: &mut ActiveTurn) -> Step {
         let request = &current.request;
         let session = request.settings.threads == Threads::Session;
         let known = request
             .thread
             .clone()
-            .filter(|id| session && !self.spoiled.contains(id));
+            .filter(|id| session && !self.diverged.contains(id));
         match known {
-            None => open(link, current),
-            Some(id) => match link.threads.get(&id) {
-                Some(loaded) if loaded.may_go_on(&request.settings) => {
-                    return begin(link, current, id);
+            None => start_thread(process, current),
+            Some(id) => match process.threads.get(&id) {
+                Some(loaded) if loaded.is_compatible_with(&request.settings) => {
+                    return start_turn(process, current, id);
                 }
                 // How to search, and which servers there are, is fixed when a thread is loaded.
-                Some(_) => open(link, current),
-                None => resume(link, current.turn, &id, request),
+                Some(_) => start_thread(process, current),
+                None => resume_thread(process, current.turn, &id, request),
             },
         }
         Step::Wait
     }
 
     /// Takes the answer to a request that opens a thread for the turn at hand.
-    pub(super) fn answered(
+    pub(super) fn on_response(
         &mut self,
         name: &str,
         purpose: Purpose,
         outcome: Result<Value, RpcError>,
-        link: &mut Link,
-        current: &mut Current,
+        process: &mut AgentProcess,
+        current: &mut ActiveTurn,
     ) -> Step {
         match purpose {
             Purpose::Resume(_) => match outcome.ok().and_then(thread_id) {
                 Some(id) if current.request.thread.as_ref() == Some(&id) => {
-                    link.threads
-                        .insert(id.clone(), Loaded::of(&current.request.settings));
-                    return begin(link, current, id);
+                    process
+                        .threads
+                        .insert(id.clone(), LoadedThread::new(&current.request.settings));
+                    return start_turn(process, current, id);
                 }
                 // Gone, or not ours: the record is the truth, not the thread.
-                _ => open(link, current),
+                _ => start_thread(process, current),
             },
-            Purpose::Open(_) => return self.opened(name, purpose, outcome, link, current),
+            Purpose::Open(_) => {
+                return self.on_thread_started(name, purpose, outcome, process, current);
+            }
             Purpose::Seed(_) => match (outcome, self.seeding.take()) {
-                (Ok(_), Some(thread)) => return begin(link, current, thread),
+                (Ok(_), Some(thread)) => return start_turn(process, current, thread),
                 (Ok(_), None) => {}
                 (Err(error), _) => {
                     return Step::Fail(failure::refused(name, purpose.method(), &error));
                 }
             },
-            Purpose::Begin(_) => return begun(name, outcome, current),
+            Purpose::Begin(_) => return on_turn_started(name, outcome, current),
             _ => {}
         }
         Step::Wait
     }
 
-    fn opened(
+    fn on_thread_started(
         &mut self,
         name: &str,
         purpose: Purpose,
         outcome: Result<Value, RpcError>,
-        link: &mut Link,
-        current: &mut Current,
+        process: &mut AgentProcess,
+        current: &mut ActiveTurn,
     ) -> Step {
         let method = purpose.method();
         let id = match outcome.map(thread_id) {
@@ -119,45 +122,46 @@ impl Opening {
             Err(error) => return Step::Fail(failure::refused(name, method, &error)),
         };
         let request = &current.request;
-        link.threads
-            .insert(id.clone(), Loaded::of(&request.settings));
+        process
+            .threads
+            .insert(id.clone(), LoadedThread::new(&request.settings));
         if request.settings.threads == Threads::Ephemeral || request.history.is_empty() {
-            return begin(link, current, id);
+            return start_turn(process, current, id);
         }
         let params = ThreadInjectItemsParams {
             thread_id: &id,
-            items: seed::items(&request.history),
+            items: seed::history_items(&request.history),
         };
         let purpose = Purpose::Seed(current.turn);
-        link.ask(purpose, purpose.method(), &params);
+        process.send_request(purpose, purpose.method(), &params);
         self.seeding = Some(id);
         Step::Wait
     }
 }
 
 /// A thread was opened for a turn that was cancelled meanwhile: nobody will use it.
-pub(super) fn leave_unused(link: &mut Link, outcome: Result<Value, RpcError>) {
+pub(super) fn leave_unused(process: &mut AgentProcess, outcome: Result<Value, RpcError>) {
     if let Some(id) = outcome.ok().and_then(thread_id) {
         let params = ThreadParams { thread_id: &id };
-        link.ask(Purpose::Courtesy, "thread/unsubscribe", &params);
+        process.send_request(Purpose::Courtesy, "thread/unsubscribe", &params);
     }
 }
 
 /// Puts the prompt on the wire.
-fn begin(link: &mut Link, current: &mut Current, thread: String) -> Step {
+fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: String) -> Step {
     let turn = current.turn;
     let request = &current.request;
     let settings = &request.settings;
     let input = match settings.threads {
-        Threads::Session => seed::merged(&request.input),
+        Threads::Session => seed::merge_texts(&request.input),
         Threads::Ephemeral => seed::written_out(&request.history, &request.input),
     };
-    let now = Loaded::of(settings);
-    let before = link.threads.insert(thread.clone(), now.clone());
+    let now = LoadedThread::new(settings);
+    let before = process.threads.insert(thread.clone(), now.clone());
     let before = before.unwrap_or_else(|| now.clone());
     let params = TurnStartParams {
         thread_id: &thread,
-        input: seed::wire(&input),
+        input: seed::user_input(&input),
         effort: effort(settings.effort),
         summary: "detailed",
         model: settings.model.as_deref(),
@@ -166,13 +170,13 @@ fn begin(link: &mut Link, current: &mut Current, thread: String) -> Step {
         sandbox_policy: (before.sandbox != now.sandbox).then(|| sandbox_policy(settings.sandbox)),
         output_schema: request.schema.as_ref(),
     };
-    link.ask(Purpose::Begin(turn), "turn/start", &params);
-    current.running = Some(Running::new(turn, thread));
+    process.send_request(Purpose::Begin(turn), "turn/start", &params);
+    current.running = Some(RunningTurn::new(turn, thread));
     Step::Sent
 }
 
 /// Takes the answer to `turn/start`.
-fn begun(name: &str, outcome: Result<Value, RpcError>, current: &mut Current) -> Step {
+fn on_turn_started(name: &str, outcome: Result<Value, RpcError>, current: &mut ActiveTurn) -> Step {
     let Some(running) = &mut current.running else {
         return Step::Wait;
     };
@@ -183,9 +187,9 @@ fn begun(name: &str, outcome: Result<Value, RpcError>, current: &mut Current) ->
                 .turn
                 .id;
             if !id.is_empty() {
-                running.wire.get_or_insert(id);
+                running.turn_id.get_or_insert(id);
             }
-            match running.wire {
+            match running.turn_id {
                 Some(_) => Step::Wait,
                 // It cannot be interrupted nor told from others: what it does is unknown.
                 None => Step::Broken(failure::not_understood(name, "turn/start")),
@@ -195,13 +199,13 @@ fn begun(name: &str, outcome: Result<Value, RpcError>, current: &mut Current) ->
     }
 }
 
-fn open(link: &mut Link, current: &Current) {
+fn start_thread(process: &mut AgentProcess, current: &ActiveTurn) {
     let request = &current.request;
     let settings = &request.settings;
     let instructions = match (request.tools.is_empty(), request.instructions.as_str()) {
         (true, own) => Cow::Borrowed(own),
-        (false, "") => Cow::Borrowed(images::TOLD),
-        (false, own) => Cow::Owned(format!("{own}\n\n{}", images::TOLD)),
+        (false, "") => Cow::Borrowed(images::TOOL_INSTRUCTIONS),
+        (false, own) => Cow::Owned(format!("{own}\n\n{}", images::TOOL_INSTRUCTIONS)),
     };
     let params = ThreadStartParams {
         model: settings.model.as_deref(),
@@ -211,13 +215,13 @@ fn open(link: &mut Link, current: &Current) {
         ephemeral: settings.threads == Threads::Ephemeral,
         base_instructions: None,
         developer_instructions: Some(&instructions),
-        dynamic_tools: current.names.offered(&request.tools),
+        dynamic_tools: current.names.specs(&request.tools),
         config: config(settings),
     };
-    link.ask(Purpose::Open(current.turn), "thread/start", &params);
+    process.send_request(Purpose::Open(current.turn), "thread/start", &params);
 }
 
-fn resume(link: &mut Link, turn: TurnId, id: &str, request: &TurnRequest) {
+fn resume_thread(process: &mut AgentProcess, turn: TurnId, id: &str, request: &TurnRequest) {
     let settings = &request.settings;
     let params = ThreadResumeParams {
         thread_id: id,
@@ -228,5 +232,5 @@ fn resume(link: &mut Link, turn: TurnId, id: &str, request: &TurnRequest) {
         config: config(settings),
         exclude_turns: true,
     };
-    link.ask(Purpose::Resume(turn), "thread/resume", &params);
+    process.send_request(Purpose::Resume(turn), "thread/resume", &params);
 }

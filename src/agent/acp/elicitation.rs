@@ -1,43 +1,42 @@
-//! What the agent wants filled in or opened (`elicitation/create`), as questions to the user, and the answers.
+//! `elicitation/create`: forms and pages of the agent as questions to the user, and the answers.
 //!
-//! Pure. Schema: the stable one of version 1 (`CreateElicitationRequest`). A form that cannot be asked is an error for
-//! the agent, never an empty question. Whose page it is, or form, the protocol does not say.
+//! Pure. Schema: the stable one of version 1 (`CreateElicitationRequest`). A form that cannot be shown is an error for
+//! the agent, never an empty question. The protocol does not say which server a form or a page belongs to.
 
 use serde_json::{Value, json};
 
-use super::asked::invalid;
 use crate::agent::form::Form;
 use crate::agent::{Decision, QuestionAnswer, Subject};
 use crate::rpc::RpcError;
 
 /// How an answer is worded.
 #[derive(Debug)]
-pub(super) enum Elicited {
+pub(super) enum Elicitation {
     /// A form, and what stands above it.
     Form(Form, String),
     /// A page to open.
     Link,
 }
 
-impl Elicited {
+impl Elicitation {
     /// Reads a request: what is asked, and how it is answered.
     ///
     /// # Errors
     /// The answer to a request that cannot be asked.
-    pub(super) fn read(params: &Value) -> Result<(Subject, Elicited), RpcError> {
+    pub(super) fn parse(params: &Value) -> Result<(Subject, Elicitation), RpcError> {
         let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
         let (server, message) = (String::new(), text("message"));
         match params["mode"].as_str() {
             Some("form") => {
-                let form = Form::read(&params["requestedSchema"])
-                    .ok_or_else(|| invalid("a form that cannot be filled in"))?;
+                let form = Form::parse(&params["requestedSchema"])
+                    .ok_or_else(|| RpcError::invalid_params("a form that cannot be filled in"))?;
                 let fields = form.fields();
                 let subject = Subject::Form {
                     server,
                     message: message.clone(),
                     fields,
                 };
-                Ok((subject, Elicited::Form(form, message)))
+                Ok((subject, Elicitation::Form(form, message)))
             }
             Some("url") if !text("url").is_empty() => {
                 let url = text("url");
@@ -46,10 +45,12 @@ impl Elicited {
                     message,
                     url,
                 };
-                Ok((subject, Elicited::Link))
+                Ok((subject, Elicitation::Link))
             }
-            Some("url") => Err(invalid("`url` is missing")),
-            _ => Err(invalid("`mode` is neither `form` nor `url`")),
+            Some("url") => Err(RpcError::invalid_params("`url` is missing")),
+            _ => Err(RpcError::invalid_params(
+                "`mode` is neither `form` nor `url`",
+            )),
         }
     }
 
@@ -59,11 +60,13 @@ impl Elicited {
     /// What does not fit the form, one line for each field.
     pub(super) fn answer(&self, answer: &QuestionAnswer) -> Result<Value, String> {
         Ok(match (self, answer) {
-            (Elicited::Form(form, _), QuestionAnswer::Filled(fields)) => match form.fill(fields)? {
-                Some(content) => json!({"action": "accept", "content": content}),
-                None => declined(),
-            },
-            (Elicited::Link, answer) if answer.decision().is_some_and(Decision::allows) => {
+            (Elicitation::Form(form, _), QuestionAnswer::Filled(fields)) => {
+                match form.fill(fields)? {
+                    Some(content) => json!({"action": "accept", "content": content}),
+                    None => declined(),
+                }
+            }
+            (Elicitation::Link, answer) if answer.decision().is_some_and(Decision::allows) => {
                 json!({"action": "accept"})
             }
             _ => declined(),
@@ -72,7 +75,7 @@ impl Elicited {
 
     /// Makes the question one that says why it is asked again.
     pub(super) fn ask_again(&self, subject: &mut Subject, why: &str) {
-        if let (Elicited::Form(_, own), Subject::Form { message, .. }) = (self, subject) {
+        if let (Elicitation::Form(_, own), Subject::Form { message, .. }) = (self, subject) {
             *message = match own.as_str() {
                 "" => why.to_owned(),
                 own => format!("{why}\n\n{own}"),
@@ -96,15 +99,15 @@ mod tests {
     use super::*;
     use crate::agent::Decision;
 
-    fn form(schema: Value) -> (Subject, Elicited) {
-        Elicited::read(&json!({"mode": "form", "message": "Which?", "requestedSchema": schema}))
+    fn form(schema: Value) -> (Subject, Elicitation) {
+        Elicitation::parse(&json!({"mode": "form", "message": "Which?", "requestedSchema": schema}))
             .expect("a form")
     }
 
     #[test]
     fn questions_of_claude_are_fields_and_get_their_answers() {
         // As claude-agent-acp 0.49.0 sends them for its tool AskUserQuestion.
-        let (subject, elicited) = form(json!({"type": "object", "properties": {
+        let (subject, elicitation) = form(json!({"type": "object", "properties": {
             "question_0": {"type": "string", "title": "Colour", "oneOf": [
                 {"const": "Red", "title": "Red — warm", "_meta": {}}, {"const": "Blue", "title": "Blue"}]},
             "question_0_custom": {"type": "string", "title": "Other", "description": "Type your own answer"},
@@ -126,7 +129,7 @@ mod tests {
                 let values = values.iter().map(|it| (*it).to_owned());
                 ((*id).to_owned(), values.collect())
             });
-            elicited.answer(&QuestionAnswer::Filled(filled.collect()))
+            elicitation.answer(&QuestionAnswer::Filled(filled.collect()))
         };
         assert_eq!(
             given(&[("question_0", &["Red"]), ("question_1", &["S", "L"])]),
@@ -140,16 +143,16 @@ mod tests {
         );
         assert!(given(&[("question_0", &["Green"])]).is_err());
         assert_eq!(
-            elicited.answer(&QuestionAnswer::Declined),
+            elicitation.answer(&QuestionAnswer::Declined),
             Ok(json!({"action": "decline"}))
         );
     }
 
     #[test]
     fn what_does_not_fit_is_asked_again_above_what_was_asked() {
-        let (mut subject, elicited) = form(json!({"properties": {"n": {"type": "integer"}}}));
-        elicited.ask_again(&mut subject, "n: a whole number");
-        elicited.ask_again(&mut subject, "n: a whole number");
+        let (mut subject, elicitation) = form(json!({"properties": {"n": {"type": "integer"}}}));
+        elicitation.ask_again(&mut subject, "n: a whole number");
+        elicitation.ask_again(&mut subject, "n: a whole number");
         let Subject::Form { message, .. } = &subject else {
             panic!("{subject:?}");
         };
@@ -158,12 +161,12 @@ mod tests {
 
     #[test]
     fn a_page_is_opened_or_not_and_nonsense_is_refused() {
-        let (subject, elicited) = Elicited::read(
+        let (subject, elicitation) = Elicitation::parse(
             &json!({"mode": "url", "url": "https://a/", "message": "Log in", "elicitationId": "1"}),
         )
         .expect("a page");
         assert!(matches!(subject, Subject::Link { url, .. } if url == "https://a/"));
-        let of = |kind| elicited.answer(&QuestionAnswer::usual(kind));
+        let of = |kind| elicitation.answer(&QuestionAnswer::usual(kind));
         assert_eq!(of(Decision::AllowOnce), Ok(json!({"action": "accept"})));
         assert_eq!(of(Decision::RejectOnce), Ok(json!({"action": "decline"})));
         for params in [
@@ -173,7 +176,7 @@ mod tests {
             json!({"mode": "form"}),
             json!({"mode": "form", "requestedSchema": {"required": ["x"], "properties": {"x": {"type": "object"}}}}),
         ] {
-            let error = Elicited::read(&params).map(|_| ()).unwrap_err();
+            let error = Elicitation::parse(&params).map(|_| ()).unwrap_err();
             assert_eq!(error.code, -32602, "{params}");
         }
     }

@@ -1,4 +1,4 @@
-//! What is asked of the agent beside its turns: its conversations, a login, an option.
+//! Requests to the agent outside of turns: its sessions, a login, an option.
 //!
 //! Each waits until the process is ready, is sent once, and ends once.
 
@@ -8,37 +8,39 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::agreed::Agreed;
 use super::failure;
-use super::link::{Link, Purpose};
+use super::initialize::InitializeResult;
 use super::options::Options;
-use crate::agent::handle::{Command, Done};
-use crate::agent::trouble::joined_and_cut;
+use super::process::{AgentProcess, Purpose};
+use crate::agent::handle::{Command, DoneSender};
+use crate::agent::process_failure::one_line;
 use crate::agent::{AgentFailure, Facts, Kept, Lookup, News};
 use crate::rpc::RpcError;
 
 /// Who waits.
 #[derive(Debug)]
-enum Aside {
+enum SideRequest {
     Sessions(oneshot::Sender<Result<Facts, AgentFailure>>),
-    LogIn(String, Done),
-    Choose(String, String, Done),
+    LogIn(String, DoneSender),
+    Choose(String, String, DoneSender),
 }
 
-impl Aside {
+impl SideRequest {
     fn fail(self, failure: AgentFailure) {
         // Whoever asked may have gone.
         match self {
-            Aside::Sessions(tell) => drop(tell.send(Err(failure))),
-            Aside::LogIn(_, tell) | Aside::Choose(_, _, tell) => drop(tell.send(Err(failure))),
+            SideRequest::Sessions(tell) => drop(tell.send(Err(failure))),
+            SideRequest::LogIn(_, tell) | SideRequest::Choose(_, _, tell) => {
+                drop(tell.send(Err(failure)))
+            }
         }
     }
 }
 
 /// What sending them needs.
 pub(super) struct Ready<'a> {
-    pub(super) link: &'a mut Link,
-    pub(super) agreed: &'a Agreed,
+    pub(super) process: &'a mut AgentProcess,
+    pub(super) initialized: &'a InitializeResult,
     pub(super) options: &'a Options,
     /// The session of the conversation, if there is one.
     pub(super) session: Option<&'a str>,
@@ -47,17 +49,17 @@ pub(super) struct Ready<'a> {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Asides {
+pub(super) struct SideRequests {
     last: u64,
-    unsent: Vec<Aside>,
-    sent: BTreeMap<u64, Aside>,
+    unsent: Vec<SideRequest>,
+    sent: BTreeMap<u64, SideRequest>,
 }
 
-impl Asides {
+impl SideRequests {
     /// Takes what is asked; false when it could be told at once.
     pub(super) fn take(&mut self, name: &str, command: Command, options: &Options) -> bool {
         let aside = match command {
-            Command::LookUp(Lookup::Sessions, tell) => Aside::Sessions(tell),
+            Command::LookUp(Lookup::Sessions, tell) => SideRequest::Sessions(tell),
             Command::LookUp(lookup, tell) => {
                 let facts = match lookup {
                     Lookup::Models => Facts::Models(options.list_models()),
@@ -67,8 +69,8 @@ impl Asides {
                 let _ = tell.send(Ok(facts));
                 return false;
             }
-            Command::LogIn(method, done) => Aside::LogIn(method, done),
-            Command::Choose(option, value, done) => Aside::Choose(option, value, done),
+            Command::LogIn(method, done) => SideRequest::LogIn(method, done),
+            Command::Choose(option, value, done) => SideRequest::Choose(option, value, done),
             Command::Suggest(_, tell) => {
                 let message = format!("the agent `{name}` makes no suggestions");
                 let _ = tell.send(Err(failure::unable(message)));
@@ -92,16 +94,16 @@ impl Asides {
             self.last += 1;
             let number = self.last;
             let request = match &aside {
-                Aside::Sessions(_) if ready.agreed.list => {
+                SideRequest::Sessions(_) if ready.initialized.list => {
                     let params = json!({"cwd": ready.cwd.display().to_string()});
                     Ok((Purpose::Sessions(number), "session/list", params))
                 }
-                Aside::Sessions(_) => Err("the agent lists no conversations".to_owned()),
-                Aside::LogIn(method, _) => {
+                SideRequest::Sessions(_) => Err("the agent lists no conversations".to_owned()),
+                SideRequest::LogIn(method, _) => {
                     let params = json!({"methodId": method});
                     Ok((Purpose::Authenticate(number), "authenticate", params))
                 }
-                Aside::Choose(option, value, _) => ready
+                SideRequest::Choose(option, value, _) => ready
                     .session
                     .and_then(|session| ready.options.setter(session, option, value))
                     .map(|(method, params)| (Purpose::Choose(number), method, params))
@@ -111,7 +113,7 @@ impl Asides {
             };
             match request {
                 Ok((purpose, method, params)) => {
-                    ready.link.ask_as(purpose, method, params);
+                    ready.process.send_request_as(purpose, method, params);
                     self.sent.insert(number, aside);
                 }
                 Err(why) => aside.fail(failure::unable(why)),
@@ -143,9 +145,9 @@ impl Asides {
             }
         };
         match aside {
-            Aside::Sessions(tell) => drop(tell.send(Ok(Facts::Sessions(kept(&answer))))),
-            Aside::LogIn(_, tell) => drop(tell.send(Ok(()))),
-            Aside::Choose(option, value, tell) => {
+            SideRequest::Sessions(tell) => drop(tell.send(Ok(Facts::Sessions(kept(&answer))))),
+            SideRequest::LogIn(_, tell) => drop(tell.send(Ok(()))),
+            SideRequest::Choose(option, value, tell) => {
                 let news = options.set(&option, &value, &answer);
                 let _ = tell.send(Ok(()));
                 return news;
@@ -174,7 +176,7 @@ impl Asides {
 }
 
 fn kept(answer: &Value) -> Vec<Kept> {
-    let text = |value: &Value| joined_and_cut(value.as_str().unwrap_or_default());
+    let text = |value: &Value| one_line(value.as_str().unwrap_or_default());
     let sessions = answer["sessions"].as_array().into_iter().flatten();
     let kept = sessions.filter_map(|it| {
         Some(Kept {

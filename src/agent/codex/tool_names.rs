@@ -1,9 +1,9 @@
 //! Names of our tools as the app-server takes them, and back.
 //!
-//! Pure. A Python name goes as it is when it can; else under an alias, and the description says what it stands for.
-//! Invariants: offered names match `[A-Za-z_][A-Za-z0-9_]*`, have at most 128 characters and are distinct, also after
-//! what code mode makes of them (it turns `-` and a leading digit into `_`, and one of two that meet is lost); the same
-//! tools have the same aliases in any order; a call under an alias comes back under the Python name.
+//! Pure. A Python name is sent unchanged when possible; otherwise under an alias, and the description gives the Python
+//! name. Invariants: sent names match `[A-Za-z_][A-Za-z0-9_]*`, have at most 128 characters and are distinct, also
+//! after code mode has rewritten them (it turns `-` and a leading digit into `_`, and one of two equal names is lost);
+//! the same tools have the same aliases in any order; a call under an alias comes back under the Python name.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -14,10 +14,10 @@ use super::wire::thread::DynamicToolSpec;
 use crate::agent::ToolSpec;
 
 /// The longest name the app-server takes, in characters.
-const LONGEST: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 
 /// How much of a Python name an alias and a description show, in characters.
-const SHOWN: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// Names the agent's own tools have. A tool of ours under one of them is taken without a word and never called:
 /// measured on 0.169.0 with gpt-5.5 and gpt-6.1-sol, and those that features of the user's configuration turn on.
@@ -63,19 +63,19 @@ const RESERVED: [&str; 37] = [
 ];
 
 /// The same with what may follow them: `mcp__` is refused; in code mode the others are namespaces of the agent's own.
-const LEADS: [&str; 4] = ["clock__", "collaboration__", "functions__", "mcp__"];
+const RESERVED_PREFIXES: [&str; 4] = ["clock__", "collaboration__", "functions__", "mcp__"];
 
 /// The names of one set of tools.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ToolNames {
     aliases: HashMap<String, String>,
     pythons: HashMap<String, String>,
 }
 
-impl Names {
+impl ToolNames {
     /// The names of `tools`.
-    pub(super) fn of(tools: &[ToolSpec]) -> Names {
-        let mut names = Names::default();
+    pub(super) fn new(tools: &[ToolSpec]) -> ToolNames {
+        let mut names = ToolNames::default();
         let own: HashSet<&str> = tools
             .iter()
             .map(|tool| tool.name.as_str())
@@ -103,7 +103,7 @@ impl Names {
     }
 
     /// The tools as they are offered; of two with one name the first.
-    pub(super) fn offered<'a>(&'a self, tools: &'a [ToolSpec]) -> Vec<DynamicToolSpec<'a>> {
+    pub(super) fn specs<'a>(&'a self, tools: &'a [ToolSpec]) -> Vec<DynamicToolSpec<'a>> {
         let mut seen = HashSet::new();
         tools
             .iter()
@@ -124,7 +124,7 @@ impl Names {
     }
 
     /// The Python name of what is called.
-    pub(super) fn python(&self, called: String) -> String {
+    pub(super) fn python_name(&self, called: String) -> String {
         self.pythons.get(&called).cloned().unwrap_or(called)
     }
 }
@@ -132,18 +132,18 @@ impl Names {
 fn fits(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let lead = name.chars().next();
-    name.len() <= LONGEST
+    name.len() <= MAX_NAME_CHARS
         && lead.is_some_and(|c| !c.is_ascii_digit())
         && name.chars().all(plain)
         && RESERVED.binary_search(&name).is_err()
-        && !LEADS.iter().any(|lead| name.starts_with(lead))
+        && !RESERVED_PREFIXES.iter().any(|lead| name.starts_with(lead))
 }
 
 /// A name that fits, made of one that does not.
 fn alias(name: &str) -> String {
     let plain: String = name
         .chars()
-        .take(SHOWN)
+        .take(MAX_SHOWN_CHARS)
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
     if plain == name {
@@ -157,7 +157,7 @@ fn alias(name: &str) -> String {
 }
 
 fn described(name: &str, description: &str) -> String {
-    let shown = match name.char_indices().nth(SHOWN) {
+    let shown = match name.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}… ({} characters)", &name[..end], name.chars().count()),
         None => name.to_owned(),
     };
@@ -170,7 +170,7 @@ fn described(name: &str, description: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, Names, RESERVED, fits};
+    use super::{MAX_NAME_CHARS, RESERVED, ToolNames, fits};
     use crate::agent::ToolSpec;
     use crate::properties;
     use proptest::collection::vec;
@@ -194,13 +194,13 @@ mod tests {
 
     fn check(name: &str, offered: &str, description: &str) {
         let tools = tools(&[name.to_owned()]);
-        let names = Names::of(&tools);
-        let specs = names.offered(&tools);
+        let names = ToolNames::new(&tools);
+        let specs = names.specs(&tools);
         assert_eq!(
             (specs[0].name, specs[0].description.as_ref()),
             (offered, description)
         );
-        assert_eq!(names.python(offered.to_owned()), name);
+        assert_eq!(names.python_name(offered.to_owned()), name);
     }
 
     #[test]
@@ -239,22 +239,22 @@ mod tests {
             "a_b".into(),
             "1a".into(),
         ]);
-        let names = Names::of(&tools);
-        let specs = names.offered(&tools);
+        let names = ToolNames::new(&tools);
+        let specs = names.specs(&tools);
         assert!(specs[0].description.len() < 200, "{}", specs[0].description);
         assert!(specs.iter().all(|spec| fits(spec.name)));
-        assert_eq!(names.python(specs[0].name.to_owned()), huge);
-        assert_eq!(names.python("unknown".into()), "unknown");
+        assert_eq!(names.python_name(specs[0].name.to_owned()), huge);
+        assert_eq!(names.python_name("unknown".into()), "unknown");
     }
 
     #[test]
     fn an_alias_gives_way_to_a_function_of_that_name() {
         let given = ["py_exec", "exec", "py_exec_2"].map(str::to_owned);
         let tools = tools(&given);
-        let names = Names::of(&tools);
-        let offered: Vec<_> = names.offered(&tools).iter().map(|spec| spec.name).collect();
+        let names = ToolNames::new(&tools);
+        let offered: Vec<_> = names.specs(&tools).iter().map(|spec| spec.name).collect();
         assert_eq!(offered, ["py_exec", "py_exec_3", "py_exec_2"]);
-        assert_eq!(names.python("py_exec".into()), "py_exec");
+        assert_eq!(names.python_name("py_exec".into()), "py_exec");
     }
 
     #[test]
@@ -280,22 +280,22 @@ mod tests {
         #[test]
         fn every_set_of_names_can_be_offered(given in vec(name(), 0..12)) {
             let given_tools = tools(&given);
-            let names = Names::of(&given_tools);
-            let specs = names.offered(&given_tools);
+            let names = ToolNames::new(&given_tools);
+            let specs = names.specs(&given_tools);
             let distinct: HashSet<_> = given.iter().collect();
             let offered: HashSet<_> = specs.iter().map(|spec| spec.name.to_owned()).collect();
             prop_assert_eq!(offered.len(), distinct.len(), "one each");
             for spec in &specs {
-                prop_assert!(fits(spec.name) && spec.name.len() <= LONGEST, "{}", spec.name);
+                prop_assert!(fits(spec.name) && spec.name.len() <= MAX_NAME_CHARS, "{}", spec.name);
             }
-            let back: HashSet<_> = offered.iter().map(|name| names.python(name.clone())).collect();
+            let back: HashSet<_> = offered.iter().map(|name| names.python_name(name.clone())).collect();
             prop_assert_eq!(back, given.iter().cloned().collect::<HashSet<_>>());
 
             let mut turned = given.clone();
             turned.reverse();
             let turned_tools = tools(&turned);
-            let turned_names = Names::of(&turned_tools);
-            let again = turned_names.offered(&turned_tools);
+            let turned_names = ToolNames::new(&turned_tools);
+            let again = turned_names.specs(&turned_tools);
             let again: HashSet<_> = again.iter().map(|spec| spec.name.to_owned()).collect();
             prop_assert_eq!(again, offered, "in any order");
         }

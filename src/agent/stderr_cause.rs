@@ -1,13 +1,13 @@
-//! Why a program failed, as it said itself: the line that tells the cause among the last it wrote to standard error.
+//! Why a program failed, by its own account: the line of its standard error that states the cause.
 //!
-//! Pure. In: the end of standard error, as it came. Out: one line, foreign text of any length. What programs leave
-//! behind when they fail has known forms: of Node the error stands above its stack and below a caret, of Python below
-//! the traceback, of Rust below `panicked at`, of Go behind `panic:`, of npm behind `npm error`. Anything else tells it
-//! in the last line that is not part of a stack.
+//! Pure. In: the end of standard error, unchanged. Out: one line, foreign text of any length. The output of a failing
+//! program has known forms: in Node the error stands above its stack and below a caret, in Python below the traceback,
+//! in Rust below `panicked at`, in Go behind `panic:`, in npm behind `npm error`. For anything else the last line that
+//! is not part of a stack is taken.
 
-/// What of `words` tells why the program failed; `None`: it said nothing.
-pub(super) fn cause(words: &str) -> Option<String> {
-    let text = without_colours(words);
+/// What of `stderr` tells why the program failed; `None`: it said nothing.
+pub(super) fn cause(stderr: &str) -> Option<String> {
+    let text = without_colours(stderr);
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let said = dump(&lines)
         .or_else(|| npm(&lines).map(str::to_owned))
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn the_line_that_tells_the_cause_is_found() {
-        let check = |words: &str, expected: &str| {
-            assert_eq!(cause(words).as_deref().unwrap_or(""), expected, "{words}");
+        let check = |stderr: &str, expected: &str| {
+            assert_eq!(cause(stderr).as_deref().unwrap_or(""), expected, "{stderr}");
         };
         check("", "");
         check("\n \x1b[0m\n", "");

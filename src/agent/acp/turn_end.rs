@@ -1,23 +1,23 @@
-//! How a turn ended, as the session is told: the last events of it.
+//! The last events of a turn.
 //!
-//! Pure. Exactly one end comes out, as the last.
+//! Pure. Exactly one of them ends the turn, as the last.
 
 use serde_json::{Value, json};
 
-use super::current::Current;
-use super::{failure, telling};
+use super::active_turn::ActiveTurn;
+use super::{event_mapper, failure};
 use crate::agent::{AgentEvent, AgentFailure, FailureKind, LoginMethod, Threads, TurnId};
 use crate::rpc::RpcError;
 
 /// The agent has answered the prompt.
-pub(super) fn answered(
+pub(super) fn prompt_events(
     name: &str,
-    mut current: Current,
+    mut current: ActiveTurn,
     outcome: Result<Value, RpcError>,
     methods: &[LoginMethod],
 ) -> Vec<AgentEvent> {
     let turn = current.turn;
-    let mut events = current.telling.close();
+    let mut events = current.mapper.close();
     let answer = match outcome {
         Ok(answer) => answer,
         Err(_) if current.cancelled.is_some() => json!({"stopReason": "cancelled"}),
@@ -33,21 +33,21 @@ pub(super) fn answered(
             return events;
         }
     };
-    let mut usage = telling::usage(&answer);
-    if let Some(cost) = current.telling.cost() {
+    let mut usage = event_mapper::usage(&answer);
+    if let Some(cost) = current.mapper.cost() {
         usage.get_or_insert_default().cost = Some(cost);
     }
     events.extend(usage.map(|usage| AgentEvent::Usage { turn, usage }));
     let reason = answer["stopReason"].as_str().unwrap_or_default();
-    let said = match reason {
+    let notice = match reason {
         "max_tokens" => Some("the answer was cut off at the model's token limit"),
         "max_turn_requests" => Some("the agent stopped at its request limit for one turn"),
         "refusal" => Some("the agent declined to answer"),
         _ => None,
     };
-    events.extend(said.map(|said| AgentEvent::Progress {
+    events.extend(notice.map(|notice| AgentEvent::Progress {
         turn,
-        message: said.to_owned(),
+        message: notice.to_owned(),
     }));
     let interrupted = reason == "cancelled";
     // What was declined is no part of the agent's conversation.
@@ -61,7 +61,7 @@ pub(super) fn answered(
 }
 
 /// The turn could not go on. One that the user had stopped is told as stopped.
-pub(super) fn failed(current: &Current, failure: AgentFailure) -> AgentEvent {
+pub(super) fn failed(current: &ActiveTurn, failure: AgentFailure) -> AgentEvent {
     let turn = current.turn;
     match current.cancelled {
         Some(_) => interrupted(turn),
@@ -70,7 +70,7 @@ pub(super) fn failed(current: &Current, failure: AgentFailure) -> AgentEvent {
 }
 
 /// The session is open, which was all that was wanted.
-pub(super) fn opened(current: &Current) -> AgentEvent {
+pub(super) fn opened(current: &ActiveTurn) -> AgentEvent {
     AgentEvent::Finished {
         turn: current.turn,
         interrupted: false,

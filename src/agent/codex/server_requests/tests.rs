@@ -1,7 +1,7 @@
-//! Tests of what is answered without asking, and of asking again.
+//! Tests of automatic answers and of repeated questions.
 
-use super::{asked_again, settled};
-use crate::agent::codex::questions::AnswerForm;
+use super::{ask_again, auto_answer};
+use crate::agent::codex::questions::AnswerFormat;
 use crate::agent::form::Form;
 use crate::agent::{
     AgentQuestion, Approvals, Effort, Sandbox, Subject, Threads, TurnSettings, WebSearchUse,
@@ -33,10 +33,14 @@ fn command() -> Subject {
 
 #[test]
 fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
-    let asking = AnswerForm::Command { lasting: true };
+    let answer_format = AnswerFormat::Command { lasting: true };
     let check = |sandbox: Sandbox, expected: Value, line: &str| {
-        let (_, answer, said) =
-            settled(&settings(Approvals::Never, sandbox), &command(), &asking).expect("settled");
+        let (_, answer, said) = auto_answer(
+            &settings(Approvals::Never, sandbox),
+            &command(),
+            &answer_format,
+        )
+        .expect("settled");
         assert_eq!((answer, said.as_str()), (expected, line));
     };
     let line = "did not allow the agent to run: rm [2Jx";
@@ -52,7 +56,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
         "allowed the agent to run: rm [2Jx",
     );
     let asked = settings(Approvals::Ask, Sandbox::FullAccess);
-    assert_eq!(settled(&asked, &command(), &asking), None);
+    assert_eq!(auto_answer(&asked, &command(), &answer_format), None);
     let form = Subject::Form {
         server: String::new(),
         message: String::new(),
@@ -60,7 +64,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
     };
     let never = settings(Approvals::Never, Sandbox::ReadOnly);
     assert_eq!(
-        settled(&never, &form, &AnswerForm::Input),
+        auto_answer(&never, &form, &AnswerFormat::Input),
         None,
         "not theirs to settle"
     );
@@ -68,7 +72,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
 
 #[test]
 fn a_form_asked_again_says_why_once() {
-    let form = Form::read(&json!({"properties": {}})).expect("a form");
+    let form = Form::parse(&json!({"properties": {}})).expect("a form");
     let own = "Who?\n\nTell us.";
     let mut question = AgentQuestion::usual(
         "0",
@@ -78,9 +82,9 @@ fn a_form_asked_again_says_why_once() {
             fields: Vec::new(),
         },
     );
-    let asking = AnswerForm::Form(form, own.into());
+    let answer_format = AnswerFormat::Form(form, own.into());
     for (why, id) in [("age: x", "0+"), ("age: y", "0++")] {
-        asked_again(&mut question, &asking, why);
+        ask_again(&mut question, &answer_format, why);
         assert_eq!(question.id, id);
         let expected = format!("{why}\n\n{own}");
         assert!(matches!(&question.subject, Subject::Form { message, .. } if *message == expected));

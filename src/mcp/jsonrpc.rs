@@ -1,37 +1,35 @@
-//! What a client says, read by the letter of JSON-RPC 2.0: each request gets its answer or is refused under its id.
+//! JSON-RPC 2.0 as a strict server reads it: each request is answered or refused under its id, batches are answered
+//! whole.
 //!
 //! Pure. In: the JSON of a line, or of one element of a batch. Out: a message, or the refusal. An id is a string or a
-//! whole number, as MCP wants it. Answers of a client are messages: we ask nothing, and they mean nothing here.
+//! whole number, as MCP requires. Responses of a client parse as messages and are ignored later: we send no requests.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::wire;
 use crate::rpc::{RpcError, RpcId, RpcMessage};
 
-/// What cannot be answered as it is: under which id that is said, and why.
+/// The error response to a message that is no valid request: its id and the error.
 pub(super) type Refusal = Box<(RpcId, RpcError)>;
 
-/// A line that is no JSON.
-pub(super) fn no_json() -> Refusal {
+pub(super) fn not_json() -> Refusal {
     let message = "this line is not JSON: one message a line is expected";
-    Box::new((RpcId::Null, wire::error(-32700, message)))
+    Box::new((RpcId::Null, RpcError::new(-32700, message)))
 }
 
-/// Something that is no request.
-pub(super) fn no_request(id: RpcId, why: &str) -> Refusal {
-    Box::new((id, wire::error(-32600, why)))
+pub(super) fn invalid_request(id: RpcId, why: &str) -> Refusal {
+    Box::new((id, RpcError::new(-32600, why)))
 }
 
-/// Reads a message.
-///
 /// # Errors
-/// The refusal of what is none.
-pub(super) fn read(value: Value) -> Result<RpcMessage, Refusal> {
+/// The refusal of a value that is no message.
+pub(super) fn parse(value: Value) -> Result<RpcMessage, Refusal> {
     let Value::Object(fields) = &value else {
-        return Err(no_request(RpcId::Null, "a request is a JSON object"));
+        return Err(invalid_request(RpcId::Null, "a request is a JSON object"));
     };
     let id = fields.get("id").and_then(RpcId::from_value);
-    let refused = |why| no_request(id.clone().unwrap_or(RpcId::Null), why);
+    let refused = |why| invalid_request(id.clone().unwrap_or(RpcId::Null), why);
     let why = if fields
         .get("jsonrpc")
         .is_some_and(|version| version != "2.0")
@@ -61,13 +59,55 @@ pub(super) fn read(value: Value) -> Result<RpcMessage, Refusal> {
     Err(refused(why))
 }
 
+/// Batches whose responses go out as one message, once the last response is there. A batch is answered once, and not at
+/// all when nothing in it wants an answer.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    last_id: u64,
+    open: HashMap<u64, Batch>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    /// Number of responses that are still to come.
+    missing: usize,
+    answers: Vec<RpcMessage>,
+}
+
+impl Batches {
+    /// Begins a batch that expects this many responses, at least one.
+    pub(super) fn begin(&mut self, expected: usize) -> u64 {
+        self.last_id += 1;
+        let batch = Batch {
+            missing: expected,
+            answers: Vec::new(),
+        };
+        self.open.insert(self.last_id, batch);
+        self.last_id
+    }
+
+    /// Adds a response to a batch; `None`: that request gets none. Returns all responses once the last is there.
+    pub(super) fn complete(&mut self, batch: u64, answer: Option<RpcMessage>) -> Vec<RpcMessage> {
+        let Some(open) = self.open.get_mut(&batch) else {
+            return Vec::new();
+        };
+        open.answers.extend(answer);
+        open.missing = open.missing.saturating_sub(1);
+        match open.missing {
+            0 => self.open.remove(&batch).map(|it| it.answers),
+            _ => None,
+        }
+        .unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
     #[test]
-    fn what_is_no_request_is_refused_under_its_id() {
+    fn an_invalid_request_is_refused_under_its_id() {
         let text = |id: &str| RpcId::Text(id.into());
         for (value, id) in [
             (json!(1), RpcId::Null),
@@ -96,7 +136,7 @@ mod tests {
             (json!({"id": [1], "method": "ping"}), RpcId::Null),
             (json!({"result": {}}), RpcId::Null),
         ] {
-            let (refused, error) = *read(value.clone()).unwrap_err();
+            let (refused, error) = *parse(value.clone()).unwrap_err();
             assert_eq!((refused, error.code), (id, -32600), "{value}");
         }
         for value in [
@@ -106,7 +146,7 @@ mod tests {
             json!({"id": 7, "result": null}),
             json!({"id": 7, "error": {"code": 1}}),
         ] {
-            assert!(read(value.clone()).is_ok(), "{value}");
+            assert!(parse(value.clone()).is_ok(), "{value}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What the agent said of itself in answer to `initialize`.
+//! The agent's answer to `initialize`: its features and its login methods.
 //!
-//! Pure. What it does not say it cannot do.
+//! Pure. A feature that is not listed is absent.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(super) const VERSION: u64 = 1;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Agreed {
+pub(super) struct InitializeResult {
     pub(super) images: bool,
     /// Files and the like, whole.
     pub(super) embedded: bool,
@@ -24,20 +24,20 @@ pub(super) struct Agreed {
     pub(super) methods: Vec<LoginMethod>,
 }
 
-impl Agreed {
+impl InitializeResult {
     /// Reads the answer.
     ///
     /// # Errors
     /// The version it speaks instead, in words.
-    pub(super) fn read(answer: &Value, program: &Program) -> Result<Agreed, String> {
+    pub(super) fn parse(answer: &Value, program: &Program) -> Result<InitializeResult, String> {
         match &answer["protocolVersion"] {
             Value::Null => return Err("an unknown version".into()),
             version if version.as_u64() == Some(VERSION) => {}
             version => return Err(format!("version {version}")),
         }
-        let able = &answer["agentCapabilities"];
-        let prompt = &able["promptCapabilities"];
-        let session = &able["sessionCapabilities"];
+        let capabilities = &answer["agentCapabilities"];
+        let prompt = &capabilities["promptCapabilities"];
+        let session = &capabilities["sessionCapabilities"];
         let methods = answer["authMethods"].as_array();
         let methods = methods.into_iter().flatten().filter_map(|method| {
             Some(LoginMethod {
@@ -49,10 +49,10 @@ impl Agreed {
                 program: login_program(method, program),
             })
         });
-        Ok(Agreed {
+        Ok(InitializeResult {
             images: prompt["image"] == true,
             embedded: prompt["embeddedContext"] == true,
-            load: able["loadSession"] == true,
+            load: capabilities["loadSession"] == true,
             resume: session["resume"].is_object(),
             list: session["list"].is_object(),
             close: session["close"].is_object(),
@@ -71,13 +71,13 @@ impl Agreed {
                 [] => Login::Unneeded,
                 methods => Login::Methods(methods.to_vec()),
             },
-            ..unknown(name)
+            ..assumed_capabilities(name)
         }
     }
 }
 
 /// What an agent may be able to that has not been started.
-pub(super) fn unknown(name: &str) -> AgentCapabilities {
+pub(super) fn assumed_capabilities(name: &str) -> AgentCapabilities {
     AgentCapabilities {
         images: true,
         files: true,
@@ -174,18 +174,22 @@ mod tests {
             (json!({}), "an unknown version"),
             (json!([]), "an unknown version"),
         ] {
-            assert_eq!(Agreed::read(&answer, &program()), Err(expected.to_owned()));
+            assert_eq!(
+                InitializeResult::parse(&answer, &program()),
+                Err(expected.to_owned())
+            );
         }
     }
 
     #[test]
     fn what_is_not_said_cannot_be_done() {
-        let bare = Agreed::read(&json!({"protocolVersion": 1}), &program()).expect("version 1");
-        assert_eq!(bare, Agreed::default());
+        let bare =
+            InitializeResult::parse(&json!({"protocolVersion": 1}), &program()).expect("version 1");
+        assert_eq!(bare, InitializeResult::default());
         assert!(!bare.capabilities("x").resumes);
         let strange = json!({"protocolVersion": 1, "agentCapabilities": 7, 
             "authMethods": [{"name": "?"}, {"id": "k"}]});
-        let strange = Agreed::read(&strange, &program()).expect("version 1");
+        let strange = InitializeResult::parse(&strange, &program()).expect("version 1");
         assert_eq!(strange.methods.len(), 1);
     }
 }

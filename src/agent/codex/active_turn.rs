@@ -1,34 +1,34 @@
-//! The turn at hand: what it was asked with, where it stands, what waits for the session.
+//! The current turn: its request, its state, the requests that wait for the session.
 
 use std::time::Instant;
 
-use super::names::Names;
-use super::request::Requests;
-use super::turn::Running;
+use super::open_requests::OpenRequests;
+use super::tool_names::ToolNames;
+use super::turn::RunningTurn;
 use crate::agent::{TurnId, TurnRequest};
 
 /// The turn at hand.
-pub(super) struct Current {
+pub(super) struct ActiveTurn {
     pub(super) turn: TurnId,
     pub(super) request: Box<TurnRequest>,
     /// What its tools are called on the wire.
-    pub(super) names: Names,
+    pub(super) names: ToolNames,
     /// Present once `turn/start` was sent.
-    pub(super) running: Option<Running>,
-    pub(super) requests: Requests,
+    pub(super) running: Option<RunningTurn>,
+    pub(super) requests: OpenRequests,
     /// When patience with a cancelled turn ends.
     pub(super) cancelled: Option<Instant>,
     pub(super) interrupt_sent: bool,
 }
 
-impl Current {
+impl ActiveTurn {
     pub(super) fn new(turn: TurnId, request: Box<TurnRequest>) -> Self {
-        Current {
+        ActiveTurn {
             turn,
-            names: Names::of(&request.tools),
+            names: ToolNames::new(&request.tools),
             request,
             running: None,
-            requests: Requests::default(),
+            requests: OpenRequests::default(),
             cancelled: None,
             interrupt_sent: false,
         }

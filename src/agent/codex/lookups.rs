@@ -1,8 +1,8 @@
-//! Look-ups beside any turn: models, limits of the account.
+//! Look-ups outside of turns: models, limits of the account.
 //!
-//! In: look-ups of the session, answers of the app-server. Out: facts, or why there are none. Invariants: a look-up is
-//! answered once, also when the process ends; one that gets no answer fails alone and leaves a turn that runs be.
-//! Limits exist only for a ChatGPT login (known from `account/read`, not from the text of an error).
+//! In: look-ups of the session, answers of the app-server. Out: facts, or a failure. Invariants: a look-up is answered
+//! once, also when the process ends; a timeout fails that look-up alone, and a running turn goes on. Limits exist only
+//! for a ChatGPT login (known from `account/read`, not from the text of an error).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,14 +11,14 @@ use serde_json::{Value, from_value, json};
 use tokio::sync::oneshot;
 
 use super::failure;
-use super::link::{Link, Purpose};
+use super::process::{AgentProcess, Purpose};
 use super::wire::model::{ModelListParams, ModelListResponse};
-use crate::agent::trouble::joined_and_cut;
+use crate::agent::process_failure::one_line;
 use crate::agent::{AgentFailure, Facts, Lookup, Model};
 use crate::rpc::RpcError;
 
 /// Where the facts go.
-pub(super) type Tell = oneshot::Sender<Result<Facts, AgentFailure>>;
+pub(super) type FactsSender = oneshot::Sender<Result<Facts, AgentFailure>>;
 
 /// The most pages of models that are read: a cursor that leads nowhere ends.
 const PAGES: usize = 50;
@@ -26,21 +26,21 @@ const PAGES: usize = 50;
 /// Look-ups that wait.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
-    open: BTreeMap<u64, Waiting>,
+    open: BTreeMap<u64, OpenLookup>,
     asked: u64,
     /// The last one that was sent.
     sent: u64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct OpenLookup {
     lookup: Lookup,
-    tell: Tell,
+    tell: FactsSender,
     models: Vec<Model>,
     pages: usize,
 }
 
-impl Waiting {
+impl OpenLookup {
     fn end(self, outcome: Result<Facts, AgentFailure>) {
         // Whoever asked may have gone.
         let _ = self.tell.send(outcome);
@@ -49,9 +49,9 @@ impl Waiting {
 
 impl Lookups {
     /// Takes a look-up.
-    pub(super) fn take(&mut self, lookup: Lookup, tell: Tell) {
+    pub(super) fn add(&mut self, lookup: Lookup, tell: FactsSender) {
         self.asked += 1;
-        let waiting = Waiting {
+        let waiting = OpenLookup {
             lookup,
             tell,
             models: Vec::new(),
@@ -61,40 +61,40 @@ impl Lookups {
     }
 
     /// Sends those that waited for the process to be ready.
-    pub(super) fn send_all(&mut self, link: &mut Link) {
+    pub(super) fn send_all(&mut self, process: &mut AgentProcess) {
         let first = std::mem::replace(&mut self.sent, self.asked) + 1;
         for key in first..=self.asked {
-            self.send(key, link);
+            self.send(key, process);
         }
     }
 
     /// Sends one.
-    fn send(&mut self, key: u64, link: &mut Link) {
+    fn send(&mut self, key: u64, process: &mut AgentProcess) {
         let Entry::Occupied(entry) = self.open.entry(key) else {
             return;
         };
         match entry.get().lookup {
             Lookup::Models => {
                 let params = ModelListParams { cursor: None };
-                link.ask(Purpose::Models(key), "model/list", &params);
+                process.send_request(Purpose::Models(key), "model/list", &params);
             }
-            Lookup::Limits if link.chatgpt => {
+            Lookup::Limits if process.chatgpt => {
                 let params = json!({"excludeResetCreditDetails": true});
-                link.ask(Purpose::Limits(key), "account/rateLimits/read", &params);
+                process.send_request(Purpose::Limits(key), "account/rateLimits/read", &params);
             }
             // It keeps some and is not asked: the record is ours.
             Lookup::Sessions => entry.remove().end(Ok(Facts::Sessions(Vec::new()))),
-            Lookup::Limits => entry.remove().end(Ok(Facts::Limits(link.limits.list()))),
+            Lookup::Limits => entry.remove().end(Ok(Facts::Limits(process.limits.list()))),
         }
     }
 
     /// Takes the answer to a look-up.
-    pub(super) fn answered(
+    pub(super) fn on_response(
         &mut self,
         name: &str,
         purpose: Purpose,
         outcome: Result<Value, RpcError>,
-        link: &mut Link,
+        process: &mut AgentProcess,
     ) {
         let (Purpose::Models(key) | Purpose::Limits(key)) = purpose else {
             return;
@@ -106,7 +106,7 @@ impl Lookups {
         let value = match outcome {
             Ok(value) => value,
             Err(error) => {
-                let known = link.limits.list();
+                let known = process.limits.list();
                 let facts = match purpose {
                     Purpose::Limits(_) if !known.is_empty() => Ok(Facts::Limits(known)),
                     _ => Err(failure::refused(name, method, &error)),
@@ -118,8 +118,8 @@ impl Lookups {
         match purpose {
             Purpose::Limits(_) => match from_value(value) {
                 Ok(response) => {
-                    link.limits.replace(response);
-                    entry.remove().end(Ok(Facts::Limits(link.limits.list())));
+                    process.limits.replace(response);
+                    entry.remove().end(Ok(Facts::Limits(process.limits.list())));
                 }
                 Err(_) => entry.remove().end(unread()),
             },
@@ -133,7 +133,7 @@ impl Lookups {
                 waiting.models.extend(shown.map(|model| {
                     Model {
                         name: model.model,
-                        description: joined_and_cut(&model.description),
+                        description: one_line(&model.description),
                         efforts: model
                             .supported_reasoning_efforts
                             .into_iter()
@@ -148,7 +148,7 @@ impl Lookups {
                         let params = ModelListParams {
                             cursor: Some(cursor),
                         };
-                        link.ask(Purpose::Models(key), "model/list", &params);
+                        process.send_request(Purpose::Models(key), "model/list", &params);
                     }
                     _ => {
                         let mut waiting = entry.remove();

@@ -1,6 +1,6 @@
-//! What goes wrong with the process of an agent, as a user reads it: one line, and what to do about it.
+//! Failures of an agent's process as a user reads them: one line, and a hint.
 //!
-//! For every agent that is a process. Texts of the peer are shown and never understood.
+//! For every agent that is a process. Texts of the peer are shown, never interpreted.
 
 use std::io;
 use std::process::ExitStatus;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::failure::{AgentFailure, FailureKind};
-use super::last_words;
+use super::stderr_cause;
 use crate::rpc::RpcError;
 use crate::text::{cut_characters, joined_words};
 
 /// The longest foreign text in a message, in characters.
-const LONGEST: usize = 300;
+const MAX_CHARS: usize = 300;
 
 fn failure(kind: FailureKind, message: String, hint: &str) -> AgentFailure {
     AgentFailure {
@@ -24,20 +24,20 @@ fn failure(kind: FailureKind, message: String, hint: &str) -> AgentFailure {
     }
 }
 
-/// The process ended in mid-turn. `words` is the end of its standard error.
-pub(super) fn died(
+/// The process ended in mid-turn. `stderr` is the end of its standard error.
+pub(super) fn exited(
     name: &str,
     outcome: io::Result<(ExitStatus, String)>,
     junk: u64,
 ) -> AgentFailure {
-    let (how, words) = match outcome {
-        Ok((status, words)) => (status.to_string(), words),
+    let (how, stderr) = match outcome {
+        Ok((status, stderr)) => (status.to_string(), stderr),
         Err(error) => (error.to_string(), String::new()),
     };
     let mut message = format!("`{name}` ended before its answer was complete ({how})");
-    if let Some(cause) = last_words::cause(&words) {
+    if let Some(cause) = stderr_cause::cause(&stderr) {
         message.push_str(": ");
-        message.push_str(&joined_and_cut(&cause));
+        message.push_str(&one_line(&cause));
     }
     message.push_str(&not_protocol(junk));
     failure(
@@ -48,7 +48,7 @@ pub(super) fn died(
 }
 
 /// The process did not answer.
-pub(super) fn silent(name: &str, method: &str, patience: Duration, junk: u64) -> AgentFailure {
+pub(super) fn timed_out(name: &str, method: &str, patience: Duration, junk: u64) -> AgentFailure {
     failure(
         FailureKind::Silent,
         format!(
@@ -61,7 +61,7 @@ pub(super) fn silent(name: &str, method: &str, patience: Duration, junk: u64) ->
 }
 
 /// A look-up got no answer; the process is left alone.
-pub(super) fn unanswered(name: &str, method: &str, patience: Duration) -> AgentFailure {
+pub(super) fn request_timed_out(name: &str, method: &str, patience: Duration) -> AgentFailure {
     let message = format!(
         "`{name}` did not answer `{method}` within {} s",
         patience.as_secs_f32()
@@ -69,20 +69,20 @@ pub(super) fn unanswered(name: &str, method: &str, patience: Duration) -> AgentF
     failure(FailureKind::Silent, message, "try again later")
 }
 
-/// Foreign text on one line, cut to [`LONGEST`] characters, without control characters.
-pub(super) fn joined_and_cut(text: &str) -> String {
-    let words = joined_words(&text.replace(char::is_control, " "));
-    cut_characters(&words, LONGEST).into_owned()
+/// Foreign text on one line, cut to [`MAX_CHARS`] characters, without control characters.
+pub(super) fn one_line(text: &str) -> String {
+    let stderr = joined_words(&text.replace(char::is_control, " "));
+    cut_characters(&stderr, MAX_CHARS).into_owned()
 }
 
 /// What an error of JSON-RPC says, with what its `data` adds: one line.
-pub(super) fn said(error: &RpcError) -> String {
-    let message = joined_and_cut(&error.message);
+pub(super) fn rpc_error_text(error: &RpcError) -> String {
+    let message = one_line(&error.message);
     let mut more = Vec::new();
     details(&error.data, &mut more);
-    let mut more: Vec<String> = more.iter().map(|text| joined_and_cut(text)).collect();
+    let mut more: Vec<String> = more.iter().map(|text| one_line(text)).collect();
     more.retain(|text| !text.is_empty() && !message.contains(text.as_str()));
-    let more = joined_and_cut(&more.join("; "));
+    let more = one_line(&more.join("; "));
     match (message.is_empty(), more.is_empty()) {
         (_, true) => message,
         (true, false) => more,
@@ -91,7 +91,7 @@ pub(super) fn said(error: &RpcError) -> String {
 }
 
 /// Names under which errors say more of themselves.
-const WORDS: [&str; 9] = [
+const DETAIL_KEYS: [&str; 9] = [
     "message",
     "details",
     "detail",
@@ -116,7 +116,7 @@ fn details(data: &Value, out: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| details(item, out)),
         Value::Object(fields) if fields.is_empty() => {}
         Value::Object(fields) => {
-            let known: Vec<&Value> = WORDS
+            let known: Vec<&Value> = DETAIL_KEYS
                 .iter()
                 .filter_map(|word| fields.get(*word))
                 .filter(|value| !value.is_null())
@@ -151,7 +151,7 @@ mod tests {
                 message: message.into(),
                 data,
             };
-            assert_eq!(said(&error), expected);
+            assert_eq!(rpc_error_text(&error), expected);
         };
         let internal = "Internal error";
         check(internal, Value::Null, internal);

@@ -1,26 +1,25 @@
-//! What is allowed where nobody can be asked: by the command line, beforehand.
+//! What `ipycodex mcp --allow` permits where no user can be asked.
 
 use crate::session::{About, QuestionChoice, Reply};
 
-/// Something a tool asks for.
+/// A permission that a tool call can need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allowed {
-    /// Cells run in the session.
+    /// Run cells in the session.
     Cells,
-    /// Notebooks outside of the working directory are changed.
+    /// Change notebooks outside of the working directory.
     Files,
-    /// Skills of a project are read, and their code runs.
+    /// Read skills of a project and run their code.
     Skills,
-    /// `pyrun` runs where nothing keeps its code from changing files.
+    /// Run `pyrun` where nothing keeps its code from changing files.
     Unprotected,
 }
 
-/// What is allowed without a question.
+/// The permissions that are granted without a question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowance(pub Vec<Allowed>);
 
 impl Allowed {
-    /// Everything there is.
     pub const ALL: [Allowed; 4] = [
         Allowed::Cells,
         Allowed::Files,
@@ -28,7 +27,7 @@ impl Allowed {
         Allowed::Unprotected,
     ];
 
-    /// Its name on the command line.
+    /// The value of `--allow`.
     pub fn name(self) -> &'static str {
         match self {
             Allowed::Cells => "cells",
@@ -38,7 +37,7 @@ impl Allowed {
         }
     }
 
-    fn wanted(about: &About) -> Self {
+    fn required_for(about: &About) -> Self {
         match about {
             About::Cells(_)
             | About::ProjectFiles { .. }
@@ -53,11 +52,11 @@ impl Allowed {
 }
 
 impl Allowance {
-    /// The answer to a question that no user sees.
+    /// Answers a question that no user sees.
     pub(super) fn answer(&self, about: &About) -> Reply {
-        let wanted = Allowed::wanted(about);
-        if !self.0.contains(&wanted) {
-            let name = wanted.name();
+        let needed = Allowed::required_for(about);
+        if !self.0.contains(&needed) {
+            let name = needed.name();
             return Reply::NoBecause(format!(
                 "nobody can be asked here; whoever starts `ipycodex mcp` allows it with `--allow {name}`"
             ));
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_allowed_is_refused_and_says_how_it_is() {
+    fn a_refusal_names_the_option_that_would_allow_it() {
         let cells = About::Cells(Vec::new());
         let skill = About::SkillCode {
             skill: "s".into(),

@@ -1,32 +1,33 @@
-//! The turn at hand: what it was asked with, where it stands, the questions it has open.
+//! The current turn: its request, its state, its open questions.
 //!
 //! Every question is answered once, or its turn ends first. A command that the user allowed by a permission may then
-//! run in a terminal of ours without a second question; any other asks, unless the `sandbox` setting allows everything.
+//! run in a terminal of ours without a second question; any other command asks, unless the `sandbox` setting allows
+//! everything.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::asked;
-use super::calls::Shown;
-use super::elicited::{self, Elicited};
-use super::files::Allowed;
-use super::telling::Telling;
-use super::terminals::Wanted;
+use super::elicitation::{self, Elicitation};
+use super::event_mapper::EventMapper;
+use super::files::WritePolicy;
+use super::permission;
+use super::terminals::TerminalCommand;
+use super::tool_calls::TerminalOutput;
 use crate::agent::{
     AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
 };
 use crate::rpc::{RpcError, RpcId};
 
 /// The most of what a terminal shows that waits for its call, in bytes.
-const EARLY: usize = 64 << 10;
+const MAX_EARLY_OUTPUT: usize = 64 << 10;
 
 /// A start that takes longer is told.
-const STARTS_SOON: Duration = Duration::from_secs(2);
+const START_NOTICE_DELAY: Duration = Duration::from_secs(2);
 
 /// See the module.
-pub(super) struct Current {
+pub(super) struct ActiveTurn {
     pub(super) turn: TurnId,
     pub(super) request: Box<TurnRequest>,
     /// The agent's session, once there is one.
@@ -35,13 +36,13 @@ pub(super) struct Current {
     pub(super) fresh: bool,
     /// The prompt is on the wire.
     pub(super) sent: bool,
-    pub(super) telling: Telling,
+    pub(super) mapper: EventMapper,
     /// When patience with a cancelled turn ends.
     pub(super) cancelled: Option<Instant>,
     /// When it is told that the agent is still starting; `None`: it was told.
-    pub(super) tells_start: Option<Instant>,
-    questions: HashMap<String, Open>,
-    asked: u64,
+    pub(super) start_notice_at: Option<Instant>,
+    questions: HashMap<String, OpenQuestion>,
+    questions_asked: u64,
     /// Commands the user has allowed.
     allowed: HashSet<String>,
     /// What terminals have shown before a call was told that shows them.
@@ -49,44 +50,44 @@ pub(super) struct Current {
 }
 
 /// A question that is open, and whom to answer.
-struct Open {
+struct OpenQuestion {
     id: RpcId,
     question: AgentQuestion,
-    about: About,
+    origin: QuestionOrigin,
 }
 
-enum About {
+enum QuestionOrigin {
     /// A permission for this call; the command it would run.
-    Call(String, Option<String>),
+    Permission(String, Option<String>),
     /// A command for a terminal.
-    Terminal(Box<Wanted>),
+    Terminal(Box<TerminalCommand>),
     /// Something to fill in, or a page to open.
-    Elicited(Elicited),
+    Elicitation(Elicitation),
 }
 
 /// What an answer of the user comes to.
-pub(super) enum Answered {
+pub(super) enum AnswerEffect {
     /// This goes to the agent.
-    Answer(RpcId, Result<Value, RpcError>),
+    Respond(RpcId, Result<Value, RpcError>),
     /// The command runs; its terminal is the answer.
-    Run(RpcId, Box<Wanted>),
+    RunCommand(RpcId, Box<TerminalCommand>),
     /// What was filled in does not fit: the user is asked again.
-    Again(AgentQuestion),
+    AskAgain(AgentQuestion),
 }
 
-impl Current {
+impl ActiveTurn {
     pub(super) fn new(turn: TurnId, request: Box<TurnRequest>) -> Self {
-        Current {
+        ActiveTurn {
             turn,
             request,
             session: None,
             fresh: true,
             sent: false,
-            telling: Telling::new(turn),
+            mapper: EventMapper::new(turn),
             cancelled: None,
-            tells_start: Some(Instant::now() + STARTS_SOON),
+            start_notice_at: Some(Instant::now() + START_NOTICE_DELAY),
             questions: HashMap::new(),
-            asked: 0,
+            questions_asked: 0,
             allowed: HashSet::new(),
             early: HashMap::new(),
         }
@@ -103,8 +104,8 @@ impl Current {
     }
 
     /// Where the agent may write.
-    pub(super) fn writes(&self) -> Allowed {
-        Allowed {
+    pub(super) fn write_policy(&self) -> WritePolicy {
+        WritePolicy {
             sandbox: self.request.settings.sandbox,
             cwd: self.request.settings.cwd.clone(),
         }
@@ -121,14 +122,16 @@ impl Current {
     ) -> Result<AgentQuestion, RpcError> {
         let told = &params["toolCall"];
         let Some(call) = told["toolCallId"].as_str().map(str::to_owned) else {
-            return Err(asked::invalid("a permission request without a tool call"));
+            return Err(RpcError::invalid_params(
+                "a permission request without a tool call",
+            ));
         };
-        let number = self.number();
+        let number = self.next_question_id();
         let cwd = self.request.settings.cwd.display().to_string();
-        let known = self.telling.calls.learn(told);
+        let known = self.mapper.tool_calls.merge(told);
         let command = known.command();
-        let question = asked::question(number, params, known, &cwd)?;
-        Ok(self.open(id, question, About::Call(call, command)))
+        let question = permission::question(number, params, known, &cwd)?;
+        Ok(self.open(id, question, QuestionOrigin::Permission(call, command)))
     }
 
     /// Takes a command for a terminal; the question for the user.
@@ -138,20 +141,20 @@ impl Current {
     pub(super) fn command(
         &mut self,
         id: &RpcId,
-        wanted: Box<Wanted>,
-    ) -> Result<AgentQuestion, Box<Wanted>> {
+        command_request: Box<TerminalCommand>,
+    ) -> Result<AgentQuestion, Box<TerminalCommand>> {
         let free = self.request.settings.sandbox == Sandbox::FullAccess;
-        if free || self.allowed.contains(&wanted.line) {
-            return Err(wanted);
+        if free || self.allowed.contains(&command_request.line) {
+            return Err(command_request);
         }
         let subject = Subject::Command {
-            command: wanted.line.clone(),
-            cwd: wanted.cwd().display().to_string(),
+            command: command_request.line.clone(),
+            cwd: command_request.cwd().display().to_string(),
             reason: None,
         };
-        let mut question = AgentQuestion::usual(self.number(), subject);
+        let mut question = AgentQuestion::usual(self.next_question_id(), subject);
         question.reasons = false;
-        Ok(self.open(id, question, About::Terminal(wanted)))
+        Ok(self.open(id, question, QuestionOrigin::Terminal(command_request)))
     }
 
     /// Takes something to fill in, or a page to open; the question for the user.
@@ -159,50 +162,65 @@ impl Current {
     /// # Errors
     /// The answer to a request that cannot be asked.
     pub(super) fn elicit(&mut self, id: &RpcId, params: &Value) -> Result<AgentQuestion, RpcError> {
-        let (subject, elicited) = Elicited::read(params)?;
-        let mut question = AgentQuestion::usual(self.number(), subject);
+        let (subject, elicitation) = Elicitation::parse(params)?;
+        let mut question = AgentQuestion::usual(self.next_question_id(), subject);
         question.reasons = false;
-        Ok(self.open(id, question, About::Elicited(elicited)))
+        Ok(self.open(id, question, QuestionOrigin::Elicitation(elicitation)))
     }
 
-    fn number(&mut self) -> String {
-        self.asked += 1;
-        format!("question-{}", self.asked)
+    fn next_question_id(&mut self) -> String {
+        self.questions_asked += 1;
+        format!("question-{}", self.questions_asked)
     }
 
-    fn open(&mut self, id: &RpcId, question: AgentQuestion, about: About) -> AgentQuestion {
-        let open = Open {
+    fn open(
+        &mut self,
+        id: &RpcId,
+        question: AgentQuestion,
+        origin: QuestionOrigin,
+    ) -> AgentQuestion {
+        let open = OpenQuestion {
             id: id.clone(),
             question: question.clone(),
-            about,
+            origin,
         };
         self.questions.insert(question.id.clone(), open);
         question
     }
 
     /// Takes an answer of the user; nothing for one that nobody waits for.
-    pub(super) fn answer(&mut self, question: &str, answer: &QuestionAnswer) -> Option<Answered> {
+    pub(super) fn answer(
+        &mut self,
+        question: &str,
+        answer: &QuestionAnswer,
+    ) -> Option<AnswerEffect> {
         let open = self.questions.remove(question)?;
-        Some(match open.about {
-            About::Call(call, command) => {
-                let (value, yes) = asked::answer(&open.question, answer);
+        Some(match open.origin {
+            QuestionOrigin::Permission(call, command) => {
+                let (value, yes) = permission::answer(&open.question, answer);
                 match yes {
                     true => self.allowed.extend(command),
-                    false => self.telling.calls.deny(&call),
+                    false => self.mapper.tool_calls.deny(&call),
                 }
-                Answered::Answer(open.id, Ok(value))
+                AnswerEffect::Respond(open.id, Ok(value))
             }
-            About::Terminal(wanted) => match answer.decision().is_some_and(Decision::allows) {
-                true => Answered::Run(open.id, wanted),
-                false => Answered::Answer(open.id, Err(denied())),
-            },
-            About::Elicited(elicited) => match elicited.answer(answer) {
-                Ok(value) => Answered::Answer(open.id, Ok(value)),
+            QuestionOrigin::Terminal(command_request) => {
+                match answer.decision().is_some_and(Decision::allows) {
+                    true => AnswerEffect::RunCommand(open.id, command_request),
+                    false => AnswerEffect::Respond(open.id, Err(denied())),
+                }
+            }
+            QuestionOrigin::Elicitation(elicitation) => match elicitation.answer(answer) {
+                Ok(value) => AnswerEffect::Respond(open.id, Ok(value)),
                 Err(why) => {
                     let mut question = open.question;
-                    question.id = self.number();
-                    elicited.ask_again(&mut question.subject, &why);
-                    Answered::Again(self.open(&open.id, question, About::Elicited(elicited)))
+                    question.id = self.next_question_id();
+                    elicitation.ask_again(&mut question.subject, &why);
+                    AnswerEffect::AskAgain(self.open(
+                        &open.id,
+                        question,
+                        QuestionOrigin::Elicitation(elicitation),
+                    ))
                 }
             },
         })
@@ -224,10 +242,14 @@ impl Current {
     /// A terminal shows more: told with the command that shows it.
     pub(super) fn output(&mut self, terminal: &str, delta: String) -> Option<AgentEvent> {
         let turn = self.turn;
-        let id = self.telling.calls.of_terminal(terminal).map(str::to_owned);
+        let id = self
+            .mapper
+            .tool_calls
+            .command_of_terminal(terminal)
+            .map(str::to_owned);
         if id.is_none() {
             let early = self.early.entry(terminal.to_owned()).or_default();
-            if early.len() < EARLY {
+            if early.len() < MAX_EARLY_OUTPUT {
                 early.push_str(&delta);
             }
         }
@@ -238,12 +260,12 @@ impl Current {
     pub(super) fn update(
         &mut self,
         update: &Value,
-        terminal: &dyn Fn(&str) -> Option<Shown>,
+        terminal: &dyn Fn(&str) -> Option<TerminalOutput>,
     ) -> Vec<AgentEvent> {
-        let mut events = self.telling.update(update, terminal);
-        let (turn, calls) = (self.turn, &self.telling.calls);
+        let mut events = self.mapper.update(update, terminal);
+        let (turn, tool_calls) = (self.turn, &self.mapper.tool_calls);
         self.early.retain(|terminal, early| {
-            let id = calls.of_terminal(terminal).map(str::to_owned);
+            let id = tool_calls.command_of_terminal(terminal).map(str::to_owned);
             let delta = std::mem::take(early);
             match id {
                 Some(id) => events.push(AgentEvent::CommandOutput { turn, id, delta }),
@@ -257,19 +279,15 @@ impl Current {
     /// Nobody answers any more: what each request is told.
     pub(super) fn refuse_all(&mut self) -> Vec<(RpcId, Result<Value, RpcError>)> {
         let open = std::mem::take(&mut self.questions).into_values();
-        let refused = open.map(|open| match open.about {
-            About::Call(..) => (open.id, Ok(asked::refusal())),
-            About::Terminal(_) => (open.id, Err(denied())),
-            About::Elicited(_) => (open.id, Ok(elicited::cancelled())),
+        let refused = open.map(|open| match open.origin {
+            QuestionOrigin::Permission(..) => (open.id, Ok(permission::refusal())),
+            QuestionOrigin::Terminal(_) => (open.id, Err(denied())),
+            QuestionOrigin::Elicitation(_) => (open.id, Ok(elicitation::cancelled())),
         });
         refused.collect()
     }
 }
 
 fn denied() -> RpcError {
-    RpcError {
-        code: -32603,
-        message: "the user did not allow this command".into(),
-        data: Value::Null,
-    }
+    RpcError::new(-32603, "the user did not allow this command")
 }

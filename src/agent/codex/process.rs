@@ -1,7 +1,6 @@
 //! One live app-server process: its peer, the requests that wait, the threads it has loaded.
 //!
-//! Out: the params of each request as wire types. A link is never mended: what is wrong with it ends it, and the next
-//! turn makes another.
+//! A process is never repaired: an error ends it, and the next turn starts another.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -14,7 +13,7 @@ use serde_json::{Value, to_value};
 use super::limits::Limits;
 use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
-use crate::agent::plan::ProcessPlan;
+use crate::agent::process_config::ProcessConfig;
 use crate::agent::{Approvals, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse};
 use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
@@ -63,7 +62,7 @@ impl Purpose {
 
 /// A loaded thread and the settings it last ran with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Loaded {
+pub(super) struct LoadedThread {
     pub(super) search: WebSearchUse,
     pub(super) cwd: PathBuf,
     pub(super) approvals: Approvals,
@@ -71,15 +70,15 @@ pub(super) struct Loaded {
     mcp_servers: Vec<McpServer>,
 }
 
-impl Loaded {
+impl LoadedThread {
     /// What is fixed when a thread is loaded is as this turn wants it.
-    pub(super) fn may_go_on(&self, settings: &TurnSettings) -> bool {
+    pub(super) fn is_compatible_with(&self, settings: &TurnSettings) -> bool {
         self.search == settings.search && self.mcp_servers == settings.mcp_servers
     }
 
     /// With the settings of this turn.
-    pub(super) fn of(settings: &TurnSettings) -> Self {
-        Loaded {
+    pub(super) fn new(settings: &TurnSettings) -> Self {
+        LoadedThread {
             search: settings.search,
             cwd: settings.cwd.clone(),
             approvals: settings.approvals,
@@ -90,29 +89,32 @@ impl Loaded {
 }
 
 /// See the module.
-pub(super) struct Link {
+pub(super) struct AgentProcess {
     pub(super) peer: ChildPeer,
     incoming: Incoming,
     pub(super) pending: Pending<Purpose>,
     /// Handshake done and somebody logged in.
     pub(super) ready: bool,
-    pub(super) threads: HashMap<String, Loaded>,
+    pub(super) threads: HashMap<String, LoadedThread>,
     /// Logged in with ChatGPT, which has limits.
     pub(super) chatgpt: bool,
     pub(super) limits: Limits,
     request_patience: Duration,
 }
 
-impl Link {
+impl AgentProcess {
     /// Starts the process and greets it.
-    pub(super) fn open(program: &Program, plan: &ProcessPlan) -> Result<Link, SpawnFailure> {
+    pub(super) fn open(
+        program: &Program,
+        plan: &ProcessConfig,
+    ) -> Result<AgentProcess, SpawnFailure> {
         let launch = Launch {
             program: program.program.clone(),
             arguments: program.arguments.clone(),
             variables: plan
                 .variables
                 .iter()
-                .filter(|(name, _)| !withheld(name))
+                .filter(|(name, _)| !is_withheld(name))
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
             // A directory that is gone would look like a missing program.
@@ -121,7 +123,7 @@ impl Link {
             name: program.name.into(),
         };
         let (peer, incoming) = ChildPeer::spawn(launch)?;
-        let mut link = Link {
+        let mut process = AgentProcess {
             peer,
             incoming,
             pending: Pending::default(),
@@ -141,13 +143,13 @@ impl Link {
                 experimental_api: true,
             },
         };
-        link.ask_within(
+        process.send_request_within(
             Purpose::Initialize,
             "initialize",
             &params,
             plan.patience.initialize,
         );
-        Ok(link)
+        Ok(process)
     }
 
     /// The next message; `None` when the process has closed its output.
@@ -156,22 +158,22 @@ impl Link {
     }
 
     /// Sends a request.
-    pub(super) fn ask(&mut self, purpose: Purpose, method: &str, params: &impl Serialize) {
-        self.ask_within(purpose, method, params, self.request_patience);
+    pub(super) fn send_request(&mut self, purpose: Purpose, method: &str, params: &impl Serialize) {
+        self.send_request_within(purpose, method, params, self.request_patience);
     }
 
-    fn ask_within(
+    fn send_request_within(
         &mut self,
         purpose: Purpose,
         method: &str,
         params: &impl Serialize,
         patience: Duration,
     ) {
-        let id = self.pending.open(purpose, Instant::now() + patience);
+        let id = self.pending.register(purpose, Instant::now() + patience);
         self.peer.send(RpcMessage::Request {
             id,
             method: method.into(),
-            params: plain(params),
+            params: to_wire(params),
         });
     }
 
@@ -184,14 +186,14 @@ impl Link {
     }
 
     /// Answers a request of the process.
-    pub(super) fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
+    pub(super) fn respond(&self, id: RpcId, outcome: Result<Value, RpcError>) {
         self.peer.send(RpcMessage::Response { id, outcome });
     }
 }
 
 /// True for names that the app-server 0.169.0 would hand to the commands it runs though they look like secrets.
 /// Those with KEY, SECRET or TOKEN it keeps back itself, and its own login may need them.
-fn withheld(name: &OsStr) -> bool {
+fn is_withheld(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
     // A path, and what a login at Bedrock needs.
     let needed = name == "AWS_SHARED_CREDENTIALS_FILE";
@@ -199,6 +201,6 @@ fn withheld(name: &OsStr) -> bool {
 }
 
 /// A wire type as a value.
-pub(super) fn plain(params: &impl Serialize) -> Value {
+pub(super) fn to_wire(params: &impl Serialize) -> Value {
     to_value(params).expect("wire types have string keys and cannot fail")
 }
