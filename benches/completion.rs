@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use ipycodex::runtime::{RuntimeAnswer, RuntimeEvent, RuntimeRequest};
+use ipycodex::runtime::{RuntimeReply, RuntimeEvent, RuntimeRequest};
 use ipycodex::text::offset::CodePoints;
 
 use crate::lines::LinePeer;
@@ -75,7 +75,7 @@ fn once(ours: &mut Ours, text: &str) -> Result<f64, String> {
             RuntimeEvent::Answered { id, answer } if id == asked => {
                 let elapsed = begin.elapsed().as_secs_f64() * 1e3;
                 return match answer {
-                    RuntimeAnswer::Completions(found) if found.len() > 1 => Ok(elapsed),
+                    RuntimeReply::Completions(found) if found.len() > 1 => Ok(elapsed),
                     answer => Err(format!("{text} gave {answer:?}")),
                 };
             }

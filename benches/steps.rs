@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ipycodex::runtime::{CheckpointWish, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
+use ipycodex::runtime::{CheckpointWish, RuntimeReply, RuntimeEvent, RuntimeRequest};
 
 use crate::round_trip::{Lazy, Ours};
 use crate::support::home::Home;
@@ -108,7 +108,7 @@ fn with_copies(home: &Home, python: &Path) -> Result<Ours, String> {
         sleep(PAUSE);
     }
     match ours.asked(CheckpointWish::List)? {
-        RuntimeAnswer::Checkpoints(there) if there.rows.len() >= 10 => {}
+        RuntimeReply::Checkpoints(there) if there.rows.len() >= 10 => {}
         other => return Err(format!("not ten checkpoints: {other:?}")),
     }
     sleep(PAUSE);
@@ -161,7 +161,7 @@ fn made(ours: &mut Ours) -> Result<(f64, f64), String> {
     ours.run("held[0] = 1")?;
     sleep(PAUSE);
     match ours.asked(CheckpointWish::List)? {
-        RuntimeAnswer::Checkpoints(there) => match there.rows.last() {
+        RuntimeReply::Checkpoints(there) => match there.rows.last() {
             Some(row) => Ok((row.took, row.memory as f64 / 1e6)),
             None => Err(format!("no checkpoint: {:?}", there.missing)),
         },
@@ -178,7 +178,7 @@ fn step_back(ours: &mut Ours) -> Result<f64, String> {
         to: None,
         session: 0,
     })? {
-        RuntimeAnswer::Stepped(_) => {}
+        RuntimeReply::Stepped(_) => {}
         other => return Err(format!("no step: {other:?}")),
     }
     let elapsed = begin.elapsed().as_secs_f64() * 1e3;
@@ -187,7 +187,7 @@ fn step_back(ours: &mut Ours) -> Result<f64, String> {
 }
 
 impl Ours {
-    fn asked(&mut self, wish: CheckpointWish) -> Result<RuntimeAnswer, String> {
+    fn asked(&mut self, wish: CheckpointWish) -> Result<RuntimeReply, String> {
         let asked = self.runtime.submit(RuntimeRequest::Checkpoints(wish));
         while let Some(event) = self.events.blocking_recv() {
             if let RuntimeEvent::Answered { id, answer } = event

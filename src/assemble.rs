@@ -31,7 +31,7 @@ use crate::runtime::connect::{
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
-    self, AtHome, ConnectRuntime, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent,
+    self, StartupFiles, ConnectRuntime, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent,
     PlanKernel, PlannedRuntime, Run, SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
@@ -155,7 +155,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         true => waiting.turn(),
         false => Box::new(|| ()),
     };
-    let (history, history_reports) = history::open_in_turn(opening, begin, turn());
+    let (history, history_reports) = history::open_after(opening, begin, turn());
     let parts = Parts {
         runtime: PlannedRuntime {
             able,
@@ -182,7 +182,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         runtime_at_once: wanted.runtime_at_once,
         turn: turn(),
         asks: wanted.asks,
-        at_home: AtHome {
+        at_home: StartupFiles {
             set_up: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
             project: home::project(environment, wanted.at_home),
         },
@@ -331,7 +331,7 @@ fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> Plann
 /// secret of the environment.
 fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
     let plan = PythonPlan {
-        variables: environment.for_models_code(),
+        variables: environment.variables_for_untrusted_code(),
         ..python_plan(environment, settings, PathBuf::new())
     };
     let temporary = PathBuf::from(environment.variable("TMPDIR").unwrap_or("/tmp"));
@@ -380,7 +380,7 @@ fn missing_agent(environment: Environment, settings: Settings) -> MissingAgent {
             },
         };
         let word = word.unwrap_or_default();
-        match environment.program_named(&word) {
+        match environment.find_program(&word) {
             Some(_) => None,
             None => Some(format!("`{word}` was not found")),
         }
@@ -412,7 +412,7 @@ fn agent_plan(
                 name: name.unwrap_or("agent").to_owned(),
                 command: words,
                 variables: Vec::new(),
-                handing: acp::Handing::Whole,
+                handing: acp::SizeLimit::Whole,
             })
         }
         AgentChoice::Named(name) => {
@@ -423,7 +423,7 @@ fn agent_plan(
                 name: name.clone(),
                 command: agent.words.clone(),
                 variables: agent.variables.clone(),
-                handing: acp::Handing::Whole,
+                handing: acp::SizeLimit::Whole,
             })
         }
     };
@@ -456,7 +456,7 @@ pub(crate) fn connect_client(command: AgentCommand) -> (Box<dyn Agent>, AgentEve
             name: command.name,
             command: command.words,
             variables: Vec::new(),
-            handing: acp::Handing::Cut,
+            handing: acp::SizeLimit::Cut,
         }),
         variables: command.variables,
         cwd: command.cwd,

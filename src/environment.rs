@@ -50,7 +50,7 @@ impl Environment {
 
     /// What code that nobody of this machine wrote gets of the variables: what programs need to find their way, and no
     /// secrets. What is not named here is left out.
-    pub fn for_models_code(&self) -> BTreeMap<OsString, OsString> {
+    pub fn variables_for_untrusted_code(&self) -> BTreeMap<OsString, OsString> {
         let variables = self.variables.iter();
         let passed = variables.filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
         passed
@@ -59,7 +59,7 @@ impl Environment {
     }
 
     /// The program a command line of this name would start: a path as it is, a plain name looked up on `PATH`.
-    pub fn program_named(&self, name: &str) -> Option<PathBuf> {
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         let runs = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
         let cwd = self.cwd.as_deref().unwrap_or(Path::new("/"));
         if name.contains('/') {
@@ -72,12 +72,12 @@ impl Environment {
     }
 
     /// True when escape sequences and cursor movement make sense on standard output.
-    pub fn rich_terminal(&self) -> bool {
+    pub fn is_rich_terminal(&self) -> bool {
         self.stdout_is_terminal && self.variable("TERM").is_some_and(|term| term != "dumb")
     }
 
     /// True when the terminal is known to speak kitty's keyboard protocol; a multiplexer does not hand that on.
-    pub fn tells_keys_apart(&self) -> bool {
+    pub fn supports_kitty_keyboard(&self) -> bool {
         let variable = |name| self.variable(name).unwrap_or_default();
         let term = variable("TERM");
         let is = |name: &str| {
@@ -88,7 +88,7 @@ impl Environment {
             || (is("xterm") && TELLING_PROGRAMS.contains(&variable("TERM_PROGRAM")));
         let multiplexers = ["TMUX", "STY", "ZELLIJ"];
         known
-            && self.rich_terminal()
+            && self.is_rich_terminal()
             && !multiplexers
                 .iter()
                 .any(|name| self.variable(name).is_some())
@@ -152,7 +152,7 @@ mod tests {
                 ..Environment::default()
             };
             assert_eq!(
-                environment.for_models_code().len(),
+                environment.variables_for_untrusted_code().len(),
                 usize::from(passed),
                 "{name}"
             );
@@ -185,7 +185,7 @@ mod tests {
             for (name, value) in variables {
                 environment.variables.insert(name.into(), value.into());
             }
-            assert_eq!(environment.tells_keys_apart(), expected, "{variables:?}");
+            assert_eq!(environment.supports_kitty_keyboard(), expected, "{variables:?}");
         }
     }
 }

@@ -46,7 +46,7 @@ pub struct Activity {
     /// What came of it.
     pub content: Vec<InputPart>,
     /// The files it is about.
-    pub places: Vec<FilePlace>,
+    pub places: Vec<FileLocation>,
     /// It failed since the user did not allow it: that was told when it was asked.
     pub denied: bool,
 }
@@ -76,7 +76,7 @@ pub enum ActivityKind {
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilePlace {
+pub struct FileLocation {
     /// Which file.
     pub path: String,
     /// Which line, from 1.
@@ -430,7 +430,7 @@ mod tests {
             status: WorkStatus::Done,
             content: Vec::new(),
             denied: false,
-            places: vec![FilePlace {
+            places: vec![FileLocation {
                 path: "/p/a.py".into(),
                 line: None,
             }],

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::event::{AgentEvent, AgentEvents};
 use super::facts::{Facts, Lookup};
 use super::failure::{AgentFailure, FailureKind};
-use super::suggest::{ConsultRequest, Consulted, SuggestRequest, Suggested};
+use super::suggest::{ConsultRequest, Consulted, SuggestRequest, SuggestReply};
 use super::turn::{AgentReply, TurnId, TurnRequest};
 use crate::trace::STARTUP;
 
@@ -28,7 +28,7 @@ pub(super) enum Command {
     Reply(TurnId, AgentReply),
     Cancel(TurnId),
     LookUp(Lookup, oneshot::Sender<Result<Facts, AgentFailure>>),
-    Suggest(Box<SuggestRequest>, oneshot::Sender<Suggested>),
+    Suggest(Box<SuggestRequest>, oneshot::Sender<SuggestReply>),
     Consult(Box<ConsultRequest>, oneshot::Sender<Consulted>),
     LogIn(String, DoneSender),
     Choose(String, String, DoneSender),

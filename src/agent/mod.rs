@@ -43,7 +43,7 @@ use tokio::sync::oneshot;
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
 pub use activity::{
-    Activity, ActivityKind, Change, FileChange, FilePlace, FileWritten, PlanStep, WorkStatus,
+    Activity, ActivityKind, Change, FileChange, FileLocation, FileWritten, PlanStep, WorkStatus,
     titled,
 };
 pub use capabilities::{AgentCapabilities, Login, LoginMethod, LoginProgram, ToolRoute};
@@ -52,10 +52,10 @@ pub use event::{AgentEvent, Aside};
 pub use facts::{Facts, Kept, Limit, Lookup, Model};
 pub use failure::{AgentFailure, FailureKind};
 pub use input::InputPart;
-pub use news::{News, Offering, Selection};
+pub use news::{News, Offering, ConfigOption};
 pub use question::{AgentQuestion, Choosable, Decision, Field, QuestionAnswer, Subject};
 pub use settings::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
-pub use suggest::{ConsultAnswer, ConsultRequest, Consulted, SuggestRequest, Suggested};
+pub use suggest::{ConsultAnswer, ConsultRequest, Consulted, SuggestRequest, SuggestReply};
 pub use turn::{AgentReply, Cost, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
@@ -78,7 +78,7 @@ pub trait Agent: Send {
 
     /// Asks for text at a cursor, beside any turn and on no thread that is kept: no tools, no commands, no questions.
     /// Starts the agent if it does not run. Dropping the receiver cancels; it fails when the agent is dropped.
-    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested>;
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply>;
 
     /// Asks a question beside any turn, on no thread that is kept: no tools, no conversation; an agent that does one
     /// thing at a time refuses. Dropping the receiver cancels; it fails when the agent is dropped.

@@ -17,16 +17,16 @@ pub enum News {
     /// Its commands: a prompt that begins with `/` and the id of one runs it.
     Commands(Vec<Offering>),
     /// Its modes.
-    Modes(Selection),
+    Modes(ConfigOption),
     /// What it calls the conversation.
     Title(String),
     /// What can be chosen beside.
-    Options(Vec<Selection>),
+    Options(Vec<ConfigOption>),
 }
 
 /// One of several.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Selection {
+pub struct ConfigOption {
     /// What is chosen.
     pub of: Offering,
     /// The id of the value in force.
@@ -35,7 +35,7 @@ pub struct Selection {
     pub values: Vec<Offering>,
 }
 
-impl Selection {
+impl ConfigOption {
     /// `mode: plan (one of code, plan)`.
     pub fn line(&self) -> String {
         let values = self.values.iter().map(|value| value.id.as_str());

@@ -32,7 +32,7 @@ pub struct Choosable {
 impl AgentQuestion {
     /// A question with the usual ways to answer.
     pub fn usual(id: impl Into<String>, subject: Subject) -> Self {
-        let options = subject.usual_options();
+        let options = subject.default_options();
         AgentQuestion {
             id: id.into(),
             reasons: options.iter().any(|option| option.kind == Decision::Stop),
@@ -44,7 +44,7 @@ impl AgentQuestion {
 
 impl Subject {
     /// The usual ways to answer.
-    pub fn usual_options(&self) -> Vec<Choosable> {
+    pub fn default_options(&self) -> Vec<Choosable> {
         let kinds: &[Decision] = match self {
             Subject::Form { .. } => &[],
             Subject::Link { .. } => &[Decision::AllowOnce, Decision::RejectOnce],

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
     Agent, AgentCapabilities, AgentEvent, AgentFailure, AgentReply, Facts, Kept, Limit, Lookup,
-    Model, SuggestRequest, Suggested, TurnId, TurnRequest,
+    Model, SuggestRequest, SuggestReply, TurnId, TurnRequest,
 };
 
 /// What the agent says, turn by turn; clones share what was asked of it.
@@ -31,7 +31,7 @@ pub struct Script {
     /// Why it tells no facts at all.
     pub untold: Option<AgentFailure>,
     /// What it says to each request for a completion; one beyond them waits for ever.
-    pub suggested: Vec<Suggested>,
+    pub suggested: Vec<SuggestReply>,
     received: Arc<Mutex<ReceivedCalls>>,
 }
 
@@ -42,7 +42,7 @@ struct ReceivedCalls {
     suggest_requests: Vec<SuggestRequest>,
     logins: Vec<String>,
     chosen: Vec<(String, String)>,
-    unanswered: Vec<oneshot::Sender<Suggested>>,
+    unanswered: Vec<oneshot::Sender<SuggestReply>>,
 }
 
 impl Script {
@@ -89,7 +89,7 @@ impl Script {
     }
 
     /// How many of the completions without an answer somebody still waits for.
-    pub fn suggestions_awaited(&self) -> usize {
+    pub fn pending_suggestions(&self) -> usize {
         let received = self.lock();
         let waiting = received.unanswered.iter().filter(|tell| !tell.is_closed());
         waiting.count()
@@ -212,7 +212,7 @@ impl Agent for ScriptedAgent {
         told
     }
 
-    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
         let (tell, told) = oneshot::channel();
         let mut received = self.script.lock();
         let answer = self.script.suggested.get(received.suggest_requests.len());

@@ -9,7 +9,7 @@ use super::settings::Effort;
 use super::turn::Usage;
 
 /// The text the model gave, as it came, or why there is none.
-pub type Suggested = Result<String, AgentFailure>;
+pub type SuggestReply = Result<String, AgentFailure>;
 
 /// Everything one completion needs.
 #[derive(Debug, Clone, PartialEq, Eq)]

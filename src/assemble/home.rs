@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
 use crate::environment::Environment;
-use crate::runtime::{IpythonFlags, SetUp, StartFile};
+use crate::runtime::{IpythonFlags, SetUp, StartupFile};
 use crate::skills::ProjectFiles;
 
 /// Where IPython keeps what holds for all users.
@@ -36,7 +36,7 @@ pub(super) fn set_up(
     SetUp {
         profile: profile(environment, settings),
         flags,
-        files: own.map(|path| StartFile { path, text: None }).collect(),
+        files: own.map(|path| StartupFile { path, text: None }).collect(),
         told,
     }
 }

@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::jupyter::{Gateway, certificates};
 use crate::report::Report;
 use crate::runtime::connect::{
-    GatewayPlan, GatewayTarget, IDLES, JupyterPlan, JupyterTarget, STARTS, SharedPlan,
+    GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, STARTS, SharedPlan,
 };
 
 /// Names a file of certificates that gateways are believed by.
@@ -81,7 +81,7 @@ pub(super) fn gateway_plan(
                 program: program.unwrap_or_else(|| "ipycodex".into()),
                 cwd,
                 variables: environment.variables.clone(),
-                idle: IDLES,
+                idle: IDLE_TIMEOUT,
             };
             return Ok(GatewayPlan {
                 gateway: GatewayTarget::Shared(shared),

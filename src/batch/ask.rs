@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::json::Json;
 use super::plain::Plain;
 use super::{BatchOptions, displayed, show_on, signals};
-use crate::display::Showing;
+use crate::display::RunRenderer;
 use crate::report::Report;
 use crate::schema::{self, AnswerSchema};
 use crate::screen::ScreenError;
@@ -88,7 +88,7 @@ fn answer(
 ) -> Result<i32, Report> {
     let run = session.submit(prompt);
     let (mut plain, mut display);
-    let view: &mut dyn Showing = match json {
+    let view: &mut dyn RunRenderer = match json {
         Some(json) => {
             json.begin();
             json
@@ -116,13 +116,13 @@ fn answer(
 
 /// Holds the texts of an answer back; all else is shown.
 struct TextCapture<'a> {
-    view: &'a mut dyn Showing,
+    view: &'a mut dyn RunRenderer,
     /// The number of the last message, and what it says.
     last: (u64, String),
 }
 
 impl<'a> TextCapture<'a> {
-    fn over(view: &'a mut dyn Showing) -> Self {
+    fn over(view: &'a mut dyn RunRenderer) -> Self {
         TextCapture {
             view,
             last: (0, String::new()),
@@ -135,7 +135,7 @@ impl<'a> TextCapture<'a> {
     }
 }
 
-impl Showing for TextCapture<'_> {
+impl RunRenderer for TextCapture<'_> {
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {

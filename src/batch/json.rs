@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::display::Showing;
+use crate::display::RunRenderer;
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 
@@ -54,7 +54,7 @@ impl Json {
     }
 }
 
-impl Showing for Json {
+impl RunRenderer for Json {
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {

@@ -18,7 +18,7 @@ mod widgets;
 use std::io::Read;
 use std::time::Duration;
 
-use crate::display::{Display, Pictures, Showing, copied, follow, theme_rows};
+use crate::display::{Display, Pictures, RunRenderer, copied, follow, theme_rows};
 use crate::input::{Mode, has_prompt_dot};
 use crate::markdown::{Appearance, Theme};
 use crate::output::traceback::CellError;
@@ -26,7 +26,7 @@ use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
-    AfterEvent, CellEvent, EditorWish, EndEvent, Loading, NO_SHELL, Next, PICK_USAGE, Run,
+    AfterEvent, CellEvent, EditorRequest, EndEvent, Loading, NO_SHELL, Next, PICK_USAGE, Run,
     SessionEvent, SessionHandle, Submission, TurnOutcome, log_in_elsewhere,
 };
 pub use ask::ask;
@@ -142,17 +142,17 @@ pub fn run(
         ending.leave_it_to_the_signal();
         while let Some(wish) = wishes.take() {
             match wish {
-                EditorWish::TogglePrompts => toggled ^= true,
-                EditorWish::ToggleShell => options.screen.notice(NO_SHELL)?,
-                EditorWish::ShowThemes(in_force) => show_themes(&in_force, options)?,
-                EditorWish::Copy { what, text } => {
+                EditorRequest::TogglePrompts => toggled ^= true,
+                EditorRequest::ToggleShell => options.screen.notice(NO_SHELL)?,
+                EditorRequest::ShowThemes(in_force) => show_themes(&in_force, options)?,
+                EditorRequest::Copy { what, text } => {
                     options
                         .screen
                         .notice(&copied(&options.screen, &what, &text))?;
                 }
-                EditorWish::LogIn(program) => options.screen.notice(&log_in_elsewhere(&program))?,
+                EditorRequest::LogIn(program) => options.screen.notice(&log_in_elsewhere(&program))?,
                 // Nobody is there to pick.
-                EditorWish::PickSession(_) => options.screen.notice(PICK_USAGE)?,
+                EditorRequest::PickSession(_) => options.screen.notice(PICK_USAGE)?,
             }
         }
         drain_into(background, kept.as_deref_mut(), options)?;
@@ -207,7 +207,7 @@ fn displayed(options: &BatchOptions) -> Display {
 }
 
 fn show_on(
-    view: &mut dyn Showing,
+    view: &mut dyn RunRenderer,
     session: &SessionHandle,
     run: &Run,
     mut kept: Option<&mut NotebookRun>,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::cell_outputs::CellOutputs;
 use super::widgets::Widgets;
-use crate::files::{FileMode, FoundFile};
+use crate::files::{FileMode, TrackedFile};
 use crate::notebook::document::{CellKind, Document, Draft, Revision, Slot};
 use crate::notebook::{TIMES, outputs_text, read_outputs, times};
 use crate::report::Report;
@@ -30,7 +30,7 @@ const PART: u32 = 5;
 pub struct NotebookRun {
     document: Document,
     /// Where it is written; `None`: nowhere.
-    file: Option<FoundFile>,
+    file: Option<TrackedFile>,
     /// The cell of the notebook that each input is.
     cells: Vec<usize>,
     /// Cells that stay as they are.
@@ -73,7 +73,7 @@ impl NotebookRun {
     ) -> Result<Self, Report> {
         let file = match output {
             None => None,
-            Some(path) => Some(FoundFile::here(path)?),
+            Some(path) => Some(TrackedFile::here(path)?),
         };
         let mut kept = NotebookRun {
             document,
@@ -212,7 +212,7 @@ impl NotebookRun {
             Err(_) if !file.is_unchanged() => {
                 // What somebody wrote there meanwhile stays, and so does what ran.
                 let meant = file.path().to_owned();
-                *file = FoundFile::here(&beside(&meant))?;
+                *file = TrackedFile::here(&beside(&meant))?;
                 file.replace(written.parts(), FileMode::Keep)?;
                 self.meant.get_or_insert(meant);
             }

@@ -1,6 +1,6 @@
 //! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
 
-use crate::display::{Showing, died};
+use crate::display::{RunRenderer, died};
 use crate::output::mime::TerminalForm;
 use crate::output::traceback::CellError;
 use crate::runtime::OutputStream;
@@ -73,8 +73,8 @@ impl Plain {
     /// Text of an answer.
     fn say(&self, text: &[u8]) -> Result<(), ScreenError> {
         match self.asked {
-            true => self.screen.raw_err(text),
-            false => self.screen.raw_out(text),
+            true => self.screen.write_stderr(text),
+            false => self.screen.write_stdout(text),
         }
     }
 
@@ -102,22 +102,22 @@ impl Plain {
             | TerminalForm::Markdown(text)
             | TerminalForm::Image { text, .. }
             | TerminalForm::Drawing { text, .. } => {
-                self.screen.raw_out(text.as_bytes())?;
-                self.screen.raw_out(b"\n")
+                self.screen.write_stdout(text.as_bytes())?;
+                self.screen.write_stdout(b"\n")
             }
         }
     }
 }
 
-impl Showing for Plain {
+impl RunRenderer for Plain {
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Cell(CellEvent::Output {
                 stream: OutputStream::Stderr,
                 bytes,
                 ..
-            }) => self.screen.raw_err(&bytes),
-            SessionEvent::Cell(CellEvent::Output { bytes, .. }) => self.screen.raw_out(&bytes),
+            }) => self.screen.write_stderr(&bytes),
+            SessionEvent::Cell(CellEvent::Output { bytes, .. }) => self.screen.write_stdout(&bytes),
             SessionEvent::Cell(CellEvent::Display(display)) => {
                 self.value(display.bundle.for_terminal(usize::MAX))
             }

@@ -1,6 +1,6 @@
 //! A run that is not shown: what it brings goes elsewhere, and only notices are said.
 
-use crate::display::Showing;
+use crate::display::RunRenderer;
 use crate::screen::{Screen, ScreenError};
 use crate::session::SessionEvent;
 
@@ -15,7 +15,7 @@ impl Silent {
     }
 }
 
-impl Showing for Silent {
+impl RunRenderer for Silent {
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Notice(notice) => self.screen.notice(&notice.message),

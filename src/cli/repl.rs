@@ -7,7 +7,7 @@ use crate::cli::args::Arguments;
 use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
-use crate::mcp::Door;
+use crate::mcp::SocketServer;
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::report_notice;
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     // The door stands open while the shell lives, and is opened when nobody waits for it.
     let door = Arc::new(Mutex::new(None));
     let (opened, left) = (Arc::clone(&door), Arc::clone(&door));
-    let close = |door: &Mutex<Option<Door>>| {
+    let close = |door: &Mutex<Option<SocketServer>>| {
         drop(door.lock().unwrap_or_else(PoisonError::into_inner).take());
     };
     let (host, run_dir) = (session.clone(), settings.paths.run_dir.clone());
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         log::trace!(target: STARTUP, "the prompt stands");
         drop(waiting);
         let trouble = move |report: Report| say(&report_notice(&report));
-        let door = Door::open(&run_dir, host, started_in, trouble);
+        let door = SocketServer::open(&run_dir, host, started_in, trouble);
         *opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(door);
     });
     let options = terminal::ReplOptions {

@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::history::Archive;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::terminal::picker::{Picked, pick_first};
+use crate::terminal::picker::{PickerOutcome, pick_at_startup};
 
 /// Where a session can be looked up.
 const LIST: &str = "`ipycodex sessions --all` lists what can be resumed";
@@ -31,13 +31,13 @@ pub(super) fn chosen(
         .clone()
         .unwrap_or_else(|| PathBuf::from("/"));
     let picked = match archive(&settings)? {
-        Some(mut archive) => pick_first(&screen, &mut archive, &cwd)?,
-        None => Picked::Nothing,
+        Some(mut archive) => pick_at_startup(&screen, &mut archive, &cwd)?,
+        None => PickerOutcome::Nothing,
     };
     match picked {
-        Picked::Session(id) => Ok(Some(id)),
-        Picked::Cancelled => Ok(None),
-        Picked::Nothing => {
+        PickerOutcome::Session(id) => Ok(Some(id)),
+        PickerOutcome::Cancelled => Ok(None),
+        PickerOutcome::Nothing => {
             screen.trusted(b"No sessions found for this directory.\n")?;
             screen.flush()?;
             Ok(None)

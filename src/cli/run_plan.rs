@@ -10,7 +10,7 @@ use crate::assemble::is_connection_file;
 use crate::batch::{self, PipedInput};
 use crate::cli::args::Run;
 use crate::config::RuntimeChoice;
-use crate::files::FoundFile;
+use crate::files::TrackedFile;
 use crate::input::split_piped;
 use crate::kernel::KernelKind;
 use crate::notebook::document::{CellKind, Document, Draft, NewCell, NotebookError, Slot};
@@ -218,7 +218,7 @@ fn script(path: &Path) -> Result<RunPlan, Report> {
 
 fn notebook(what: &Run) -> Result<RunPlan, Report> {
     let name = what.file.display().to_string();
-    let (text, _) = FoundFile::read(&what.file, LARGEST)?;
+    let (text, _) = TrackedFile::read(&what.file, LARGEST)?;
     let missing = || {
         Report::failure(format!("Notebook not found: {name}"))
             .hint("name a `.py` or `.ipynb` file, or `-`")

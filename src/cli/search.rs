@@ -11,7 +11,7 @@ use crate::cli::args::{Arguments, SearchArguments};
 use crate::cli::resume::archive;
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::history::{FoundKind, Scope, SearchHit};
+use crate::history::{HitKind, Scope, SearchHit};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::escape::visible;
@@ -149,10 +149,10 @@ impl Writer {
     }
 }
 
-fn word(kind: FoundKind) -> &'static str {
+fn word(kind: HitKind) -> &'static str {
     match kind {
-        FoundKind::Cell => "cell",
-        FoundKind::Prompt => "prompt",
-        FoundKind::Answer => "answer",
+        HitKind::Cell => "cell",
+        HitKind::Prompt => "prompt",
+        HitKind::Answer => "answer",
     }
 }

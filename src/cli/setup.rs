@@ -181,7 +181,7 @@ fn done(command: &mut Command, environment: &Environment) -> Result<(), Report> 
 
 /// `uv`, where it can be found.
 fn uv(environment: &Environment) -> Option<std::path::PathBuf> {
-    environment.program_named("uv")
+    environment.find_program("uv")
 }
 
 fn not_written(place: &str, error: &std::io::Error) -> Report {

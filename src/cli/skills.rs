@@ -12,7 +12,7 @@ use crate::config::{ConfigFlags, Paths};
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::skills::{Catalog, Consent, Diagnostic, Origin, Roots, Skill, check};
+use crate::skills::{Catalog, Consent, SkillDiagnostic, Origin, Roots, Skill, check};
 use crate::text::columns;
 use crate::text::escape::visible;
 
@@ -110,7 +110,7 @@ impl Row<'_> {
     }
 }
 
-fn diagnostic_json(told: &Diagnostic) -> Value {
+fn diagnostic_json(told: &SkillDiagnostic) -> Value {
     json!({"path": told.path, "skipped": told.skipped, "message": told.message})
 }
 
@@ -128,7 +128,7 @@ fn rows<'c>(catalog: &'c Catalog, consent: &Consent) -> Vec<Row<'c>> {
         description: Some(&skill.description),
     });
     let is_skill =
-        |told: &&Diagnostic| told.skipped && told.path.to_ascii_lowercase().ends_with("/skill.md");
+        |told: &&SkillDiagnostic| told.skipped && told.path.to_ascii_lowercase().ends_with("/skill.md");
     let skipped = catalog.diagnostics().iter().filter(is_skill).map(|told| {
         let directory = Path::new(&told.path).parent().and_then(Path::file_name);
         Row {

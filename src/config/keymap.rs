@@ -11,7 +11,7 @@ mod table;
 use serde_json::{Map, Value};
 
 pub use chord::{Chord, Stroke};
-pub use table::{ActionRow, GROUPS, KeyAction, Shares};
+pub use table::{ActionRow, GROUPS, KeyAction, ChordPriority};
 
 /// Chords and their actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Binding {
 
 /// What keys pressed one after the other mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Meaning {
+pub enum KeyMatch {
     /// These actions, the first that has something to do.
     Actions(Vec<KeyAction>),
     /// Nothing yet.
@@ -162,7 +162,7 @@ impl Keymap {
     }
 
     /// What these keys, pressed one after the other, mean.
-    pub fn meaning(&self, strokes: &[Stroke]) -> Meaning {
+    pub fn meaning(&self, strokes: &[Stroke]) -> KeyMatch {
         let mut actions = Vec::new();
         let mut begun = false;
         for binding in &self.bindings {
@@ -175,9 +175,9 @@ impl Keymap {
         }
         actions.sort_by_key(|action| !action.gives_way());
         match (actions.is_empty(), begun) {
-            (false, _) => Meaning::Actions(actions),
-            (true, true) => Meaning::Begun,
-            (true, false) => Meaning::Nothing,
+            (false, _) => KeyMatch::Actions(actions),
+            (true, true) => KeyMatch::Begun,
+            (true, false) => KeyMatch::Nothing,
         }
     }
 

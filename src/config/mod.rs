@@ -23,8 +23,8 @@ pub use choice::{
 };
 pub use choices::Choices;
 pub use file::ConfigFile;
-pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, Meaning, Shares, Stroke};
+pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, KeyMatch, ChordPriority, Stroke};
 pub use paths::Paths;
 pub use provenance::{Origin, Provenance};
 pub use resolve::{ConfigFlags, Settings, resolve};
-pub use settings::{SETTINGS, Setting, SettingValues, When};
+pub use settings::{SETTINGS, Setting, SettingValues, TakesEffect};

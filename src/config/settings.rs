@@ -21,7 +21,7 @@ pub struct Setting {
     /// Its values and what each means, where that is not plain.
     pub meanings: &'static [(&'static str, &'static str)],
     /// When a new value counts.
-    pub when: When,
+    pub when: TakesEffect,
     get: fn(&Choices) -> Value,
     set: fn(&mut Choices, &str) -> Result<(), WrongValue>,
     values: fn() -> SettingValues,
@@ -30,7 +30,7 @@ pub struct Setting {
 
 /// When a new value of a setting counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum TakesEffect {
     /// At once.
     Now,
     /// From the next start on.
@@ -117,7 +117,7 @@ impl Setting {
     }
 
     /// True when it means something to such an agent.
-    pub fn counts_for(&self, able: &AgentCapabilities) -> bool {
+    pub fn is_supported_by(&self, able: &AgentCapabilities) -> bool {
         (self.able)(able)
     }
 
@@ -134,7 +134,7 @@ macro_rules! row {
             name: stringify!($field),
             help: $help,
             meanings: &[],
-            when: When::$when,
+            when: TakesEffect::$when,
             get: |choices| choices.$field.written(),
             set: |choices, text| {
                 choices.$field = SettingValue::read(text)?;

@@ -61,7 +61,7 @@ pub const DENIED: &str = "declined";
 
 /// Gathers an answer piece by piece.
 #[derive(Debug, Clone, Default)]
-pub struct GatheredAnswer {
+pub struct AnswerBuilder {
     blocks: Vec<Block>,
 }
 
@@ -73,7 +73,7 @@ enum Block {
     Plan(String),
 }
 
-impl GatheredAnswer {
+impl AnswerBuilder {
     /// Appends to the text of `message`.
     pub fn text(&mut self, message: u64, delta: &str) {
         let tail = self.blocks.iter_mut().rev();

@@ -115,7 +115,7 @@ impl Dialog {
         let visible: HashSet<u32> = visible.map(|prompt| prompt.line).collect();
         let cells = self.cells.iter().filter(|cell| {
             cell.line > self.reset_line
-                && !cell.is_out()
+                && !cell.is_excluded()
                 && !cell.source.trim().is_empty()
                 && !is_ours(&cell.source)
                 && !cell.told.is_some_and(|prompt| visible.contains(&prompt))

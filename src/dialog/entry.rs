@@ -31,7 +31,7 @@ pub struct CellEntry {
 
 impl CellEntry {
     /// It is out of the conversation.
-    pub fn is_out(&self) -> bool {
+    pub fn is_excluded(&self) -> bool {
         self.hidden || self.stepped_over
     }
 }

@@ -101,7 +101,7 @@ impl CellView {
             self.foreign = foreign;
             self.screen.flush()?;
             if let Some(guard) = &self.guard {
-                guard.raw_output(foreign);
+                guard.set_raw_output(foreign);
                 // A program with the terminal to itself says how it wants pastes.
                 self.screen.pastes(!foreign)?;
             }
@@ -113,8 +113,8 @@ impl CellView {
     pub(super) fn display(&mut self, display: &runtime::Display) -> Result<(), ScreenError> {
         self.start_line()?;
         match display.execution_count {
-            None => self.bundle(&display.on_terminal(), "", display.update),
-            Some(count) => self.bundle(&display.on_terminal(), &format!("Out[{count}]: "), false),
+            None => self.bundle(&display.terminal_bundle(), "", display.update),
+            Some(count) => self.bundle(&display.terminal_bundle(), &format!("Out[{count}]: "), false),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The renderer of a run ([`Showing`]), and [`follow`], which feeds it the events of a run in order until the end and
+//! The renderer of a run ([`RunRenderer`]), and [`follow`], which feeds it the events of a run in order until the end and
 //! redraws its live rows in time.
 //!
 //! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(16);
 const IDLE: Duration = Duration::from_millis(100);
 
 /// Renders a run to some destination.
-pub trait Showing {
+pub trait RunRenderer {
     /// Renders an event.
     ///
     /// # Errors
@@ -45,13 +45,13 @@ pub trait Showing {
     /// What is live is redrawn.
     ///
     /// # Errors
-    /// As [`Showing::on`].
+    /// As [`RunRenderer::on`].
     fn tick(&mut self) -> Result<(), ScreenError>;
 
     /// Nothing more comes: everything shown becomes final.
     ///
     /// # Errors
-    /// As [`Showing::on`].
+    /// As [`RunRenderer::on`].
     fn settle(&mut self) -> Result<(), ScreenError>;
 }
 
@@ -62,7 +62,7 @@ pub trait Showing {
 pub fn follow<E: From<ScreenError>>(
     run: &Run,
     screen: &Screen,
-    view: &mut dyn Showing,
+    view: &mut dyn RunRenderer,
     mut meet: impl FnMut(&SessionEvent) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut drawn: Option<Instant> = None;

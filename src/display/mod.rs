@@ -44,13 +44,13 @@ use question_prompt::QuestionPrompt;
 use replay::ReplayView;
 
 pub use earlier::show_earlier;
-pub use follow::{Showing, follow};
+pub use follow::{RunRenderer, follow};
 pub use notice::{copied, died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
 pub use question::Spoken;
 pub use question_prompt::{Ahead, Keyboard};
-pub use run_summary::{Aftermath, Ended};
+pub use run_summary::{RunSummary, Ended};
 pub use themes::theme_rows;
 
 /// Who typed this lately types on: what was typed is to be seen at once.
@@ -74,7 +74,7 @@ pub struct Display {
     deferred: DeferredEvents,
     appearance: Appearance,
     pictures: Pictures,
-    aftermath: Aftermath,
+    aftermath: RunSummary,
 }
 
 impl Display {
@@ -100,12 +100,12 @@ impl Display {
             appearance,
             pictures,
             screen,
-            aftermath: Aftermath::default(),
+            aftermath: RunSummary::default(),
         }
     }
 
     /// What is left when the run is over.
-    pub fn into_aftermath(self) -> Aftermath {
+    pub fn into_summary(self) -> RunSummary {
         self.aftermath
     }
 
@@ -394,7 +394,7 @@ impl Display {
     }
 }
 
-impl Showing for Display {
+impl RunRenderer for Display {
     fn is_live(&self) -> bool {
         let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
         self.answer.is_some() || replays || self.prompt.is_open() || self.cell.is_live()

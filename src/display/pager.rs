@@ -133,7 +133,7 @@ fn run(words: &[String], page: &str, environment: &Environment) -> bool {
         command.env("LESS", LESS_OPTIONS);
     }
     // It has been shown, however the pager ended.
-    process::run_in_front(&mut command, Some(page.as_bytes())).is_ok()
+    process::run_in_foreground(&mut command, Some(page.as_bytes())).is_ok()
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The summary of a run: its outcome, and what the front-end has to do after it.
 
 use crate::runtime::Ending;
-use crate::session::{ReplayStop, Replayed, TurnOutcome};
+use crate::session::{ReplayStop, ReplaySummary, TurnOutcome};
 
 /// The outcome of a run, and what the front-end has to do after it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Aftermath {
+pub struct RunSummary {
     /// Text for the editor.
     pub refill: String,
     /// How it went: what was typed ahead runs after what went well.
@@ -30,7 +30,7 @@ pub enum Ended {
     Interrupted,
 }
 
-impl Aftermath {
+impl RunSummary {
     pub(super) fn cell_ended(&mut self, ending: &Ending) {
         self.ended = match ending {
             Ending::Ok => self.ended,
@@ -48,7 +48,7 @@ impl Aftermath {
     }
 
     /// The outcome of single cells does not count.
-    pub(super) fn replay_ended(&mut self, replayed: &Replayed) {
+    pub(super) fn replay_ended(&mut self, replayed: &ReplaySummary) {
         self.ended = match &replayed.stopped {
             None => Ended::Well,
             Some(ReplayStop::Interrupted { .. }) => Ended::Interrupted,

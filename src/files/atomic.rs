@@ -27,7 +27,7 @@ use rustix::process::{geteuid, getpid};
 
 use super::FileError;
 use crate::process::begin_writing;
-pub use attributes::Unkept;
+pub use attributes::LostAttributes;
 use leftovers::MARK;
 
 /// The permissions of the new file.
@@ -57,7 +57,7 @@ pub fn write_whole_with(
     path: &Path,
     mode: FileMode,
     fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
-) -> Result<Unkept, FileError> {
+) -> Result<LostAttributes, FileError> {
     let target = Target::find(path)?;
     if target.existing.is_some() {
         leftovers::remove(&target.directory, &target.temporary_start());
@@ -278,7 +278,7 @@ impl Target {
         file: File,
         mode: FileMode,
         fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
-    ) -> std::io::Result<Unkept> {
+    ) -> std::io::Result<LostAttributes> {
         let mut file = NewFile {
             file,
             written: 0,
@@ -289,12 +289,12 @@ impl Target {
         let unkept = match (mode, &self.existing) {
             (FileMode::Private, _) => {
                 fchmod(&file, Mode::from_raw_mode(0o600))?;
-                Unkept::default()
+                LostAttributes::default()
             }
             (FileMode::Keep, Some(stat)) => {
                 attributes::copy_to(&self.directory, &self.name, stat, &file)?
             }
-            (FileMode::Keep, None) => Unkept::default(),
+            (FileMode::Keep, None) => LostAttributes::default(),
         };
         file.sync_all()?;
         renameat(&self.directory, temporary, &self.directory, &self.name)?;

@@ -9,17 +9,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::FileError;
-use super::atomic::{FileMode, Unkept, write_whole_with};
+use super::atomic::{FileMode, LostAttributes, write_whole_with};
 use crate::process::large_buffer;
 
 /// A file that was read.
 #[derive(Debug, Clone)]
-pub struct FoundFile {
+pub struct TrackedFile {
     path: PathBuf,
     /// `None`: it was not there.
     status: Option<FileStatus>,
     /// What was lost when it was replaced.
-    unkept: Unkept,
+    unkept: LostAttributes,
 }
 
 /// What changes when a file does.
@@ -42,7 +42,7 @@ impl FileStatus {
     }
 }
 
-impl FoundFile {
+impl TrackedFile {
     /// Reads a file of at most `most` bytes; `None` when there is none.
     ///
     /// # Errors
@@ -56,10 +56,10 @@ impl FoundFile {
                 hint: hint.to_owned(),
             })
         };
-        let mut found = FoundFile {
+        let mut found = TrackedFile {
             path: path.to_owned(),
             status: None,
-            unkept: Unkept::default(),
+            unkept: LostAttributes::default(),
         };
         match std::fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok((None, found)),
@@ -106,10 +106,10 @@ impl FoundFile {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(FileError::system("access", path, error)),
         };
-        Ok(FoundFile {
+        Ok(TrackedFile {
             path: path.to_owned(),
             status,
-            unkept: Unkept::default(),
+            unkept: LostAttributes::default(),
         })
     }
 
@@ -129,7 +129,7 @@ impl FoundFile {
         now.as_ref().map(FileStatus::from_metadata) == self.status
     }
 
-    /// What is to be said of what it was besides its bytes, when the last [`FoundFile::replace`] could not keep all of
+    /// What is to be said of what it was besides its bytes, when the last [`TrackedFile::replace`] could not keep all of
     /// that: its owner, group, access list or attributes.
     pub fn unkept(&self) -> Option<String> {
         self.unkept.said(&self.path)
@@ -184,11 +184,11 @@ mod tests {
     fn a_file_is_replaced_unless_somebody_wrote_it_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let (text, mut found) = FoundFile::read(&path, 100).unwrap();
+        let (text, mut found) = TrackedFile::read(&path, 100).unwrap();
         assert_eq!(text, None);
         found.replace(parts("one\ntwo\n"), FileMode::Keep).unwrap();
         found.replace(parts("three"), FileMode::Keep).unwrap();
-        let (text, mut found) = FoundFile::read(&path, 100).unwrap();
+        let (text, mut found) = TrackedFile::read(&path, 100).unwrap();
         assert_eq!(text.as_deref(), Some("three"));
         std::fs::write(&path, "theirs").unwrap();
         let refused = found.replace(parts("mine"), FileMode::Keep).unwrap_err();
@@ -213,9 +213,9 @@ mod tests {
             (&[b'x'; 1025], "larger than 0 MiB"),
         ] {
             std::fs::write(&path, bytes).unwrap();
-            let error = FoundFile::read(&path, 1024).unwrap_err();
+            let error = TrackedFile::read(&path, 1024).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
-        assert!(FoundFile::read(folder.path(), 9).is_err());
+        assert!(TrackedFile::read(folder.path(), 9).is_err());
     }
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::report::Report;
 
-pub use atomic::{FileMode, NewFile, Unkept, refuse_linked_parents, write_whole, write_whole_with};
-pub use found::FoundFile;
+pub use atomic::{FileMode, NewFile, LostAttributes, refuse_linked_parents, write_whole, write_whole_with};
+pub use found::TrackedFile;
 pub use private::{check_private_dir, private_dir};
 
 /// Why a file or directory could not be used. Always names it.

@@ -42,7 +42,7 @@ pub struct Archive {
 
 /// The end of a session, to recognise it by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Glance {
+pub struct SessionPreview {
     /// Its last exchange: prompt, and the start of the stored answer.
     pub exchange: Option<(String, String)>,
     /// In numbers and texts of the inputs after it (without one: the last inputs), oldest first.
@@ -160,7 +160,7 @@ impl Archive {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn glance(&mut self, session: i64) -> Result<Glance, Report> {
+    pub fn glance(&mut self, session: i64) -> Result<SessionPreview, Report> {
         self.read(|db| glance(db, session))
     }
 
@@ -299,7 +299,7 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Report {
     report
 }
 
-fn glance(db: &Connection, session: i64) -> rusqlite::Result<Glance> {
+fn glance(db: &Connection, session: i64) -> rusqlite::Result<SessionPreview> {
     let exchange: Option<(u32, String, String)> = db
         .query_row(
             "SELECT coalesce(t.line, p.history_line + 1), substr(p.prompt, 1, 4000), substr(p.response, 1, 8000)
@@ -320,7 +320,7 @@ fn glance(db: &Connection, session: i64) -> rusqlite::Result<Glance> {
         })?
         .collect::<Result<_, _>>()?;
     inputs.reverse();
-    Ok(Glance {
+    Ok(SessionPreview {
         exchange: exchange.map(|(_, prompt, answer)| (prompt, answer)),
         inputs,
     })
@@ -475,6 +475,6 @@ mod tests {
             (glance.exchange, glance.inputs),
             (None, vec![(1, "c".into())])
         );
-        assert_eq!(archive.glance(99).unwrap(), Glance::default());
+        assert_eq!(archive.glance(99).unwrap(), SessionPreview::default());
     }
 }

@@ -4,14 +4,14 @@ use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, params};
 
-use super::values::Decided;
+use super::values::RecordedDecision;
 
 /// Adds a decision made in the prompt that has `line` in the file.
 pub(super) fn write(
     db: &Connection,
     session: i64,
     line: u32,
-    decided: &Decided,
+    decided: &RecordedDecision,
 ) -> rusqlite::Result<()> {
     let asked_at = decided.asked_at.duration_since(UNIX_EPOCH);
     let asked_at = asked_at.map_or(0, |since| since.as_millis());

@@ -20,12 +20,12 @@ use crate::output::shown::Layout;
 use crate::report::Report;
 
 use super::answer_parts::StreamedAnswers;
-use super::inputs::{InputsWanted, NumberedInput};
+use super::inputs::{InputsQuery, NumberedInput};
 use super::recall::Recall;
 use super::request::{RecordWrite, StoreRequest};
 use super::values::{
-    Begin, CellEnd, Decided, Earlier, Opening, PromptStart, RecordedCell, RecordedOutcome,
-    RecordedThread, SessionRow, SessionStart, StoredBundle, TakenUp, TurnKey, TurnRow,
+    Begin, CellEnd, RecordedDecision, Earlier, Opening, PromptStart, RecordedCell, RecordedOutcome,
+    RecordedThread, SessionRow, SessionStart, StoredBundle, SwitchedSession, TurnKey, TurnRow,
 };
 use super::{store, thread};
 
@@ -50,11 +50,11 @@ pub struct History {
 
 /// Starts the thread that owns the record, and returns at once. Troubles with the file come as reports.
 pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedReceiver<Report>) {
-    open_in_turn(opening, begin, || ())
+    open_after(opening, begin, || ())
 }
 
 /// As [`open`]; the file is left alone until `turn` returns.
-pub fn open_in_turn(
+pub fn open_after(
     opening: Opening,
     begin: Begin,
     turn: impl FnOnce() + Send + 'static,
@@ -260,7 +260,7 @@ impl History {
     }
 
     /// Records what the user decided.
-    pub fn decided(&self, decided: Decided) {
+    pub fn decided(&self, decided: RecordedDecision) {
         self.write(RecordWrite::Decision(decided));
     }
 
@@ -306,7 +306,7 @@ impl History {
     }
 
     /// Inputs of any session that are in the file, the oldest first.
-    pub async fn inputs(&self, wanted: InputsWanted) -> Vec<NumberedInput> {
+    pub async fn inputs(&self, wanted: InputsQuery) -> Vec<NumberedInput> {
         self.request(|reply| StoreRequest::Inputs(wanted, reply))
             .await
     }
@@ -320,7 +320,7 @@ impl History {
     ///
     /// # Errors
     /// There is no such session, it is the one that goes on anyway, or the file cannot be written now: nothing changed.
-    pub fn take_up(&self, target: &str) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+    pub fn switch_to(&self, target: &str) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
         self.switch_session(Some(target.to_owned()))
     }
 
@@ -328,14 +328,14 @@ impl History {
     ///
     /// # Errors
     /// The file cannot be written now: nothing changed.
-    pub fn begin_anew(&self) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+    pub fn switch_to_new(&self) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
         self.switch_session(None)
     }
 
     fn switch_session(
         &self,
         target: Option<String>,
-    ) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+    ) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
         self.send(StoreRequest::SwitchSession { target, reply });
         async {

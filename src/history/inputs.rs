@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 /// Which inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InputsWanted {
+pub enum InputsQuery {
     /// The last ones of all sessions.
     Last(usize),
     /// Of one session.
@@ -50,15 +50,15 @@ const COLUMNS: &str =
 pub(super) fn read(
     db: &Connection,
     own: i64,
-    wanted: &InputsWanted,
+    wanted: &InputsQuery,
 ) -> rusqlite::Result<Vec<NumberedInput>> {
     let number = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
     match wanted {
-        InputsWanted::Last(most) => {
+        InputsQuery::Last(most) => {
             let sql = format!("{COLUMNS} ORDER BY h.session DESC, h.line DESC LIMIT ?1");
             query_oldest_first(db, &sql, params![number(*most)])
         }
-        InputsWanted::Range {
+        InputsQuery::Range {
             session,
             start,
             stop,
@@ -72,7 +72,7 @@ pub(super) fn read(
             );
             query_oldest_first(db, &sql, params![session, start, stop.unwrap_or(i64::MAX)])
         }
-        InputsWanted::Like {
+        InputsQuery::Like {
             pattern,
             most,
             unique,
@@ -125,7 +125,7 @@ mod tests {
              INSERT INTO output_history VALUES (2, 2, 'out');",
         )
         .unwrap();
-        let check = |wanted: InputsWanted, expected: &[(i64, i64, &str)]| {
+        let check = |wanted: InputsQuery, expected: &[(i64, i64, &str)]| {
             let found = read(&db, 2, &wanted).unwrap();
             let found: Vec<_> = found
                 .iter()
@@ -133,8 +133,8 @@ mod tests {
                 .collect();
             assert_eq!(found, expected, "{wanted:?}");
         };
-        check(InputsWanted::Last(2), &[(2, 1, "a"), (2, 2, "c")]);
-        let range = |session, start, stop| InputsWanted::Range {
+        check(InputsQuery::Last(2), &[(2, 1, "a"), (2, 2, "c")]);
+        let range = |session, start, stop| InputsQuery::Range {
             session,
             start,
             stop,
@@ -142,7 +142,7 @@ mod tests {
         check(range(0, 1, Some(2)), &[(2, 1, "a")]);
         check(range(-1, 2, None), &[(1, 2, "bb")]);
         check(range(1, 1, Some(2)), &[(1, 1, "a")]);
-        let like = |pattern: &str, most, unique| InputsWanted::Like {
+        let like = |pattern: &str, most, unique| InputsQuery::Like {
             pattern: pattern.into(),
             most,
             unique,
@@ -151,7 +151,7 @@ mod tests {
         check(like("a*", 9, true), &[(2, 1, "a")]);
         check(like("?", 1, false), &[(2, 2, "c")]);
         assert_eq!(
-            read(&db, 2, &InputsWanted::Last(1)).unwrap()[0]
+            read(&db, 2, &InputsQuery::Last(1)).unwrap()[0]
                 .output
                 .as_deref(),
             Some("out")

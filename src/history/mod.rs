@@ -37,14 +37,14 @@ mod turns;
 mod usage;
 mod values;
 
-pub use archive::{Archive, Glance, RecordHealth};
-pub use handle::{History, open, open_in_turn};
-pub use inputs::{InputsWanted, NumberedInput};
+pub use archive::{Archive, SessionPreview, RecordHealth};
+pub use handle::{History, open, open_after};
+pub use inputs::{InputsQuery, NumberedInput};
 pub use listing::{LISTED, Scope};
 pub use recall::Recall;
-pub use recall_search::{Facts, Further, RecordedInput};
-pub use search::{FoundKind, SearchHit};
+pub use recall_search::{Facts, RecallSearch, RecordedInput};
+pub use search::{HitKind, SearchHit};
 pub use values::{
-    Begin, CellEnd, Decided, Earlier, EarlierEntry, Opening, PromptStart, RecordedCell,
-    RecordedOutcome, RecordedThread, SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
+    Begin, CellEnd, RecordedDecision, Earlier, EarlierEntry, Opening, PromptStart, RecordedCell,
+    RecordedOutcome, RecordedThread, SessionRow, SessionStart, SwitchedSession, TurnKey, TurnRow,
 };

@@ -101,7 +101,7 @@ pub(super) fn select(mut found: Vec<PictureRef>, dialog: &Dialog) -> Vec<Picture
     let cells = dialog
         .cells
         .iter()
-        .filter(|cell| !cell.is_out() && cell.line > dialog.reset_line);
+        .filter(|cell| !cell.is_excluded() && cell.line > dialog.reset_line);
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
     let lines: HashSet<u32> = cells
         .map(|cell| cell.line)

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ToSql};
 
 use super::listing::{self, Scope};
-use super::recall_search::{Further, RecallSource, RecordedInput};
+use super::recall_search::{RecallSearch, RecallSource, RecordedInput};
 
 /// Inputs loaded from the record, at most; of other directories than this half as many.
 pub(super) const MAX_LOADED: u32 = 5_000;
@@ -95,8 +95,8 @@ impl Recall {
 
     /// A look at what the record has beyond these; `None` when there is no file, or it cannot be read.
     /// It gives what may hold `text` (all for an empty one), those in memory among them.
-    pub fn further(&self, text: &str) -> Option<Further> {
-        Further::open(self.source.get()?, text).ok()
+    pub fn further(&self, text: &str) -> Option<RecallSearch> {
+        RecallSearch::open(self.source.get()?, text).ok()
     }
 
     /// The input that people would find first among those that begin with `start` and go on. Never waits.

@@ -54,7 +54,7 @@ pub struct RecordedInput {
 
 /// A search that continues where it stopped.
 #[derive(Debug)]
-pub struct Further {
+pub struct RecallSearch {
     look: ReadConnection,
     source: RecallSource,
     text: String,
@@ -66,9 +66,9 @@ pub struct Further {
     sessions: HashMap<i64, bool>,
 }
 
-impl Further {
+impl RecallSearch {
     pub(super) fn open(source: &RecallSource, text: &str) -> rusqlite::Result<Self> {
-        Ok(Further {
+        Ok(RecallSearch {
             look: ReadConnection::open(&source.path, PATIENCE)?.0,
             source: source.clone(),
             text: text.to_owned(),
@@ -94,7 +94,7 @@ impl Further {
         &mut self,
         fits: impl Fn(&str) -> bool,
     ) -> rusqlite::Result<Option<Vec<RecordedInput>>> {
-        let Further {
+        let RecallSearch {
             look,
             source,
             text,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn all(source: &RecallSource, text: &str) -> Vec<String> {
-        let mut further = Further::open(source, text).unwrap();
+        let mut further = RecallSearch::open(source, text).unwrap();
         let mut found = Vec::new();
         while let Some(more) = further.more(|typed| typed.contains(text)) {
             found.extend(more.iter().map(|typed| typed.text.to_string()));
@@ -296,7 +296,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.sqlite");
         let db = record(&path);
-        let mut further = Further::open(&source(&path), "").unwrap();
+        let mut further = RecallSearch::open(&source(&path), "").unwrap();
         let mut facts = |text: &str, row| {
             let text = text.into();
             further.facts(&RecordedInput { text, row })

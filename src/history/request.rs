@@ -8,10 +8,10 @@ use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
-use super::inputs::{InputsWanted, NumberedInput};
+use super::inputs::{InputsQuery, NumberedInput};
 use super::values::{
-    CellEnd, Decided, Earlier, PromptStart, RecordedCell, RecordedOutcome, RecordedThread,
-    SessionRow, SessionStart, StoredBundle, TakenUp, TurnKey, TurnRow,
+    CellEnd, RecordedDecision, Earlier, PromptStart, RecordedCell, RecordedOutcome, RecordedThread,
+    SessionRow, SessionStart, StoredBundle, SwitchedSession, TurnKey, TurnRow,
 };
 use crate::agent::Usage;
 use crate::dialog::Dialog;
@@ -70,7 +70,7 @@ pub(super) enum RecordWrite {
         line: u32,
         prompt: u32,
     },
-    Decision(Decided),
+    Decision(RecordedDecision),
     Hide {
         lines: RangeInclusive<u32>,
         hidden: bool,
@@ -95,12 +95,12 @@ pub(super) enum StoreRequest {
         reply: oneshot::Sender<Option<Earlier>>,
     },
     Cells(oneshot::Sender<Vec<RecordedCell>>),
-    Inputs(InputsWanted, oneshot::Sender<Vec<NumberedInput>>),
+    Inputs(InputsQuery, oneshot::Sender<Vec<NumberedInput>>),
     Saved(oneshot::Sender<SavedSession>),
     /// `None`: an empty one.
     SwitchSession {
         target: Option<String>,
-        reply: oneshot::Sender<Result<TakenUp, Report>>,
+        reply: oneshot::Sender<Result<SwitchedSession, Report>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),

@@ -12,7 +12,7 @@ use super::request::RecordWrite;
 use super::values::StoredBundle;
 use crate::dialog::{Dialog, PromptEntry};
 use crate::input::{has_prompt_dot, is_ours};
-use crate::notebook::{CellTime, SavedCell, SavedPrompt, SavedSession};
+use crate::notebook::{CellTiming, SavedCell, SavedPrompt, SavedSession};
 use crate::output::mime::MimeBundle;
 use crate::output::shown::{Layout, without_layout};
 
@@ -127,11 +127,11 @@ fn assemble(dialog: Dialog, mut forms: HashMap<u32, StoredCell>) -> SavedSession
     let prompts = prompts.map(|prompt| saved_prompt(prompt, &dialog, &forms));
     let prompts = prompts.collect();
     let cells = dialog.cells.into_iter();
-    let cells = cells.filter(|cell| !cell.is_out() && !cell.source.trim().is_empty());
+    let cells = cells.filter(|cell| !cell.is_excluded() && !cell.source.trim().is_empty());
     let cells = cells.filter(|cell| !is_ours(&cell.source)).map(|cell| {
         let forms = forms.remove(&cell.line).unwrap_or_default();
         let layout = forms.layout.as_deref().map(Layout::from_json);
-        let ran = forms.began.map(|began| CellTime {
+        let ran = forms.began.map(|began| CellTiming {
             began,
             took: forms.took,
         });

@@ -15,7 +15,7 @@ use crate::text::needle::Needle;
 
 /// What something found is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FoundKind {
+pub enum HitKind {
     /// An answer of the agent.
     Answer,
     /// A prompt.
@@ -34,7 +34,7 @@ pub struct SearchHit {
     /// Start of the session, local time, `YYYY-MM-DD HH:MM:SS.ffffff`.
     pub start: String,
     /// What it is.
-    pub kind: FoundKind,
+    pub kind: HitKind,
     /// Its first line that holds it.
     pub text: String,
     /// Bytes of `text` that were looked for.
@@ -133,7 +133,7 @@ fn search_session(
     found: &mut Vec<SearchHit>,
 ) -> rusqlite::Result<()> {
     let first = found.len();
-    let mut look = |line: u32, kind: FoundKind, text: &str| {
+    let mut look = |line: u32, kind: HitKind, text: &str| {
         if let Some(at) = needle.find(text) {
             let (text, at) = line_around(text, &at);
             found.push(SearchHit {
@@ -156,8 +156,8 @@ fn search_session(
                 continue;
             };
             match text.strip_prefix('.').filter(|_| has_prompt_dot(text)) {
-                Some(prompt) => look(row.get(0)?, FoundKind::Prompt, prompt),
-                None => look(row.get(0)?, FoundKind::Cell, text),
+                Some(prompt) => look(row.get(0)?, HitKind::Prompt, prompt),
+                None => look(row.get(0)?, HitKind::Cell, text),
             }
         }
     }
@@ -170,10 +170,10 @@ fn search_session(
     while let Some(row) = rows.next()? {
         let line = row.get(0)?;
         if let Ok(prompt) = row.get_ref(1)?.as_str() {
-            look(line, FoundKind::Prompt, prompt);
+            look(line, HitKind::Prompt, prompt);
         }
         if let Ok(answer) = row.get_ref(2)?.as_str() {
-            look(line, FoundKind::Answer, answer);
+            look(line, HitKind::Answer, answer);
         }
     }
     found[first..].sort_by_key(|entry| (std::cmp::Reverse(entry.line), entry.kind));

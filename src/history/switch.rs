@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::row_map::RowMap;
 use super::sessions;
 use super::store::Store;
-use super::values::TakenUp;
+use super::values::SwitchedSession;
 use crate::input::is_ours;
 use crate::report::Report;
 
@@ -16,7 +16,7 @@ use crate::report::Report;
 const LOOKED_AT: u32 = 100;
 
 /// Goes on in the session of this number or name, or in an empty one.
-pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<TakenUp, Report> {
+pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<SwitchedSession, Report> {
     if !store.opening.record {
         let why =
             "this run is not recorded (`--no-record`), so it cannot change to another session";
@@ -64,7 +64,7 @@ pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<TakenUp,
     store.numbers_known = true;
     store.report_other_openers(start.number, &others);
     let thread = store.read(None, sessions::read_thread);
-    Ok(TakenUp { start, thread })
+    Ok(SwitchedSession { start, thread })
 }
 
 fn not_found(target: &str) -> Report {

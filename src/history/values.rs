@@ -216,7 +216,7 @@ impl StoredBundle {
 
 /// What the user decided when asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
+pub struct RecordedDecision {
     /// In number of the prompt it was asked in; 0: none.
     pub line: u32,
     /// When it was asked.
@@ -231,7 +231,7 @@ pub struct Decided {
 
 /// A session that was taken up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenUp {
+pub struct SwitchedSession {
     /// Where it goes on.
     pub start: SessionStart,
     /// The agent's thread that holds it.

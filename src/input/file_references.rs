@@ -6,7 +6,7 @@
 
 /// What stands behind an `@`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedFile {
+pub struct FileReference {
     /// As a path, escapes taken off.
     pub path: String,
     /// It stands in quotes: nothing else can be meant.
@@ -14,8 +14,8 @@ pub struct NamedFile {
 }
 
 /// Finds them; each once, in the order of first mention.
-pub fn named_files(text: &str) -> Vec<NamedFile> {
-    let mut found: Vec<NamedFile> = Vec::new();
+pub fn named_files(text: &str) -> Vec<FileReference> {
+    let mut found: Vec<FileReference> = Vec::new();
     let mut before = ' ';
     let mut rest = text;
     while let Some(at) = rest.find('@') {
@@ -33,7 +33,7 @@ pub fn named_files(text: &str) -> Vec<NamedFile> {
 }
 
 /// Where the name behind the last `@` of `line` begins, and its quote, when the end of `line` is still part of it.
-pub fn open_file(line: &str) -> Option<(usize, Option<char>)> {
+pub fn file_reference_at_end(line: &str) -> Option<(usize, Option<char>)> {
     let (at, _) = line.match_indices('@').rfind(|(at, _)| {
         let before = line[..*at].chars().next_back();
         before.is_none_or(begins_word)
@@ -56,7 +56,7 @@ fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'')
 }
 
-fn named(rest: &str) -> Option<NamedFile> {
+fn named(rest: &str) -> Option<FileReference> {
     let (path, quoted) = match rest.chars().next()? {
         quote if is_quote(quote) => {
             let inside = &rest[1..];
@@ -64,7 +64,7 @@ fn named(rest: &str) -> Option<NamedFile> {
         }
         _ => (bare(rest).0, false),
     };
-    (!path.trim().is_empty()).then_some(NamedFile { path, quoted })
+    (!path.trim().is_empty()).then_some(FileReference { path, quoted })
 }
 
 /// A name without quotes, and where it ends.
@@ -114,7 +114,7 @@ mod tests {
             ("see @\"two w\" a", None),
             ("me@da", None),
         ] {
-            assert_eq!(open_file(line), expected, "{line}");
+            assert_eq!(file_reference_at_end(line), expected, "{line}");
         }
     }
 }

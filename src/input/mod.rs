@@ -18,7 +18,7 @@ mod start;
 
 pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
-pub use file_references::{NamedFile, named_files, open_file};
+pub use file_references::{FileReference, named_files, file_reference_at_end};
 pub use mode::Mode;
 pub use note::note_value;
 pub use private::is_private;
@@ -226,7 +226,7 @@ fn unix_line_ends(text: &str) -> Cow<'_, str> {
 }
 
 /// The command of a cell that only runs one; `None`: it is another cell.
-pub fn as_command(source: &str) -> Option<&str> {
+pub fn shell_command_of(source: &str) -> Option<&str> {
     let command = source
         .strip_prefix(BASH_CELL)
         .or_else(|| source.strip_prefix(ZSH_CELL))

@@ -29,11 +29,11 @@ pub enum Heard {
 
 /// Takes messages for a kernel; closed when dropped.
 #[derive(Debug)]
-pub struct Channels {
+pub struct ClientChannels {
     out: UnboundedSender<Outgoing>,
 }
 
-impl Channels {
+impl ClientChannels {
     /// Sends a message; one that cannot be sent is lost, and [`Heard::Lost`] says so.
     pub fn send(&self, message: Outgoing) {
         // Closed: `Heard::Lost` has been told.
@@ -46,7 +46,7 @@ impl Channels {
 ///
 /// # Errors
 /// The kernel does not take the connections.
-pub async fn open(info: &ConnectionInfo, heard: Sender<Heard>) -> Result<Channels, RuntimeError> {
+pub async fn open(info: &ConnectionInfo, heard: Sender<Heard>) -> Result<ClientChannels, RuntimeError> {
     let session = fresh_name();
     let identity = peer_identity_for_session(&session)?;
     let mut shell =
@@ -76,7 +76,7 @@ pub async fn open(info: &ConnectionInfo, heard: Sender<Heard>) -> Result<Channel
     tokio::spawn(read(iopub, Channel::Iopub, heard.clone()));
     let (out, orders) = unbounded_channel();
     tokio::spawn(write(shell, control, stdin, orders, heard));
-    Ok(Channels { out })
+    Ok(ClientChannels { out })
 }
 
 async fn read<S: SocketRecv>(

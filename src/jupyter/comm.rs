@@ -32,7 +32,7 @@ pub fn comm_message(message: &Incoming) -> Option<CommMessage> {
 }
 
 /// The same, to be sent.
-pub fn comm_to_send(channel: Channel, message: CommMessage) -> Outgoing {
+pub fn comm_to_wire(channel: Channel, message: CommMessage) -> Outgoing {
     let mut content = json!({"comm_id": message.comm, "data": message.data});
     let kind = match message.act {
         CommAct::Open { target } => {

@@ -106,14 +106,14 @@ pub fn answers(info: &ConnectionInfo) -> io::Result<()> {
 
 /// A loopback port for a server that is to be started. While this lives, nobody else is given the port, and the server
 /// can listen there.
-pub struct KeptPort {
+pub struct ReservedPort {
     number: u16,
     /// Bound, and not listening: one who asks for the port for himself is refused, one who sets `SO_REUSEADDR`, as
     /// servers do, is not.
     _socket: OwnedFd,
 }
 
-impl KeptPort {
+impl ReservedPort {
     /// Finds one that no system hands out by itself (Linux does from 32768, others from 49152), so that no connection
     /// of another program takes it either.
     ///
@@ -125,7 +125,7 @@ impl KeptPort {
             let mut random = [0; 2];
             getrandom::fill(&mut random).map_err(io::Error::other)?;
             let number = 20_000 + u16::from_le_bytes(random) % 12_000;
-            match KeptPort::at(number) {
+            match ReservedPort::at(number) {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
                 kept => return kept,
             }
@@ -144,7 +144,7 @@ impl KeptPort {
         // Not before: the port would be shared with one who keeps it already.
         set_socket_reuseaddr(&socket, true)?;
         let _socket = socket;
-        Ok(KeptPort { number, _socket })
+        Ok(ReservedPort { number, _socket })
     }
 
     /// It.
@@ -157,10 +157,10 @@ impl KeptPort {
 ///
 /// # Errors
 /// There are no ports, or no random bytes.
-pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<KeptPort>)> {
+pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<ReservedPort>)> {
     let mut ports = Vec::new();
     let mut port = || -> io::Result<u16> {
-        let port = KeptPort::find()?;
+        let port = ReservedPort::find()?;
         let number = port.number();
         ports.push(port);
         Ok(number)
@@ -221,14 +221,14 @@ mod tests {
 
     #[test]
     fn a_port_is_kept_for_the_server_that_is_to_be_started() {
-        let kept = KeptPort::find().unwrap();
+        let kept = ReservedPort::find().unwrap();
         let number = kept.number();
         assert!((20_000..32_000).contains(&number), "{number}");
-        assert!(KeptPort::at(number).is_err());
+        assert!(ReservedPort::at(number).is_err());
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, number)).unwrap();
-        assert!(KeptPort::at(number).is_err());
+        assert!(ReservedPort::at(number).is_err());
         drop((server, kept));
-        assert!(KeptPort::at(number).is_ok());
+        assert!(ReservedPort::at(number).is_ok());
     }
 
     #[test]

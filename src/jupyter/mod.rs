@@ -23,15 +23,15 @@ mod websocket;
 mod websocket_frames;
 mod zmtp;
 
-pub use channels::{Channels, Heard, open};
-pub use comm::{comm_message, comm_to_send};
+pub use channels::{ClientChannels, Heard, open};
+pub use comm::{comm_message, comm_to_wire};
 pub use connection::{
-    ConnectionFileError, KeptPort, answers, for_new_kernel, fresh_name, read, write,
+    ConnectionFileError, ReservedPort, answers, for_new_kernel, fresh_name, read, write,
 };
 pub use gateway::{Gateway, GatewayError};
 pub use jupyter_protocol::ConnectionInfo;
 pub use kernelspec::{Kernelspec, KernelspecError, data_folders, find};
 pub use message::{Channel, Incoming, Outgoing, PROTOCOL};
-pub use server::{Host, Request, Requests, listen};
+pub use server::{KernelServer, Request, Requests, listen};
 pub use tls::certificates;
 pub use websocket::{Socket, open as open_socket};

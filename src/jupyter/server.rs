@@ -45,7 +45,7 @@ pub struct Requests {
 
 /// Speaks for the kernel; clones speak for the same one.
 #[derive(Debug, Clone)]
-pub struct Host {
+pub struct KernelServer {
     replies: Sender<Reply>,
     published: Sender<Published>,
 }
@@ -60,7 +60,7 @@ struct Reply {
 ///
 /// # Errors
 /// An address cannot be had.
-pub async fn listen(info: &ConnectionInfo) -> Result<(Host, Requests), RuntimeError> {
+pub async fn listen(info: &ConnectionInfo) -> Result<(KernelServer, Requests), RuntimeError> {
     let session = fresh_name();
     let shell = create_kernel_shell_connection(info, &session).await?;
     let control = create_kernel_control_connection(info, &session).await?;
@@ -85,7 +85,7 @@ pub async fn listen(info: &ConnectionInfo) -> Result<(Host, Requests), RuntimeEr
     tokio::spawn(write(to_shell, to_control, to_stdin, unsent));
     tokio::spawn(publish(listener, iopub, unpublished));
     tokio::spawn(beat(heart));
-    Ok((Host { replies, published }, requests))
+    Ok((KernelServer { replies, published }, requests))
 }
 
 fn reader(connection: RouterRecvConnection, channel_of: Channel) -> Receiver<Request> {
@@ -174,7 +174,7 @@ impl Request {
     }
 }
 
-impl Host {
+impl KernelServer {
     /// Answers a request, on this channel: its own, or `Stdin` for a question to whoever sent it.
     pub async fn reply(&self, request: &Request, message: Outgoing) {
         let reply = Reply {

@@ -19,7 +19,7 @@ use super::request_output::RequestOutput;
 use super::stream_buffer::sleep_until;
 use crate::display::Spoken;
 use crate::jupyter::{Incoming, Request};
-use crate::runtime::{InputReply, OutputStream, RuntimeAnswer, RuntimeRequest, Stdin};
+use crate::runtime::{InputReply, OutputStream, RuntimeReply, RuntimeRequest, Stdin};
 use crate::session::{Next, Reply, Run, SessionHandle, Submission};
 
 /// Runs an input.
@@ -235,7 +235,7 @@ async fn evaluate_expressions(
         content
     };
     let values: Vec<Value> = match answer.await {
-        Ok(RuntimeAnswer::Expressed(values)) => {
+        Ok(RuntimeReply::Expressed(values)) => {
             let results = values.iter().map(|value| match value {
                 Ok(bundle) => {
                     json!({"status": "ok", "data": mime_data(bundle), "metadata": bundle.metadata()})
@@ -244,8 +244,8 @@ async fn evaluate_expressions(
             });
             results.collect()
         }
-        Ok(RuntimeAnswer::Unable(why)) => vec![failed(&Failure::new("NotImplementedError", why))],
-        Ok(RuntimeAnswer::Failed(why)) => vec![failed(&Failure::new("RuntimeError", why))],
+        Ok(RuntimeReply::Unable(why)) => vec![failed(&Failure::new("NotImplementedError", why))],
+        Ok(RuntimeReply::Failed(why)) => vec![failed(&Failure::new("RuntimeError", why))],
         Ok(_) | Err(_) => Vec::new(),
     };
     let unanswered = failed(&Failure::new(

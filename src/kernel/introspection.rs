@@ -6,11 +6,11 @@
 use serde_json::{Map, Value, json};
 
 use super::messages;
-use crate::history::{History, InputsWanted};
+use crate::history::{History, InputsQuery};
 use crate::input::{self, Mode};
 use crate::jupyter::Incoming;
 use crate::magics;
-use crate::runtime::{Completeness, RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{Completeness, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 use crate::text::offset::CodePoints;
 
@@ -36,7 +36,7 @@ pub(super) async fn complete(session: &SessionHandle, message: &Incoming) -> Val
         deep: true,
     };
     let completions = match session.ask(request).await {
-        Ok(RuntimeAnswer::Completions(completions)) => completions,
+        Ok(RuntimeReply::Completions(completions)) => completions,
         _ => Vec::new(),
     };
     let (start, end) = completions
@@ -106,7 +106,7 @@ pub(super) async fn inspect(session: &SessionHandle, message: &Incoming) -> Valu
         detailed: level.is_some_and(|level| level > 0),
     };
     let data = match session.ask(request).await {
-        Ok(RuntimeAnswer::Inspection(Some(bundle))) => messages::mime_data(&bundle),
+        Ok(RuntimeReply::Inspection(Some(bundle))) => messages::mime_data(&bundle),
         _ => Map::new(),
     };
     json!({"status": "ok", "found": !data.is_empty(), "data": data, "metadata": {}})
@@ -125,7 +125,7 @@ pub(super) async fn is_complete(session: &SessionHandle, message: &Incoming) -> 
             input::Completeness::Invalid => Completeness::Invalid,
         },
         false => match session.ask(RuntimeRequest::IsComplete { code }).await {
-            Ok(RuntimeAnswer::Completeness(reply)) => reply,
+            Ok(RuntimeReply::Completeness(reply)) => reply,
             _ => Completeness::Unknown,
         },
     };
@@ -143,12 +143,12 @@ pub(super) async fn history(history: &History, message: &Incoming) -> Value {
     let flag = |name: &str| message.content.get(name).and_then(Value::as_bool) == Some(true);
     let limit = number("n").map_or(DEFAULT_LIMIT, |n| usize::try_from(n).unwrap_or(0));
     let request = match message.text("hist_access_type") {
-        "range" => InputsWanted::Range {
+        "range" => InputsQuery::Range {
             session: number("session").unwrap_or(0),
             start: number("start").unwrap_or(1),
             stop: number("stop"),
         },
-        "search" => InputsWanted::Like {
+        "search" => InputsQuery::Like {
             pattern: match message.text("pattern") {
                 "" => "*".to_owned(),
                 pattern => pattern.to_owned(),
@@ -156,7 +156,7 @@ pub(super) async fn history(history: &History, message: &Incoming) -> Value {
             most: limit,
             unique: flag("unique"),
         },
-        _ => InputsWanted::Last(limit),
+        _ => InputsQuery::Last(limit),
     };
     let output = flag("output");
     let inputs = history.inputs(request).await;

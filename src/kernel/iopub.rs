@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::jupyter::{Channel, Host, Outgoing, Request};
+use crate::jupyter::{Channel, KernelServer, Outgoing, Request};
 
 /// Sends the messages of the kernel.
 #[derive(Debug, Clone)]
-pub(super) struct Publisher(pub(super) Host);
+pub(super) struct Publisher(pub(super) KernelServer);
 
 impl Publisher {
     /// Sends a message to all clients.

@@ -13,8 +13,8 @@ use tokio::sync::OnceCell;
 
 use crate::jupyter::PROTOCOL;
 use crate::notebook::python;
-use crate::process::short_answer;
-use crate::runtime::{RuntimeAnswer, RuntimeRequest, Variable};
+use crate::process::output_within;
+use crate::runtime::{RuntimeReply, RuntimeRequest, Variable};
 use crate::session::SessionHandle;
 
 /// How long a Python may take to report its version.
@@ -103,7 +103,7 @@ fn program_version(python: &Path) -> Option<String> {
     let mut command = Command::new(python);
     let question = "import sys; print(sys.version_info >= (3, 8), sys.version.split()[0])";
     command.args(["-I", "-S", "-c", question]);
-    let answer = short_answer(&mut command, VERSION_TIMEOUT).ok()??;
+    let answer = output_within(&mut command, VERSION_TIMEOUT).ok()??;
     let text = String::from_utf8(answer.stdout).ok()?;
     let version = text.trim().strip_prefix("True ")?;
     Some(version.to_owned())
@@ -115,7 +115,7 @@ async fn session_version(session: &SessionHandle) -> String {
         variables: vec!["__import__('platform').python_version()".to_owned()],
         shells: Vec::new(),
     });
-    let Ok(RuntimeAnswer::Evaluated { variables, .. }) = answer.await else {
+    let Ok(RuntimeReply::Evaluated { variables, .. }) = answer.await else {
         return String::new();
     };
     match variables.into_iter().next() {

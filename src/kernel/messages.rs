@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::jupyter::{Channel, Outgoing, comm_to_send};
+use crate::jupyter::{Channel, Outgoing, comm_to_wire};
 use crate::output::{CellError, MimeBundle};
 use crate::runtime::{CommMessage, Display, LOOK, PARTS, SOURCE, THIS_REQUEST};
 
@@ -99,7 +99,7 @@ pub(super) fn comm_message(mut message: CommMessage, parent: Option<&Value>) -> 
     {
         *name = parent["msg_id"].clone();
     }
-    comm_to_send(Channel::Iopub, message)
+    comm_to_wire(Channel::Iopub, message)
 }
 
 #[cfg(test)]

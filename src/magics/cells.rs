@@ -1,7 +1,7 @@
 //! Commands about earlier cells: `back` and `forward` step the interpreter, `replay` runs cells again.
 
 use super::entries::ranges;
-use super::magic::{Again, Magic, MagicOrder, Run, Steps, View};
+use super::magic::{Again, Magic, MagicEffect, Run, StepRequest, MagicContext};
 
 pub(super) const BACK: Magic = Magic {
     name: "back",
@@ -17,7 +17,7 @@ pub(super) const FORWARD: Magic = Magic {
     arguments: "",
     help: "undo the last `back`",
     more: "This works as long as nothing else has run.",
-    run: Run::Alone(|| MagicOrder::Step(Steps::Forward)),
+    run: Run::Alone(|| MagicEffect::Step(StepRequest::Forward)),
 };
 
 pub(super) const REPLAY: Magic = Magic {
@@ -29,12 +29,12 @@ pub(super) const REPLAY: Magic = Magic {
     run: Run::With(replay),
 };
 
-fn back(_: &Magic, to: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn back(_: &Magic, to: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let steps = match to.trim() {
-        "" => Steps::Back(None),
-        "list" => Steps::List,
+        "" => StepRequest::Back(None),
+        "list" => StepRequest::List,
         number => match number.parse() {
-            Ok(number @ 1..) => Steps::Back(Some(number)),
+            Ok(number @ 1..) => StepRequest::Back(Some(number)),
             _ => {
                 return Err(format!(
                     "Usage: %ipycodex back [N|list], where N is the number of a cell, got '{number}'"
@@ -42,15 +42,15 @@ fn back(_: &Magic, to: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
             }
         },
     };
-    Ok(vec![MagicOrder::Step(steps)])
+    Ok(vec![MagicEffect::Step(steps)])
 }
 
-fn replay(magic: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn replay(magic: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let (show, numbers) = match rest.strip_prefix("show") {
         Some(numbers) if numbers.is_empty() || numbers.starts_with([' ', '\t']) => (true, numbers),
         _ => (false, rest),
     };
-    Ok(vec![MagicOrder::Replay(Again {
+    Ok(vec![MagicEffect::Replay(Again {
         lines: ranges(magic, numbers)?,
         show,
     })])

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::magic::{Copied, Magic, MagicOrder, Run, View};
+use super::magic::{CopyTarget, Magic, MagicEffect, Run, MagicContext};
 
 pub(super) const COPY: Magic = Magic {
     name: "copy",
@@ -14,14 +14,14 @@ pub(super) const COPY: Magic = Magic {
            copies the last answer.",
     run: Run::With(|_, what, _| {
         let copied = match what.trim() {
-            "" | "answer" => Copied::Answer,
-            "code" => Copied::Code,
+            "" | "answer" => CopyTarget::Answer,
+            "code" => CopyTarget::Code,
             number => match range(number).filter(|range| range.start() == range.end()) {
-                Some(range) => Copied::Entry(*range.start()),
+                Some(range) => CopyTarget::Entry(*range.start()),
                 None => return Err("Usage: %ipycodex copy [answer|code|N]".into()),
             },
         };
-        Ok(vec![MagicOrder::Copy(copied)])
+        Ok(vec![MagicEffect::Copy(copied)])
     }),
 };
 
@@ -53,12 +53,12 @@ pub(super) fn ranges(magic: &Magic, numbers: &str) -> Result<Vec<RangeInclusive<
         .collect()
 }
 
-fn hide_or_show(magic: &Magic, numbers: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn hide_or_show(magic: &Magic, numbers: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let lines = ranges(magic, numbers)?;
     if lines.is_empty() {
         return Err(format!("Usage: %ipycodex {} N, like `3-5 8`", magic.name));
     }
-    Ok(vec![MagicOrder::Hide {
+    Ok(vec![MagicEffect::Hide {
         lines,
         hidden: magic.name == "hide",
     }])

@@ -2,7 +2,7 @@
 //!
 //! The name is the rest of the line, without quotes around it; `-f` before it replaces an existing file.
 
-use super::magic::{Magic, MagicOrder, Run, View, unquoted};
+use super::magic::{Magic, MagicEffect, Run, MagicContext, unquoted};
 
 pub(super) const SAVE: Magic = Magic {
     name: "save",
@@ -27,7 +27,7 @@ pub(super) const OPEN: Magic = Magic {
     help: "work on a notebook in place",
     more: "Each cell you run is written into the notebook with its outputs. Without FILE, the cells of the open \
            notebook are listed. `cell 3` brings one into the editor, `close` ends it.",
-    run: Run::With(|_, rest, _| Ok(vec![MagicOrder::Open(unquoted(rest).trim().to_owned())])),
+    run: Run::With(|_, rest, _| Ok(vec![MagicEffect::Open(unquoted(rest).trim().to_owned())])),
 };
 
 pub(super) const CELL: Magic = Magic {
@@ -36,7 +36,7 @@ pub(super) const CELL: Magic = Magic {
     help: "edit a cell of the open notebook",
     more: "The cell is put into the editor; once run, it is written back in its place.",
     run: Run::With(|_, rest, _| match rest.trim().parse() {
-        Ok(number) => Ok(vec![MagicOrder::Bring(number)]),
+        Ok(number) => Ok(vec![MagicEffect::Bring(number)]),
         Err(_) => Err(
             "Usage: %ipycodex cell N, where N is a number that `%ipycodex open` lists".to_owned(),
         ),
@@ -51,27 +51,27 @@ pub(super) const EXPORT: Magic = Magic {
     run: Run::With(export),
 };
 
-fn save(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn save(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let (force, name) = forced(rest);
     let file = (!name.is_empty()).then(|| with_suffix(name));
-    Ok(vec![MagicOrder::Save { file, force }])
+    Ok(vec![MagicEffect::Save { file, force }])
 }
 
-fn load(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn load(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     match unquoted(rest).trim() {
         "" => Err("Usage: %ipycodex load <filename>".to_owned()),
-        name => Ok(vec![MagicOrder::Load(name.to_owned())]),
+        name => Ok(vec![MagicEffect::Load(name.to_owned())]),
     }
 }
 
-fn export(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn export(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let (force, name) = forced(rest);
     if name.is_empty() {
         return Err(
             "Usage: %ipycodex export FILE, where FILE ends in .ipynb, .md, .html or .py".to_owned(),
         );
     }
-    Ok(vec![MagicOrder::Export {
+    Ok(vec![MagicEffect::Export {
         file: name.to_owned(),
         force,
     }])

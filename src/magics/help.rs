@@ -4,7 +4,7 @@
 
 use super::magic::{CommandUsage, Magic};
 use super::setting;
-use crate::config::{ActionRow, GROUPS, KeyAction, Keymap, Setting, When};
+use crate::config::{ActionRow, GROUPS, KeyAction, Keymap, Setting, TakesEffect};
 use crate::text::{Page, Section};
 
 /// The group of commands that the settings join.
@@ -98,15 +98,15 @@ fn of_setting(name: &str) -> Option<Page> {
     let usage = setting::usage(setting);
     let typed = format!("%ipycodex {} {}", usage.name, usage.arguments);
     let lasts = match setting.when {
-        When::Now => {
+        TakesEffect::Now => {
             format!(
                 "It holds for this session; `%ipycodex set {name} VALUE` keeps it. Without a value, it is shown."
             )
         }
-        When::NextStart => {
+        TakesEffect::NextStart => {
             "`set` writes it into `config.json`; it applies from the next start.".to_owned()
         }
-        When::InFile => "Set it in `config.json`; it applies from the next start.".to_owned(),
+        TakesEffect::InFile => "Set it in `config.json`; it applies from the next start.".to_owned(),
     };
     let meanings = setting.meanings.iter();
     let meanings = meanings.map(|(word, what)| row([word, what])).collect();

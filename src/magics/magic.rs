@@ -8,7 +8,7 @@ use crate::text::Page;
 
 /// Session state that a command may read.
 #[derive(Debug)]
-pub struct View<'a> {
+pub struct MagicContext<'a> {
     /// The choices in force.
     pub choices: &'a Choices,
     /// The sources of the choices that the session began with, and the settings files.
@@ -20,7 +20,7 @@ pub struct View<'a> {
 
 /// Carried out by the session, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MagicOrder {
+pub enum MagicEffect {
     Say(String),
     /// Show a note.
     Note(String),
@@ -91,7 +91,7 @@ pub enum MagicOrder {
         force: bool,
     },
     /// Put something into the clipboard.
-    Copy(Copied),
+    Copy(CopyTarget),
     /// Show the whole of a long output; an empty id lists them.
     ShowOutput(String),
     /// List the skills.
@@ -122,7 +122,7 @@ pub enum MagicOrder {
     /// Run cells of the record again.
     Replay(Again),
     /// Step the interpreter between cells.
-    Step(Steps),
+    Step(StepRequest),
     /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
@@ -131,7 +131,7 @@ pub enum MagicOrder {
 
 /// A step of the interpreter between cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Steps {
+pub enum StepRequest {
     /// No step: list the possible ones.
     List,
     /// To before the cell with this number, or before the last one.
@@ -141,7 +141,7 @@ pub enum Steps {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Copied {
+pub enum CopyTarget {
     /// The last answer.
     Answer,
     /// Its Python blocks.
@@ -192,17 +192,17 @@ pub(super) struct Magic {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Run {
     /// The effect of a command that takes no arguments.
-    Alone(fn() -> MagicOrder),
+    Alone(fn() -> MagicEffect),
     /// # Errors
     /// The one line to show.
-    With(fn(&Magic, &str, &View<'_>) -> Result<Vec<MagicOrder>, String>),
+    With(fn(&Magic, &str, &MagicContext<'_>) -> Result<Vec<MagicEffect>, String>),
 }
 
 /// A command that takes no arguments.
 pub(super) const fn plain(
     name: &'static str,
     help: &'static str,
-    effect: fn() -> MagicOrder,
+    effect: fn() -> MagicEffect,
 ) -> Magic {
     Magic {
         name,

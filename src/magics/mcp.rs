@@ -3,7 +3,7 @@
 //! `mcp add NAME [-e K=V]… -- COMMAND ARG…`, `mcp list`, `mcp remove NAME`. Absent on purpose: the values of variables,
 //! since they may be secrets.
 
-use super::magic::{Magic, MagicOrder, Run, View};
+use super::magic::{Magic, MagicEffect, Run, MagicContext};
 use crate::config::{AgentCommand, SERVER_NAMES, is_server_name};
 use crate::text::columns;
 use crate::text::similar::did_you_mean;
@@ -19,7 +19,7 @@ pub(super) const MCP: Magic = Magic {
     run: Run::With(run),
 };
 
-fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn run(_: &Magic, rest: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let usage =
         || "Usage: %ipycodex mcp [list|add NAME [-e K=V]… -- COMMAND|remove NAME]".to_owned();
     let Some(words) = shlex::split(rest) else {
@@ -28,8 +28,8 @@ fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
     let servers = &view.choices.mcp_servers;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [] | ["list"] => Ok(vec![MagicOrder::Say(listing(view))]),
-        ["remove", name] if servers.contains_key(*name) => Ok(vec![MagicOrder::ChangeServer {
+        [] | ["list"] => Ok(vec![MagicEffect::Say(listing(view))]),
+        ["remove", name] if servers.contains_key(*name) => Ok(vec![MagicEffect::ChangeServer {
             name: (*name).to_owned(),
             command: None,
         }]),
@@ -46,7 +46,7 @@ fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
                 ));
             }
             let command = command(rest).map_err(|why| format!("{why}. {}", usage()))?;
-            Ok(vec![MagicOrder::ChangeServer {
+            Ok(vec![MagicEffect::ChangeServer {
                 name: (*name).to_owned(),
                 command: Some(command),
             }])
@@ -76,7 +76,7 @@ fn command(mut words: &[&str]) -> Result<AgentCommand, String> {
     }
 }
 
-fn listing(view: &View<'_>) -> String {
+fn listing(view: &MagicContext<'_>) -> String {
     let servers = &view.choices.mcp_servers;
     if servers.is_empty() {
         return "No MCP servers yet: `%ipycodex mcp add NAME -- COMMAND` adds one.".to_owned();

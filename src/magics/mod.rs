@@ -1,6 +1,6 @@
 //! The table of `%ipycodex` commands.
 //!
-//! A command is a pure function of its arguments and a [`View`]; it returns [`MagicOrder`]s, which the session, one layer
+//! A command is a pure function of its arguments and a [`MagicContext`]; it returns [`MagicEffect`]s, which the session, one layer
 //! above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long; a setting has a command
 //! by its row in the table of settings.
 
@@ -16,8 +16,8 @@ mod setting;
 use crate::config::{Setting, SettingValues};
 use crate::text::similar::did_you_mean;
 
-pub use magic::{Again, CommandUsage, Copied, MagicOrder, PreviewKind, Steps, View};
-pub use setting::{for_now, format_no_effect, kept};
+pub use magic::{Again, CommandUsage, CopyTarget, MagicEffect, PreviewKind, StepRequest, MagicContext};
+pub use setting::{format_session_value, format_no_effect, kept};
 
 use help::SETTINGS;
 use magic::{Magic, Run, plain, unquoted};
@@ -30,10 +30,10 @@ const GROUPS: &[(&str, &[Magic])] = &[
             plain(
                 "context",
                 "show exactly what the next prompt would send",
-                || MagicOrder::Show(PreviewKind::Context),
+                || MagicEffect::Show(PreviewKind::Context),
             )
             .more("It also shows the size of each part. Nothing is sent."),
-            plain("history", "show the conversation so far", || MagicOrder::ShowHistory),
+            plain("history", "show the conversation so far", || MagicEffect::ShowHistory),
             entries::row(
                 "hide",
                 "N…",
@@ -44,13 +44,13 @@ const GROUPS: &[(&str, &[Magic])] = &[
                  record; `show 3-5 8` puts them back.",
             ),
             entries::row("show", "N…", "put back what `hide` left out"),
-            plain("undo", "take the last exchange back", || MagicOrder::Undo)
+            plain("undo", "take the last exchange back", || MagicEffect::Undo)
             .more(
                 "It leaves the conversation and stays in the record. Where it has run cells, you are asked whether the \
                  interpreter steps back, too.",
             ),
-            plain("retry", "take back the last exchange and send it again", || MagicOrder::Retry),
-            plain("reset", "start a new conversation in this session", || MagicOrder::Reset)
+            plain("retry", "take back the last exchange and send it again", || MagicEffect::Retry),
+            plain("reset", "start a new conversation in this session", || MagicEffect::Reset)
             .more("Deletes the exchanges of this session. What ran before is no longer sent; variables stay."),
             entries::COPY,
             Magic {
@@ -60,21 +60,21 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 more: "Without ID, the shortened outputs of this session are listed.",
                 run: Run::With(|_, id, _| {
                     let id = unquoted(id).trim().to_owned();
-                    Ok(vec![MagicOrder::ShowOutput(id)])
+                    Ok(vec![MagicEffect::ShowOutput(id)])
                 }),
             },
             plain(
                 "tools",
                 "list the tools the next prompt offers the agent",
-                || MagicOrder::Show(PreviewKind::Tools),
+                || MagicEffect::Show(PreviewKind::Tools),
             ),
-            plain("skills", "list the skills the agent can load", || MagicOrder::ListSkills),
+            plain("skills", "list the skills the agent can load", || MagicEffect::ListSkills),
             plain(
                 "usage",
                 "show tokens per turn and what your account allows",
-                || MagicOrder::ShowUsage,
+                || MagicEffect::ShowUsage,
             ),
-            plain("prompt", "turn prompt mode on or off (Alt-p)", || MagicOrder::TogglePrompts)
+            plain("prompt", "turn prompt mode on or off (Alt-p)", || MagicEffect::TogglePrompts)
             .more("In prompt mode a line is a prompt, unless it begins with `;` (Python), `!` or `%`."),
         ],
     ),
@@ -84,13 +84,13 @@ const GROUPS: &[(&str, &[Magic])] = &[
             cells::BACK,
             cells::FORWARD,
             cells::REPLAY,
-            plain("interrupt", "interrupt the running cell or turn", || MagicOrder::Interrupt),
+            plain("interrupt", "interrupt the running cell or turn", || MagicEffect::Interrupt),
             plain(
                 "restart",
                 "start a fresh interpreter; its variables are lost",
-                || MagicOrder::RestartRuntime,
+                || MagicEffect::RestartRuntime,
             ),
-            plain("shell", "turn shell mode on or off (Alt-s)", || MagicOrder::ToggleShell)
+            plain("shell", "turn shell mode on or off (Alt-s)", || MagicEffect::ToggleShell)
             .more(
                 "In shell mode a line is a command of your own bash or zsh, unless it begins with `!` or `%ipycodex`. \
                  `exit` leaves it.",
@@ -104,9 +104,9 @@ const GROUPS: &[(&str, &[Magic])] = &[
             files::LOAD,
             files::OPEN,
             files::CELL,
-            plain("close", "stop working on the open notebook", || MagicOrder::Close),
+            plain("close", "stop working on the open notebook", || MagicEffect::Close),
             files::EXPORT,
-            plain("sessions", "list the sessions of this directory", || MagicOrder::ListSessions),
+            plain("sessions", "list the sessions of this directory", || MagicEffect::ListSessions),
             sessions::RESUME,
             sessions::NEW,
             sessions::RENAME,
@@ -124,7 +124,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 more: "Without NAME, the agent's modes and options are listed.",
                 run: Run::With(|_, rest, _| {
                     let (name, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-                    Ok(vec![MagicOrder::ChooseOption {
+                    Ok(vec![MagicEffect::ChooseOption {
                         name: unquoted(name).to_owned(),
                         value: unquoted(value.trim()).to_owned(),
                     }])
@@ -137,7 +137,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 more: "Without METHOD, the ways to log in are listed.",
                 run: Run::With(|_, method, _| {
                     let method = unquoted(method).trim();
-                    Ok(vec![MagicOrder::Login(
+                    Ok(vec![MagicEffect::Login(
                         (!method.is_empty()).then(|| method.to_owned()),
                     )])
                 }),
@@ -153,7 +153,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 help: "list the commands, explain one, or list all keys",
                 more: "",
                 run: Run::With(|_, name, view| match help::page(name, GROUPS, view.keys) {
-                    Some(page) => Ok(vec![MagicOrder::Help(page)]),
+                    Some(page) => Ok(vec![MagicEffect::Help(page)]),
                     None => Err(unknown(name)),
                 }),
             },
@@ -169,14 +169,14 @@ fn magics() -> impl Iterator<Item = &'static Magic> {
 ///
 /// # Errors
 /// The one line to show for an unknown command or a bad value.
-pub fn run(line: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+pub fn run(line: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let line = line.trim();
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if name.is_empty() {
-        return Ok(vec![MagicOrder::Help(setting::listing(view))]);
+        return Ok(vec![MagicEffect::Help(setting::listing(view))]);
     }
     if line == "--json" {
-        return Ok(vec![MagicOrder::Say(setting::listing_as_json(view))]);
+        return Ok(vec![MagicEffect::Say(setting::listing_as_json(view))]);
     }
     if let Some(row) = setting::commands().find(|row| row.name == name) {
         return setting::show_or_set(row, arguments.trim(), view);

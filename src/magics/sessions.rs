@@ -1,6 +1,6 @@
 //! Commands about sessions: `resume` changes to another one, `new` to an empty one, `rename` names this one.
 
-use super::magic::{Magic, MagicOrder, Run, View, unquoted};
+use super::magic::{Magic, MagicEffect, Run, MagicContext, unquoted};
 
 pub(super) const RESUME: Magic = Magic {
     name: "resume",
@@ -26,24 +26,24 @@ pub(super) const RENAME: Magic = Magic {
     run: Run::With(rename),
 };
 
-fn resume(_: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn resume(_: &Magic, wanted: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let wanted = unquoted(wanted).trim();
     if wanted.is_empty() {
-        return Ok(vec![MagicOrder::PickSession]);
+        return Ok(vec![MagicEffect::PickSession]);
     }
-    Ok(vec![MagicOrder::Resume(wanted.to_owned())])
+    Ok(vec![MagicEffect::Resume(wanted.to_owned())])
 }
 
-fn new(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn new(_: &Magic, name: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let name = unquoted(name).trim();
     if name.chars().any(char::is_control) {
         return Err("A session's name is one line of text.".to_owned());
     }
     let name = (!name.is_empty()).then(|| name.to_owned());
-    Ok(vec![MagicOrder::NewSession(name)])
+    Ok(vec![MagicEffect::NewSession(name)])
 }
 
-fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn rename(_: &Magic, name: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let name = unquoted(name).trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err("Usage: %ipycodex rename NAME".to_owned());
@@ -53,5 +53,5 @@ fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String
             "a name must not be a number: `-r {name}` means the session with that ID"
         ));
     }
-    Ok(vec![MagicOrder::Rename(name.to_owned())])
+    Ok(vec![MagicEffect::Rename(name.to_owned())])
 }

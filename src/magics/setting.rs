@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::magic::{CommandUsage, Magic, MagicOrder, Run, View, unquoted};
+use super::magic::{CommandUsage, Magic, MagicEffect, Run, MagicContext, unquoted};
 use crate::agent::AgentCapabilities;
-use crate::config::{Choices, SETTINGS, Setting, SettingValues, When};
+use crate::config::{Choices, SETTINGS, Setting, SettingValues, TakesEffect};
 use crate::text::similar::did_you_mean;
 use crate::text::{Page, Section};
 
@@ -30,12 +30,12 @@ pub(super) const SET: Magic = Magic {
 
 /// The settings with a command of their own.
 pub(super) fn commands() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().filter(|row| row.when == When::Now)
+    SETTINGS.iter().filter(|row| row.when == TakesEffect::Now)
 }
 
 /// The settings that `set` takes.
 pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().filter(|row| row.when != When::InFile)
+    SETTINGS.iter().filter(|row| row.when != TakesEffect::InFile)
 }
 
 pub(super) fn usage(row: &Setting) -> CommandUsage {
@@ -49,8 +49,8 @@ pub(super) fn usage(row: &Setting) -> CommandUsage {
         },
     };
     let before = match row.when {
-        When::Now => "",
-        When::NextStart | When::InFile => "set ",
+        TakesEffect::Now => "",
+        TakesEffect::NextStart | TakesEffect::InFile => "set ",
     };
     CommandUsage {
         name: format!("{before}{}", row.name),
@@ -63,37 +63,37 @@ pub(super) fn usage(row: &Setting) -> CommandUsage {
 pub(super) fn show_or_set(
     row: &Setting,
     value: &str,
-    view: &View<'_>,
-) -> Result<Vec<MagicOrder>, String> {
+    view: &MagicContext<'_>,
+) -> Result<Vec<MagicEffect>, String> {
     let mut choices = view.choices.clone();
     if value.is_empty() {
         let current = text(&row.get(&choices));
         let more = match row.values() {
-            SettingValues::Models => Some(MagicOrder::ListModels(current)),
-            SettingValues::Themes => Some(MagicOrder::Themes(current)),
-            _ if row.name == "agent" => Some(MagicOrder::DescribeAgent),
+            SettingValues::Models => Some(MagicEffect::ListModels(current)),
+            SettingValues::Themes => Some(MagicEffect::Themes(current)),
+            _ if row.name == "agent" => Some(MagicEffect::DescribeAgent),
             _ => None,
         };
-        let say = MagicOrder::Say(shown(row, &choices));
+        let say = MagicEffect::Say(shown(row, &choices));
         return Ok([say].into_iter().chain(more).collect());
     }
     let typed = unquoted(value);
     row.set(&mut choices, typed)
         .map_err(|_| wrong(row, typed))?;
     if row.name == "agent" {
-        return Ok(vec![MagicOrder::UseAgent(choices.agent)]);
+        return Ok(vec![MagicEffect::UseAgent(choices.agent)]);
     }
-    let say = MagicOrder::Say(shown(row, &choices));
+    let say = MagicEffect::Say(shown(row, &choices));
     let model = text(&row.get(&choices));
     let mut orders = vec![
-        MagicOrder::Choose(Box::new(choices)),
+        MagicEffect::Choose(Box::new(choices)),
         say,
-        MagicOrder::Note(for_now(row.name, value)),
+        MagicEffect::Note(format_session_value(row.name, value)),
     ];
-    if !row.counts_for(view.able) {
-        orders.push(MagicOrder::Note(format_no_effect(row, view.able)));
+    if !row.is_supported_by(view.able) {
+        orders.push(MagicEffect::Note(format_no_effect(row, view.able)));
     } else if row.values() == SettingValues::Models && !model.is_empty() {
-        orders.push(MagicOrder::CheckModel(model));
+        orders.push(MagicEffect::CheckModel(model));
     }
     Ok(orders)
 }
@@ -107,12 +107,12 @@ pub fn format_no_effect(row: &Setting, able: &AgentCapabilities) -> String {
 }
 
 /// The note for a value that holds for this session only.
-pub fn for_now(name: &str, value: &str) -> String {
+pub fn format_session_value(name: &str, value: &str) -> String {
     format!("for this session; `%ipycodex set {name} {value}` keeps it")
 }
 
 /// Every setting with value, source and help, and the settings files.
-pub(super) fn listing(view: &View<'_>) -> Page {
+pub(super) fn listing(view: &MagicContext<'_>) -> Page {
     let rows = SETTINGS.iter().map(|row| {
         let value = text(&row.get(view.choices));
         let origin = view.provenance.of(row, view.choices).word();
@@ -141,7 +141,7 @@ pub(super) fn listing(view: &View<'_>) -> Page {
 }
 
 /// The listing for programs, as one line of JSON.
-pub(super) fn listing_as_json(view: &View<'_>) -> String {
+pub(super) fn listing_as_json(view: &MagicContext<'_>) -> String {
     let settings = SETTINGS.iter().map(|row| {
         json!({
             "name": row.name,
@@ -189,7 +189,7 @@ fn wrong(row: &Setting, typed: &str) -> String {
     format!("{name} must be one of {words}, got '{typed}'{meant}")
 }
 
-fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+fn set(_: &Magic, rest: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let (name, typed) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let known: Vec<&str> = settable().map(|row| row.name).collect();
     if name.is_empty() {
@@ -220,9 +220,9 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String
             Some(value)
         }
     };
-    let unable = value.is_some() && !row.counts_for(view.able);
-    let note = unable.then(|| MagicOrder::Note(format_no_effect(row, view.able)));
-    let keep = MagicOrder::Keep {
+    let unable = value.is_some() && !row.is_supported_by(view.able);
+    let note = unable.then(|| MagicEffect::Note(format_no_effect(row, view.able)));
+    let keep = MagicEffect::Keep {
         name: row.name,
         value,
     };

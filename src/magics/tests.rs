@@ -15,7 +15,7 @@ fn choices() -> Choices {
 }
 
 /// What a line orders.
-fn orders(line: &str) -> Result<Vec<MagicOrder>, String> {
+fn orders(line: &str) -> Result<Vec<MagicEffect>, String> {
     orders_with(line, &Keymap::default(), &AgentCapabilities::full("test"))
 }
 
@@ -23,8 +23,8 @@ fn orders_with(
     line: &str,
     keys: &Keymap,
     able: &AgentCapabilities,
-) -> Result<Vec<MagicOrder>, String> {
-    let view = View {
+) -> Result<Vec<MagicEffect>, String> {
+    let view = MagicContext {
         choices: &choices(),
         provenance: &Provenance::default(),
         keys,
@@ -38,7 +38,7 @@ fn check(line: &str, expected: Result<&str, &str>) {
         orders
             .iter()
             .filter_map(|order| match order {
-                MagicOrder::Say(text) => Some(text.clone()),
+                MagicEffect::Say(text) => Some(text.clone()),
                 _ => None,
             })
             .collect::<Vec<_>>()
@@ -113,7 +113,7 @@ fn values_of_what_the_agent_may_do() {
 fn entries_are_named_by_number_and_range() {
     let hide = |lines: &[(u32, u32)], hidden| {
         let lines = lines.iter().map(|(from, to)| *from..=*to).collect();
-        Ok(vec![MagicOrder::Hide { lines, hidden }])
+        Ok(vec![MagicEffect::Hide { lines, hidden }])
     };
     assert_eq!(orders("hide 3"), hide(&[(3, 3)], true));
     assert_eq!(orders("hide 3-5 8"), hide(&[(3, 5), (8, 8)], true));
@@ -160,7 +160,7 @@ fn what_takes_no_arguments_says_so() {
     }
     assert_eq!(
         orders("rename my work"),
-        Ok(vec![MagicOrder::Rename("my work".into())])
+        Ok(vec![MagicEffect::Rename("my work".into())])
     );
     for number in ["12", "-3", "'7'"] {
         let plain = number.trim_matches('\'');
@@ -173,9 +173,9 @@ fn what_takes_no_arguments_says_so() {
     }
     assert_eq!(
         orders("rename 12 apples"),
-        Ok(vec![MagicOrder::Rename("12 apples".into())])
+        Ok(vec![MagicEffect::Rename("12 apples".into())])
     );
-    assert_eq!(orders("resume"), Ok(vec![MagicOrder::PickSession]));
+    assert_eq!(orders("resume"), Ok(vec![MagicEffect::PickSession]));
     for bad in ["rename", "rename ''", "rename a\u{1b}b"] {
         assert_eq!(
             orders(bad),
@@ -188,13 +188,13 @@ fn what_takes_no_arguments_says_so() {
 #[test]
 fn setting_orders_the_choice() {
     let orders = orders("think x").unwrap();
-    assert!(matches!(&orders[0], MagicOrder::Choose(chosen) if chosen.think == Effort::ExtraHigh));
+    assert!(matches!(&orders[0], MagicEffect::Choose(chosen) if chosen.think == Effort::ExtraHigh));
 }
 
 #[test]
 fn what_is_kept_is_checked_first() {
     let kept = |line: &str| match orders(line).as_deref() {
-        Ok([MagicOrder::Keep { name, value }]) => Ok((
+        Ok([MagicEffect::Keep { name, value }]) => Ok((
             *name,
             value.as_ref().map(ToString::to_string).unwrap_or_default(),
         )),
@@ -256,7 +256,7 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
         ] {
             let orders = orders_with(line, &keys, &able).unwrap();
             let said = orders.iter().find_map(|order| match order {
-                MagicOrder::Note(note) => note
+                MagicEffect::Note(note) => note
                     .split_once("` ")
                     .filter(|(name, _)| line.contains(&name[1..])),
                 _ => None,

@@ -23,7 +23,7 @@ use crate::session::SessionHandle;
 
 pub use attach::{RunningShell, relay, running};
 pub use permissions::{Allowance, Allowed};
-pub use socket_server::Door;
+pub use socket_server::SocketServer;
 pub use wire::SERVER_NAME;
 
 use connection::{ClientContext, Connection};

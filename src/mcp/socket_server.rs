@@ -54,11 +54,11 @@ pub(super) struct ShellInfo {
 
 /// A listening socket; dropping it removes its files.
 #[derive(Debug)]
-pub struct Door {
+pub struct SocketServer {
     socket: PathBuf,
 }
 
-impl Door {
+impl SocketServer {
     /// Opens the socket of this process in `folder` for `session`, which was started in `started_in`. Returns at once;
     /// `on_failure` gets the error when the folder is not the user's own, or the operating system refuses a socket.
     pub fn open(
@@ -66,9 +66,9 @@ impl Door {
         session: SessionHandle,
         started_in: PathBuf,
         on_failure: impl FnOnce(Report) + Send + 'static,
-    ) -> Door {
+    ) -> SocketServer {
         let (socket, key) = files(folder, std::process::id());
-        let door = Door {
+        let door = SocketServer {
             socket: socket.clone(),
         };
         let folder = folder.to_owned();
@@ -131,7 +131,7 @@ fn listen(folder: &Path, socket: &Path, key: &Path) -> Result<(UnixListener, Str
     Ok((listener, token))
 }
 
-impl Drop for Door {
+impl Drop for SocketServer {
     fn drop(&mut self) {
         for path in [&self.socket, &self.socket.with_extension("key")] {
             drop(std::fs::remove_file(path));

@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 use super::document::{Cell, Document};
-use super::saved::CellTime;
+use super::saved::CellTiming;
 
 /// The key of what we know of a cell, in its metadata.
 pub(super) const OURS: &str = "ipycodex";
@@ -47,7 +47,7 @@ pub fn times(began: DateTime<Utc>, ended: Option<DateTime<Utc>>) -> Value {
 }
 
 /// The times of a run as it is recorded; `None`: no such time can be written.
-pub(super) fn recorded_times(ran: CellTime) -> Option<Value> {
+pub(super) fn recorded_times(ran: CellTiming) -> Option<Value> {
     let began = DateTime::from_timestamp(ran.began, 0)?;
     let took = ran.took.and_then(chrono::TimeDelta::try_milliseconds);
     Some(times(

@@ -36,7 +36,7 @@ pub use markdown::to_markdown;
 pub use metadata::{TIMES, is_ours, times};
 pub use outputs::{CellPicture, outputs_text, pictures_of, read_outputs};
 pub use parameters::{WithParameters, with_parameters};
-pub use saved::{CellTime, SavedCell, SavedEntry, SavedPrompt, SavedSession};
+pub use saved::{CellTiming, SavedCell, SavedEntry, SavedPrompt, SavedSession};
 pub use script::{ScriptCell, read_script, to_script};
 pub use update::renewed;
 pub use validation::{broken_cells, fault as cell_fault};

@@ -16,14 +16,14 @@ pub struct SavedCell {
     /// It raised, or its interpreter died.
     pub failed: bool,
     /// When it ran.
-    pub ran: Option<CellTime>,
+    pub ran: Option<CellTiming>,
     /// What the metadata of its cell held in the notebook it was loaded from, without what is ours.
     pub metadata: Map<String, Value>,
 }
 
 /// When a cell ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CellTime {
+pub struct CellTiming {
     /// Seconds since 1970.
     pub began: i64,
     /// Milliseconds it took; `None`: it has not ended.

@@ -1,7 +1,7 @@
 //! Picture files to pixels: PNG, JPEG, GIF and WebP (the first frame), as their bytes say, whatever they are called.
 //!
 //! In: any bytes. Out: the size from the header alone, or all pixels. Invariants: nothing is decoded whose header tells
-//! of more than it may have ([`MOST_PIXELS`]); broken data is a [`Trouble`], never a panic; an unfinished JPEG is shown
+//! of more than it may have ([`MOST_PIXELS`]); broken data is a [`PictureError`], never a panic; an unfinished JPEG is shown
 //! as far as it goes. Absent on purpose: animation, colour profiles; drawings (`display/picture/svg`).
 
 use std::io::Cursor;
@@ -12,7 +12,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::pixels::Pixels;
-use super::trouble::Trouble;
+use super::trouble::PictureError;
 use crate::output::picture_type;
 
 /// The most pixels of a picture that is drawn: 64 MiB of memory.
@@ -25,27 +25,27 @@ pub(crate) const MOST_BYTES: usize = 64 << 20;
 const MEMORY: usize = 192 << 20;
 
 /// Width and height, as the header says; `Large` when it is not to be decoded.
-pub(crate) fn size(file: &[u8]) -> Result<(u32, u32), Trouble> {
+pub(crate) fn size(file: &[u8]) -> Result<(u32, u32), PictureError> {
     size_of_at_most(file, MOST_PIXELS)
 }
 
 /// The same, with another limit.
-pub(super) fn size_of_at_most(file: &[u8], most: u64) -> Result<(u32, u32), Trouble> {
+pub(super) fn size_of_at_most(file: &[u8], most: u64) -> Result<(u32, u32), PictureError> {
     if file.len() > MOST_BYTES {
-        return Err(Trouble::Long(file.len() >> 20));
+        return Err(PictureError::Long(file.len() >> 20));
     }
-    let (width, height) = match picture_type(file).ok_or(Trouble::Unknown)? {
+    let (width, height) = match picture_type(file).ok_or(PictureError::Unknown)? {
         "image/png" => png_reader(file)?.info().size(),
         "image/jpeg" => {
             let mut decoder = JpegDecoder::new_with_options(Cursor::new(file), jpeg_options());
-            decoder.decode_headers().map_err(|_| Trouble::Broken)?;
-            let (width, height) = decoder.dimensions().ok_or(Trouble::Broken)?;
-            let narrow = |side: usize| u32::try_from(side).map_err(|_| Trouble::Broken);
+            decoder.decode_headers().map_err(|_| PictureError::Broken)?;
+            let (width, height) = decoder.dimensions().ok_or(PictureError::Broken)?;
+            let narrow = |side: usize| u32::try_from(side).map_err(|_| PictureError::Broken);
             (narrow(width)?, narrow(height)?)
         }
         "image/gif" => {
             let decoder = gif_options().read_info(file);
-            let decoder = decoder.map_err(|_| Trouble::Broken)?;
+            let decoder = decoder.map_err(|_| PictureError::Broken)?;
             (u32::from(decoder.width()), u32::from(decoder.height()))
         }
         _ => webp(file)?.dimensions(),
@@ -55,57 +55,57 @@ pub(super) fn size_of_at_most(file: &[u8], most: u64) -> Result<(u32, u32), Trou
 }
 
 /// Refuses sizes that are not drawn.
-pub(crate) fn allowed(width: u32, height: u32) -> Result<(), Trouble> {
+pub(crate) fn allowed(width: u32, height: u32) -> Result<(), PictureError> {
     within(width, height, MOST_PIXELS)
 }
 
-fn within(width: u32, height: u32, most: u64) -> Result<(), Trouble> {
+fn within(width: u32, height: u32, most: u64) -> Result<(), PictureError> {
     match u64::from(width) * u64::from(height) {
-        0 => Err(Trouble::Broken),
-        pixels if pixels > most => Err(Trouble::Large { width, height }),
+        0 => Err(PictureError::Broken),
+        pixels if pixels > most => Err(PictureError::Large { width, height }),
         _ => Ok(()),
     }
 }
 
 /// All pixels.
-pub(crate) fn pixels(file: &[u8]) -> Result<Pixels, Trouble> {
+pub(crate) fn pixels(file: &[u8]) -> Result<Pixels, PictureError> {
     pixels_of_at_most(file, MOST_PIXELS)
 }
 
 /// The same, with another limit.
-pub(super) fn pixels_of_at_most(file: &[u8], most: u64) -> Result<Pixels, Trouble> {
+pub(super) fn pixels_of_at_most(file: &[u8], most: u64) -> Result<Pixels, PictureError> {
     let (width, height) = size_of_at_most(file, most)?;
-    let bytes = match picture_type(file).ok_or(Trouble::Unknown)? {
+    let bytes = match picture_type(file).ok_or(PictureError::Unknown)? {
         "image/png" => png_pixels(file)?,
         "image/jpeg" => {
             let mut decoder = JpegDecoder::new_with_options(Cursor::new(file), jpeg_options());
-            decoder.decode().map_err(|_| Trouble::Broken)?
+            decoder.decode().map_err(|_| PictureError::Broken)?
         }
         "image/gif" => gif_pixels(file, width, height)?,
         _ => {
             let mut decoder = webp(file)?;
-            let mut bytes = vec![0; decoder.output_buffer_size().ok_or(Trouble::Broken)?];
+            let mut bytes = vec![0; decoder.output_buffer_size().ok_or(PictureError::Broken)?];
             let read = decoder.read_image(&mut bytes);
-            read.map_err(|_| Trouble::Broken)?;
+            read.map_err(|_| PictureError::Broken)?;
             with_alpha(bytes, if decoder.has_alpha() { 4 } else { 3 })
         }
     };
-    Pixels::new(width, height, bytes).ok_or(Trouble::Broken)
+    Pixels::new(width, height, bytes).ok_or(PictureError::Broken)
 }
 
-fn png_reader(file: &[u8]) -> Result<png::Reader<Cursor<&[u8]>>, Trouble> {
+fn png_reader(file: &[u8]) -> Result<png::Reader<Cursor<&[u8]>>, PictureError> {
     let limits = png::Limits { bytes: MEMORY };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), limits);
     let whole = png::Transformations::EXPAND | png::Transformations::STRIP_16;
     decoder.set_transformations(whole | png::Transformations::ALPHA);
-    decoder.read_info().map_err(|_| Trouble::Broken)
+    decoder.read_info().map_err(|_| PictureError::Broken)
 }
 
-fn png_pixels(file: &[u8]) -> Result<Vec<u8>, Trouble> {
+fn png_pixels(file: &[u8]) -> Result<Vec<u8>, PictureError> {
     let mut reader = png_reader(file)?;
-    let mut bytes = vec![0; reader.output_buffer_size().ok_or(Trouble::Broken)?];
+    let mut bytes = vec![0; reader.output_buffer_size().ok_or(PictureError::Broken)?];
     let frame = reader.next_frame(&mut bytes);
-    let frame = frame.map_err(|_| Trouble::Broken)?;
+    let frame = frame.map_err(|_| PictureError::Broken)?;
     bytes.truncate(frame.buffer_size());
     Ok(with_alpha(bytes, frame.color_type.samples()))
 }
@@ -144,10 +144,10 @@ fn gif_options() -> gif::DecodeOptions {
 }
 
 /// The first frame, where it stands on the canvas.
-fn gif_pixels(file: &[u8], width: u32, height: u32) -> Result<Vec<u8>, Trouble> {
-    let mut decoder = gif_options().read_info(file).map_err(|_| Trouble::Broken)?;
+fn gif_pixels(file: &[u8], width: u32, height: u32) -> Result<Vec<u8>, PictureError> {
+    let mut decoder = gif_options().read_info(file).map_err(|_| PictureError::Broken)?;
     let frame = decoder.read_next_frame();
-    let frame = frame.ok().flatten().ok_or(Trouble::Broken)?;
+    let frame = frame.ok().flatten().ok_or(PictureError::Broken)?;
     let (canvas, line) = (width as usize * 4, usize::from(frame.width) * 4);
     let mut bytes = vec![0; canvas * height as usize];
     if line == 0 {
@@ -164,9 +164,9 @@ fn gif_pixels(file: &[u8], width: u32, height: u32) -> Result<Vec<u8>, Trouble> 
     Ok(bytes)
 }
 
-fn webp(file: &[u8]) -> Result<image_webp::WebPDecoder<Cursor<&[u8]>>, Trouble> {
+fn webp(file: &[u8]) -> Result<image_webp::WebPDecoder<Cursor<&[u8]>>, PictureError> {
     let decoder = image_webp::WebPDecoder::new(Cursor::new(file));
-    let mut decoder = decoder.map_err(|_| Trouble::Broken)?;
+    let mut decoder = decoder.map_err(|_| PictureError::Broken)?;
     decoder.set_memory_limit(MEMORY);
     Ok(decoder)
 }

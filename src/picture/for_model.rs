@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::decode::{pixels_of_at_most, size_of_at_most};
-use super::trouble::Trouble;
+use super::trouble::PictureError;
 use crate::output::picture_type;
 
 /// Pixels of the longer side: services scale what is larger, or refuse it.
@@ -47,8 +47,8 @@ impl fmt::Display for MadeSmaller {
 ///
 /// # Errors
 /// No picture a model takes, a damaged one, or one that is too large even to be made smaller.
-pub(crate) fn for_model(file: &[u8]) -> Result<(String, Option<MadeSmaller>), Trouble> {
-    let mime = picture_type(file).ok_or(Trouble::Unknown)?;
+pub(crate) fn for_model(file: &[u8]) -> Result<(String, Option<MadeSmaller>), PictureError> {
+    let mime = picture_type(file).ok_or(PictureError::Unknown)?;
     let from = size_of_at_most(file, MOST_PIXELS)?;
     let longest = from.0.max(from.1);
     if longest <= LONGEST_SIDE && file.len() <= LARGEST {
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn what_is_no_picture_or_a_broken_one_is_trouble() {
-        assert_eq!(for_model(b"hello"), Err(Trouble::Unknown));
+        assert_eq!(for_model(b"hello"), Err(PictureError::Unknown));
         let file = noise(20, 20);
-        assert_eq!(for_model(&file[..20]), Err(Trouble::Broken));
+        assert_eq!(for_model(&file[..20]), Err(PictureError::Broken));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: such bytes. Out: a smaller picture, a PNG. Invariant: there are as many bytes as the size says.
 
-use super::trouble::Trouble;
+use super::trouble::PictureError;
 
 /// Parts of a pixel, across and down, that are compared: with so many a line of a plot fills one, and a photograph is
 /// not yet grainy.
@@ -132,18 +132,18 @@ impl Pixels {
     /// The picture as a PNG, packed fast rather than small: it goes to a terminal and is gone.
     ///
     /// # Errors
-    /// [`Trouble::Broken`] when the encoder refuses, which it has no reason to.
-    pub(crate) fn to_png(&self) -> Result<Vec<u8>, Trouble> {
+    /// [`PictureError::Broken`] when the encoder refuses, which it has no reason to.
+    pub(crate) fn to_png(&self) -> Result<Vec<u8>, PictureError> {
         let mut out = Vec::new();
         let mut encoder = png::Encoder::new(&mut out, self.width, self.height);
         encoder.set_color(png::ColorType::Rgba);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_compression(png::Compression::Fast);
-        let mut writer = encoder.write_header().map_err(|_| Trouble::Broken)?;
+        let mut writer = encoder.write_header().map_err(|_| PictureError::Broken)?;
         writer
             .write_image_data(&self.bytes)
-            .map_err(|_| Trouble::Broken)?;
-        writer.finish().map_err(|_| Trouble::Broken)?;
+            .map_err(|_| PictureError::Broken)?;
+        writer.finish().map_err(|_| PictureError::Broken)?;
         Ok(out)
     }
 }

@@ -2,7 +2,7 @@
 
 /// Why a picture is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum PictureError {
     /// The data is not what it should be.
     #[error("the picture is damaged")]
     Broken,

@@ -52,7 +52,7 @@ impl Drop for KeptResizes<'_> {
 }
 
 /// True while a resize is deferred.
-pub fn resize_is_kept() -> bool {
+pub fn resize_is_deferred() -> bool {
     PENDING.load(Ordering::SeqCst)
 }
 

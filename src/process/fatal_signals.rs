@@ -29,7 +29,7 @@ static INSTALLED: Mutex<bool> = Mutex::new(false);
 /// Sets the action that runs first when a fault ends this process; replaces the previous action.
 ///
 /// The action runs in a signal handler, on a small stack: it must not allocate or take a lock (signal-safety(7)).
-pub fn before_a_fault_ends_us(action: impl Fn() + Send + Sync + 'static) {
+pub fn run_on_fatal_signal(action: impl Fn() + Send + Sync + 'static) {
     let action: Action = Box::new(action);
     ACTION.store(Box::into_raw(Box::new(action)), Ordering::SeqCst);
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +64,7 @@ extern "C" fn on_fault(
     info: *mut libc::siginfo_t,
     _context: *mut libc::c_void,
 ) {
-    // SAFETY: what is not null here was made by `before_a_fault_ends_us` and is never freed; the system gives `info`;
+    // SAFETY: what is not null here was made by `run_on_fatal_signal` and is never freed; the system gives `info`;
     // the calls may be made in a handler.
     unsafe {
         if let Some(action) = ACTION.load(Ordering::SeqCst).as_ref() {

@@ -18,7 +18,7 @@ use super::job::{KeysIgnored, stop_our_job};
 ///
 /// # Errors
 /// When it could not be started.
-pub fn run_in_front(command: &mut Command, input: Option<&[u8]>) -> io::Result<ExitStatus> {
+pub fn run_in_foreground(command: &mut Command, input: Option<&[u8]>) -> io::Result<ExitStatus> {
     let mut keys = KeysIgnored::begin()?;
     if input.is_some() {
         command.stdin(Stdio::piped());
@@ -64,19 +64,19 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "read first; test \"$first\" = one && exit 7"]);
         let long = b"one\n".repeat(1 << 20);
-        let status = run_in_front(&mut command, Some(&long)).unwrap();
+        let status = run_in_foreground(&mut command, Some(&long)).unwrap();
         assert_eq!(status.code(), Some(7));
         let mut killed = Command::new("sh");
         killed.args(["-c", "kill -9 $$"]);
-        assert_eq!(run_in_front(&mut killed, None).unwrap().signal(), Some(9));
-        assert!(run_in_front(&mut Command::new("/nonexistent"), None).is_err());
+        assert_eq!(run_in_foreground(&mut killed, None).unwrap().signal(), Some(9));
+        assert!(run_in_foreground(&mut Command::new("/nonexistent"), None).is_err());
     }
 
     #[test]
     fn a_program_stopped_by_another_signal_does_not_stop_us() {
         let mut command = Command::new("sh");
         command.args(["-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; exit 3"]);
-        let status = run_in_front(&mut command, None).unwrap();
+        let status = run_in_foreground(&mut command, None).unwrap();
         assert_eq!(status.code(), Some(3));
     }
 }

@@ -25,9 +25,9 @@ mod spawn;
 mod tail;
 mod timed_output;
 
-pub use deferred_resizes::{KeptResizes, let_resize_come, resize_is_kept};
-pub use fatal_signals::before_a_fault_ends_us;
-pub use foreground::run_in_front;
+pub use deferred_resizes::{KeptResizes, let_resize_come, resize_is_deferred};
+pub use fatal_signals::run_on_fatal_signal;
+pub use foreground::run_in_foreground;
 pub use io_hints::{begin_writing, large_buffer};
 pub use job::stop_our_job;
 pub use procfs::{reads_input, session_of};
@@ -36,7 +36,7 @@ pub use pty::{
 };
 pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;
-pub use timed_output::short_answer;
+pub use timed_output::output_within;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,6 +1,6 @@
 //! Runs a program for its output, with a time limit.
 //!
-//! Invariants: the program has ended when [`short_answer`] returns; its descendants are not waited for. Absent on
+//! Invariants: the program has ended when [`output_within`] returns; its descendants are not waited for. Absent on
 //! purpose: output of more than [`MAX_OUTPUT`] bytes, which runs into the time limit.
 
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 ///
 /// # Errors
 /// The operating system's: the program could not be started, or its output not be read.
-pub fn short_answer(command: &mut Command, timeout: Duration) -> io::Result<Option<Output>> {
+pub fn output_within(command: &mut Command, timeout: Duration) -> io::Result<Option<Output>> {
     let started = Instant::now();
     let mut child = command
         .stdin(Stdio::null())
@@ -72,7 +72,7 @@ mod tests {
     fn output_is_returned_within_the_timeout_and_none_after_it() {
         let ask = |script: &str, timeout| {
             let mut shell = Command::new("sh");
-            short_answer(shell.args(["-c", script]), timeout).unwrap()
+            output_within(shell.args(["-c", script]), timeout).unwrap()
         };
         let answer = ask("cat; echo out; echo err >&2; exit 3", Duration::MAX).unwrap();
         assert_eq!(
@@ -82,6 +82,6 @@ mod tests {
         let long = ask("head -c 300000 /dev/zero", Duration::MAX).unwrap();
         assert_eq!(long.stdout.len(), 300_000);
         assert!(ask("exec sleep 60", Duration::from_millis(20)).is_none());
-        assert!(short_answer(&mut Command::new("/nonexistent"), Duration::MAX).is_err());
+        assert!(output_within(&mut Command::new("/nonexistent"), Duration::MAX).is_err());
     }
 }

@@ -33,7 +33,7 @@ pub fn parts(result: &MimeBundle) -> Vec<MimeBundle> {
 
 /// The answers to requests other than `Execute`.
 #[derive(Debug, Clone)]
-pub enum RuntimeAnswer {
+pub enum RuntimeReply {
     /// To `Complete`: at most 500, best first.
     Completions(Vec<Completion>),
     /// To `Inspect`; `None` when nothing was found.

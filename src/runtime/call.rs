@@ -10,14 +10,14 @@ pub struct CodeCall {
     /// To be named in the reply.
     pub call: u64,
     /// What it wants.
-    pub wish: CodeWish,
+    pub wish: HostRequest,
     /// The code does nothing else meanwhile: a reply ends its waiting, an interrupt is not needed for that.
     pub waits: bool,
 }
 
 /// What running code may want.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CodeWish {
+pub enum HostRequest {
     /// An answer of the agent: an object of its texts, `text` (all of it) and `last` (the last message).
     Ask {
         /// Sent as it is.

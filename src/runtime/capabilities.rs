@@ -2,7 +2,7 @@
 //!
 //! A session obeys every field: what is not there is not offered, and said plainly where a user asks for it.
 
-use super::answer::RuntimeAnswer;
+use super::answer::RuntimeReply;
 use super::request::{RuntimeRequest, Stdin};
 
 /// What a runtime can do.
@@ -13,7 +13,7 @@ pub struct RuntimeCapabilities {
     /// What cells take beside the language, in a sentence for a model; empty: nothing.
     pub cells: String,
     /// How it completes.
-    pub completion: Completing,
+    pub completion: CompletionSupport,
     /// Describes what stands at the cursor.
     pub inspection: bool,
     /// Describes and calls functions of the namespace.
@@ -46,7 +46,7 @@ pub struct RuntimeCapabilities {
 
 /// How a runtime completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completing {
+pub enum CompletionSupport {
     /// Not at all.
     Nothing,
     /// As fast as one types.
@@ -61,7 +61,7 @@ impl RuntimeCapabilities {
         RuntimeCapabilities {
             language: language.to_owned(),
             cells: String::new(),
-            completion: Completing::Deep,
+            completion: CompletionSupport::Deep,
             inspection: true,
             tools: true,
             references: true,
@@ -84,7 +84,7 @@ impl RuntimeCapabilities {
         RuntimeCapabilities {
             language: language.to_owned(),
             cells: String::new(),
-            completion: Completing::Nothing,
+            completion: CompletionSupport::Nothing,
             inspection: false,
             tools: false,
             references: false,
@@ -112,13 +112,13 @@ impl RuntimeCapabilities {
     }
 
     /// The answer to a request that it cannot carry out; `None`: it can be asked.
-    pub fn refusal(&self, request: &RuntimeRequest) -> Option<RuntimeAnswer> {
+    pub fn refusal(&self, request: &RuntimeRequest) -> Option<RuntimeReply> {
         let (able, answer) = match request {
             RuntimeRequest::Complete { .. } => (
-                self.completion != Completing::Nothing,
-                RuntimeAnswer::Completions(Vec::new()),
+                self.completion != CompletionSupport::Nothing,
+                RuntimeReply::Completions(Vec::new()),
             ),
-            RuntimeRequest::Inspect { .. } => (self.inspection, RuntimeAnswer::Inspection(None)),
+            RuntimeRequest::Inspect { .. } => (self.inspection, RuntimeReply::Inspection(None)),
             RuntimeRequest::DescribeTools { .. } | RuntimeRequest::CallTool { .. } => {
                 (self.tools, self.unable("cannot offer functions as tools"))
             }
@@ -159,7 +159,7 @@ impl RuntimeCapabilities {
         (!able).then_some(answer)
     }
 
-    fn unable(&self, what: &str) -> RuntimeAnswer {
-        RuntimeAnswer::Unable(format!("the {} runtime {what}", self.language))
+    fn unable(&self, what: &str) -> RuntimeReply {
+        RuntimeReply::Unable(format!("the {} runtime {what}", self.language))
     }
 }

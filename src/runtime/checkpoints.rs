@@ -7,11 +7,11 @@ use serde::Deserialize;
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointWish {
-    /// So many are kept from here on. Answer: [`Answer::Checkpoints`](super::RuntimeAnswer::Checkpoints).
+    /// So many are kept from here on. Answer: [`Answer::Checkpoints`](super::RuntimeReply::Checkpoints).
     Keep(u32),
     /// Which there are. Answer: as above.
     List,
-    /// To where it was before a cell. Answer: [`Answer::Stepped`](super::RuntimeAnswer::Stepped).
+    /// To where it was before a cell. Answer: [`Answer::Stepped`](super::RuntimeReply::Stepped).
     Back {
         /// Its In number; `None`: the last one of all sessions.
         to: Option<u32>,

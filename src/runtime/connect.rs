@@ -11,7 +11,7 @@ use super::shell::ShellRuntime;
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent, Variables};
 
 pub use super::jupyter::{
-    GatewayPlan, GatewayTarget, IDLES, JupyterPlan, JupyterTarget, STARTS, SharedGateway,
+    GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, STARTS, SharedGateway,
     SharedPlan, can_share, keep_gateway, shared_gateways,
 };
 pub use super::python::{

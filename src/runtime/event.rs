@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::answer::RuntimeAnswer;
+use super::answer::RuntimeReply;
 use super::call::CodeCall;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
 use super::request::{CommMessage, RequestId};
@@ -139,7 +139,7 @@ pub enum RuntimeEvent {
         /// Of the request.
         id: RequestId,
         /// The answer.
-        answer: RuntimeAnswer,
+        answer: RuntimeReply,
     },
     /// The interpreter is gone. Whatever was running has been finished as [`Ending::Died`] before this.
     Died {
@@ -223,7 +223,7 @@ impl Display {
     }
 
     /// The forms a terminal shows: those of the bundle, and in their places what came for terminals alone.
-    pub fn on_terminal(&self) -> Cow<'_, MimeBundle> {
+    pub fn terminal_bundle(&self) -> Cow<'_, MimeBundle> {
         let forms = self.transient.get(FOR_TERMINALS).and_then(Value::as_object);
         match forms {
             Some(forms) => Cow::Owned(self.bundle.with_forms(forms)),

@@ -37,7 +37,7 @@ pub struct StartFailure {
 
 impl StartFailure {
     /// The system had no room for it: too many files are open, or processes run. It may have some in a moment.
-    pub fn is_of_room(&self) -> bool {
+    pub fn is_resource_exhaustion(&self) -> bool {
         let said = self.message.to_lowercase();
         ["too many open files", "resource temporarily unavailable"]
             .iter()

@@ -36,11 +36,11 @@ mod terminal;
 mod variables;
 
 pub use answer::{
-    Completeness, Completion, LOOK, PARTS, RuntimeAnswer, SOURCE, Snapshot, ToolLookup, Variable,
+    Completeness, Completion, LOOK, PARTS, RuntimeReply, SOURCE, Snapshot, ToolLookup, Variable,
     parts,
 };
-pub use call::{CallReply, CodeCall, CodeWish};
-pub use capabilities::{Completing, RuntimeCapabilities};
+pub use call::{CallReply, CodeCall, HostRequest};
+pub use capabilities::{CompletionSupport, RuntimeCapabilities};
 pub use checkpoints::{
     CellStep, Checkpoint, CheckpointWish, Checkpoints, MissingCheckpoint, Stepped,
 };
@@ -48,10 +48,10 @@ pub use environment::Variables;
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    BranchWish, CommAct, CommMessage, Dark, Execute, InputReply, IpythonFlags, Place, RecordPlace,
-    RequestId, RuntimeRequest, SetUp, StartFile, Stdin, THIS_REQUEST, TrialCell,
+    BranchWish, CommAct, CommMessage, Dark, Execute, InputReply, IpythonFlags, Place, RecordLocation,
+    RequestId, RuntimeRequest, SetUp, StartupFile, Stdin, THIS_REQUEST, DryRunCell,
 };
-pub use variables::{KeptVariable, KeptVariables, VariablesWish};
+pub use variables::{SavedVariable, KeptVariables, VariablesRequest};
 
 use std::sync::Arc;
 

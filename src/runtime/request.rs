@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::call::CallReply;
 use super::checkpoints::CheckpointWish;
 use super::environment::Variables;
-use super::variables::VariablesWish;
+use super::variables::VariablesRequest;
 use crate::text::offset::CodePoints;
 
 /// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.
@@ -26,7 +26,7 @@ pub enum RuntimeRequest {
     /// Does what is to be done before the first cell, now and in every interpreter that takes this one's place.
     /// Answer: as to [`Execute`](RuntimeRequest::Execute).
     SetUp(Box<SetUp>),
-    /// Completes at `position`. Answer: [`Answer::Completions`](super::RuntimeAnswer::Completions).
+    /// Completes at `position`. Answer: [`Answer::Completions`](super::RuntimeReply::Completions).
     Complete {
         /// The text being edited.
         code: String,
@@ -38,13 +38,13 @@ pub enum RuntimeRequest {
     /// Says whether a cell could be run as it stands, or goes on in a further line. Of Python the editor knows that
     /// itself; a Jupyter client's question comes here, and the editor's for a language whose syntax it does not know.
     /// Answer:
-    /// [`Answer::Completeness`](super::RuntimeAnswer::Completeness).
+    /// [`Answer::Completeness`](super::RuntimeReply::Completeness).
     IsComplete {
         /// The text so far.
         code: String,
     },
     /// Describes what stands at `position`, or the function in whose brackets it is. The answer,
-    /// [`Answer::Inspection`](super::RuntimeAnswer::Inspection), has an entry [`LOOK`](super::LOOK) in its bundle.
+    /// [`Answer::Inspection`](super::RuntimeReply::Inspection), has an entry [`LOOK`](super::LOOK) in its bundle.
     Inspect {
         /// The text being edited.
         code: String,
@@ -53,13 +53,13 @@ pub enum RuntimeRequest {
         /// True for sources too (`??`).
         detailed: bool,
     },
-    /// Schemas of callables in the namespace. Answer: [`Answer::Tools`](super::RuntimeAnswer::Tools).
+    /// Schemas of callables in the namespace. Answer: [`Answer::Tools`](super::RuntimeReply::Tools).
     DescribeTools {
         /// Names to look up.
         names: Vec<String>,
     },
     /// Calls a callable of the namespace. Output it prints is this id's output. Answer:
-    /// [`Answer::ToolResult`](super::RuntimeAnswer::ToolResult).
+    /// [`Answer::ToolResult`](super::RuntimeReply::ToolResult).
     CallTool {
         /// Name in the namespace.
         name: String,
@@ -69,7 +69,7 @@ pub enum RuntimeRequest {
         stdin: Stdin,
     },
     /// Evaluates what a prompt refers to, each once: names and calls in the live namespace, other expressions in a copy
-    /// of it that can change nothing. Answer: [`Answer::Evaluated`](super::RuntimeAnswer::Evaluated).
+    /// of it that can change nothing. Answer: [`Answer::Evaluated`](super::RuntimeReply::Evaluated).
     Evaluate {
         /// Any text; what is no expression gives a value that failed.
         variables: Vec<String>,
@@ -77,19 +77,19 @@ pub enum RuntimeRequest {
         shells: Vec<String>,
     },
     /// Evaluates expressions, each as the last line of a cell would be shown. Answer:
-    /// [`Answer::Expressed`](super::RuntimeAnswer::Expressed).
+    /// [`Answer::Expressed`](super::RuntimeReply::Expressed).
     Express {
         /// Any text; what is no expression is an error.
         expressions: Vec<String>,
     },
     /// Names that these cells bind at their top level and the namespace lacks; nothing is run. Answer:
-    /// [`Answer::Missing`](super::RuntimeAnswer::Missing).
+    /// [`Answer::Missing`](super::RuntimeReply::Missing).
     Missing {
         /// Sources of cells, in the order they ran.
         sources: Vec<String>,
     },
     /// Runs code in a copy of the interpreter that can change nothing. Answer:
-    /// [`Answer::Snapshot`](super::RuntimeAnswer::Snapshot).
+    /// [`Answer::Snapshot`](super::RuntimeReply::Snapshot).
     Snapshot {
         /// Python; the value of a last expression is the result.
         code: String,
@@ -97,24 +97,24 @@ pub enum RuntimeRequest {
         unprotected: bool,
     },
     /// Runs cells as [`Snapshot`](RuntimeRequest::Snapshot) does, one after the other, to tell what they would do.
-    /// Answer: [`Answer::Snapshot`](super::RuntimeAnswer::Snapshot), its text saying all, its value the pictures.
+    /// Answer: [`Answer::Snapshot`](super::RuntimeReply::Snapshot), its text saying all, its value the pictures.
     Try {
         /// Cells.
-        cells: Vec<TrialCell>,
+        cells: Vec<DryRunCell>,
     },
     /// As [`Snapshot`](RuntimeRequest::Snapshot), in a copy that stays for more. Answer:
-    /// [`Answer::Snapshot`](super::RuntimeAnswer::Snapshot).
+    /// [`Answer::Snapshot`](super::RuntimeReply::Snapshot).
     Branch(BranchWish),
-    /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::RuntimeAnswer::Done).
+    /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::RuntimeReply::Done).
     SetVariables {
         /// Name and text of each; `None`: there shall be none of that name.
         values: Vec<(String, Option<String>)>,
     },
     /// Keeps the variables in a file, or brings them back. Answer:
-    /// [`Answer::Variables`](super::RuntimeAnswer::Variables).
+    /// [`Answer::Variables`](super::RuntimeReply::Variables).
     Variables {
         /// What is wanted.
-        wish: VariablesWish,
+        wish: VariablesRequest,
         /// A file of the session's own, in a folder that is the user's alone.
         file: PathBuf,
     },
@@ -122,7 +122,7 @@ pub enum RuntimeRequest {
     Checkpoints(CheckpointWish),
     /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is
     /// closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
-    /// [`RuntimeAnswer::Done`](super::RuntimeAnswer::Done).
+    /// [`RuntimeReply::Done`](super::RuntimeReply::Done).
     Comm(CommMessage),
     /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no answer of its own.
     ReplyInput {
@@ -136,7 +136,7 @@ pub enum RuntimeRequest {
         /// The `call` of the request.
         call: u64,
         /// Where the inputs are; `None`: nothing is recorded.
-        place: Option<RecordPlace>,
+        place: Option<RecordLocation>,
     },
     /// Answers [`RuntimeEvent::Called`](super::RuntimeEvent::Called); has no answer of its own. Until then the code
     /// that called serves all requests but cells.
@@ -147,7 +147,7 @@ pub enum RuntimeRequest {
         reply: CallReply,
     },
     /// Ends the interpreter in an orderly way (at-exit functions run). Answer:
-    /// [`Answer::Done`](super::RuntimeAnswer::Done).
+    /// [`Answer::Done`](super::RuntimeReply::Done).
     Shutdown {
         /// Only the connection ends: the interpreter was there before it, and stays.
         stays: bool,
@@ -156,7 +156,7 @@ pub enum RuntimeRequest {
 
 /// A cell whose effects are to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrialCell {
+pub struct DryRunCell {
     /// Its source.
     pub code: String,
     /// It would find a new interpreter, without the names there are.
@@ -218,7 +218,7 @@ pub enum Dark {
     Nothing,
     /// The colours of errors and sources.
     Text,
-    /// Pictures may come in a form for it, too ([`Display::on_terminal`](super::Display::on_terminal)).
+    /// Pictures may come in a form for it, too ([`Display::terminal_bundle`](super::Display::terminal_bundle)).
     TextAndPictures,
 }
 
@@ -278,14 +278,14 @@ pub struct SetUp {
     /// Before the profile where they say the same.
     pub flags: IpythonFlags,
     /// Run in the namespace, one after the other.
-    pub files: Vec<StartFile>,
+    pub files: Vec<StartupFile>,
     /// Keeps what the user has been told of the profile, so that it is told once.
     pub told: PathBuf,
 }
 
 /// A file that is run before the first cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartFile {
+pub struct StartupFile {
     /// Where it lies.
     pub path: PathBuf,
     /// What is run in place of what it holds by then: what the user has agreed to.
@@ -365,7 +365,7 @@ pub enum InputReply {
 
 /// Where code that asks for earlier inputs (`%history`) may read them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordPlace {
+pub struct RecordLocation {
     /// The file of the record.
     pub path: PathBuf,
     /// The session that runs.

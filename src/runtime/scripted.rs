@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::{
     CellTerminal, Checkpoints, Completeness, Ending, Finish, Interrupter, KeptVariables, RequestId,
-    Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest,
+    Runtime, RuntimeReply, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest,
     Snapshot, Variable,
 };
 use crate::output::mime::MimeBundle;
@@ -30,7 +30,7 @@ pub enum Call {
 }
 
 /// What a scripted runtime tells when it is interrupted or killed.
-pub type Reaction = Box<dyn FnMut(Call) -> Vec<RuntimeEvent> + Send>;
+pub type ControlHandler = Box<dyn FnMut(Call) -> Vec<RuntimeEvent> + Send>;
 
 /// The script: told at the start, then asked for every request.
 pub struct Script {
@@ -41,19 +41,19 @@ pub struct Script {
     /// Asked for each request, in order.
     pub scene: Scene,
     /// What went through the interrupter, for assertions.
-    pub calls: Arc<Calls>,
+    pub calls: Arc<ControlCalls>,
 }
 
 /// Counts what came in beside the queue, and reacts to it.
 #[derive(Default)]
-pub struct Calls {
+pub struct ControlCalls {
     interrupts: AtomicUsize,
     kills: AtomicUsize,
-    reaction: Mutex<Option<Reaction>>,
+    reaction: Mutex<Option<ControlHandler>>,
     out: OnceLock<Arc<EventQueue>>,
 }
 
-impl std::fmt::Debug for Calls {
+impl std::fmt::Debug for ControlCalls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Calls")
             .field("interrupts", &self.interrupts)
@@ -121,7 +121,7 @@ impl Script {
     }
 
     /// The least a runtime tells of a cell or another request: that it began and ended well.
-    pub fn plain_end(id: RequestId, request: &RuntimeRequest) -> Vec<RuntimeEvent> {
+    pub fn default_reply(id: RequestId, request: &RuntimeRequest) -> Vec<RuntimeEvent> {
         let answer = match request {
             RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => {
                 let finish = Finish {
@@ -141,32 +141,32 @@ impl Script {
             | RuntimeRequest::ReplyCall { .. } => {
                 return Vec::new();
             }
-            RuntimeRequest::Complete { .. } => RuntimeAnswer::Completions(Vec::new()),
-            RuntimeRequest::Inspect { .. } => RuntimeAnswer::Inspection(None),
-            RuntimeRequest::IsComplete { .. } => RuntimeAnswer::Completeness(Completeness::Unknown),
-            RuntimeRequest::DescribeTools { .. } => RuntimeAnswer::Tools(Vec::new()),
-            RuntimeRequest::Evaluate { variables, shells } => RuntimeAnswer::Evaluated {
+            RuntimeRequest::Complete { .. } => RuntimeReply::Completions(Vec::new()),
+            RuntimeRequest::Inspect { .. } => RuntimeReply::Inspection(None),
+            RuntimeRequest::IsComplete { .. } => RuntimeReply::Completeness(Completeness::Unknown),
+            RuntimeRequest::DescribeTools { .. } => RuntimeReply::Tools(Vec::new()),
+            RuntimeRequest::Evaluate { variables, shells } => RuntimeReply::Evaluated {
                 variables: variables.iter().map(|word| undefined(word)).collect(),
                 shells: vec![String::new(); shells.len()],
             },
-            RuntimeRequest::Express { expressions } => RuntimeAnswer::Expressed(
+            RuntimeRequest::Express { expressions } => RuntimeReply::Expressed(
                 expressions
                     .iter()
                     .map(|text| Ok(MimeBundle::plain(text.as_str())))
                     .collect(),
             ),
-            RuntimeRequest::Missing { .. } => RuntimeAnswer::Missing(Vec::new()),
-            RuntimeRequest::Checkpoints(_) => RuntimeAnswer::Checkpoints(Checkpoints::default()),
-            RuntimeRequest::Variables { .. } => RuntimeAnswer::Variables(KeptVariables::default()),
+            RuntimeRequest::Missing { .. } => RuntimeReply::Missing(Vec::new()),
+            RuntimeRequest::Checkpoints(_) => RuntimeReply::Checkpoints(Checkpoints::default()),
+            RuntimeRequest::Variables { .. } => RuntimeReply::Variables(KeptVariables::default()),
             RuntimeRequest::Snapshot { .. }
             | RuntimeRequest::Try { .. }
             | RuntimeRequest::Branch(_) => {
-                RuntimeAnswer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
+                RuntimeReply::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
             }
             RuntimeRequest::CallTool { .. }
             | RuntimeRequest::SetVariables { .. }
             | RuntimeRequest::Comm(_)
-            | RuntimeRequest::Shutdown { .. } => RuntimeAnswer::Done,
+            | RuntimeRequest::Shutdown { .. } => RuntimeReply::Done,
         };
         vec![RuntimeEvent::Answered { id, answer }]
     }
@@ -179,7 +179,7 @@ fn undefined(expression: &str) -> Variable {
     }
 }
 
-impl Calls {
+impl ControlCalls {
     /// How often an interrupt was asked for.
     pub fn interrupts(&self) -> usize {
         self.interrupts.load(Ordering::SeqCst)
@@ -198,7 +198,7 @@ impl Calls {
     }
 }
 
-impl Interrupter for Calls {
+impl Interrupter for ControlCalls {
     fn interrupt(&self) {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
         self.react(Call::Interrupt);
@@ -214,7 +214,7 @@ impl Interrupter for Calls {
 pub struct ScriptedRuntime {
     able: RuntimeCapabilities,
     scene: Scene,
-    calls: Arc<Calls>,
+    calls: Arc<ControlCalls>,
     last_id: u64,
     queue: Arc<EventQueue>,
     teller: Option<std::thread::JoinHandle<()>>,

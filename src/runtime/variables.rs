@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// What is wanted of a session's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VariablesWish {
+pub enum VariablesRequest {
     /// What can be kept of them is written to it, in a bounded time. The answer has what was, and what was not.
     Keep,
     /// What is in it.
@@ -22,7 +22,7 @@ pub struct KeptVariables {
     /// Seconds since they were kept.
     pub age: u64,
     /// In the order in which they were bound.
-    pub rows: Vec<KeptVariable>,
+    pub rows: Vec<SavedVariable>,
     /// Names, and why.
     pub left: Vec<(String, String)>,
 }
@@ -30,7 +30,7 @@ pub struct KeptVariables {
 /// A variable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
-pub struct KeptVariable {
+pub struct SavedVariable {
     /// Its name.
     pub name: String,
     /// The name of its type.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::process::short_answer;
+use crate::process::output_within;
 
 /// The longest tmux is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -35,7 +35,7 @@ pub(super) fn copy_in_tmux(text: &str) -> Result<(), String> {
     }
     let mut command = Command::new("tmux");
     command.args(["set-buffer", "-w", "--", text]);
-    match short_answer(&mut command, PATIENCE) {
+    match output_within(&mut command, PATIENCE) {
         Ok(Some(answer)) if answer.status.success() => Ok(()),
         Ok(Some(answer)) => Err(format!(
             "tmux says: {}",

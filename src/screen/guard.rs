@@ -104,11 +104,11 @@ impl TerminalGuard {
     pub fn host_mode(&self) {
         keyboard::set_lent(false);
         self.terminal.disambiguate(false);
-        self.raw_output(false);
+        self.set_raw_output(false);
     }
 
     /// Host mode with (`true`) output as it is, for a program in a cell that makes its own line ends, or as usual.
-    pub fn raw_output(&self, raw: bool) {
+    pub fn set_raw_output(&self, raw: bool) {
         let mut mode = self.terminal.saved.clone();
         make_host(&mut mode);
         if raw {
@@ -212,7 +212,7 @@ impl TerminalGuard {
     /// does a fault that ends us, a stack that overflows for one.
     pub fn restore_on_crash(&self) {
         let restorer = self.restorer();
-        process::before_a_fault_ends_us(move || restorer.terminal.restore_in_signal_handler());
+        process::run_on_fatal_signal(move || restorer.terminal.restore_in_signal_handler());
         let restorer = self.restorer();
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {

@@ -134,8 +134,8 @@ impl Screen {
             facts: Arc::new(TerminalTraits {
                 colour: wants_colour(environment, colour, environment.stdout_is_terminal),
                 colour_on_stderr: wants_colour(environment, colour, environment.stderr_is_terminal),
-                rich: environment.rich_terminal(),
-                titles: environment.rich_terminal()
+                rich: environment.is_rich_terminal(),
+                titles: environment.is_rich_terminal()
                     && environment
                         .variable("TERM")
                         .is_some_and(|term| term != "linux"),
@@ -181,7 +181,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn raw_out(&self, bytes: &[u8]) -> Result<(), ScreenError> {
+    pub fn write_stdout(&self, bytes: &[u8]) -> Result<(), ScreenError> {
         self.sinks().write(bytes)
     }
 
@@ -189,7 +189,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn raw_err(&self, bytes: &[u8]) -> Result<(), ScreenError> {
+    pub fn write_stderr(&self, bytes: &[u8]) -> Result<(), ScreenError> {
         let mut sinks = self.sinks();
         let sinks = &mut *sinks;
         sinks.out.flush()?;

@@ -2,13 +2,13 @@
 //!
 //! In: news. Out: the line that is shown at once, and the listing for `%ipycodex agent`. Pure.
 
-use crate::agent::{News, Offering, Selection};
+use crate::agent::{News, Offering, ConfigOption};
 
 #[derive(Debug, Default)]
 pub(super) struct AgentProfile {
     title: Option<String>,
-    modes: Option<Selection>,
-    options: Vec<Selection>,
+    modes: Option<ConfigOption>,
+    options: Vec<ConfigOption>,
     commands: Vec<Offering>,
 }
 
@@ -35,7 +35,7 @@ impl AgentProfile {
     }
 
     /// The modes and options, the mode first.
-    pub(super) fn selections(&self) -> impl Iterator<Item = &Selection> {
+    pub(super) fn selections(&self) -> impl Iterator<Item = &ConfigOption> {
         self.modes.iter().chain(&self.options)
     }
 
@@ -51,7 +51,7 @@ impl AgentProfile {
     pub(super) fn listing(&self) -> String {
         let mut lines = Vec::new();
         lines.extend(self.title.iter().map(|title| format!("title: {title}")));
-        lines.extend(self.selections().map(Selection::line));
+        lines.extend(self.selections().map(ConfigOption::line));
         let commands = self.commands.iter();
         lines.extend(commands.map(|command| {
             let line = format!("./{}  {}", command.id, command.about());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn modes(current: &str) -> News {
-        News::Modes(Selection {
+        News::Modes(ConfigOption {
             of: offering("mode"),
             current: current.into(),
             values: vec![offering("code"), offering("plan")],

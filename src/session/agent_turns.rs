@@ -16,26 +16,26 @@ use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedOutcome, RecordedThread, TurnKey};
 use crate::session::agent_profile::AgentProfile;
-use crate::session::asking::{Asker, AskingEvent};
-use crate::session::attached::Attached;
+use crate::session::asking::{Asker, ApprovalEvent};
+use crate::session::attached::Attachments;
 use crate::session::deps::SessionDeps;
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
 use crate::session::prompt::{
-    Around, Finished, PromptAction, PromptEvent, Surroundings, TurnAction,
+    Around, Finished, PromptEffect, PromptEvent, Surroundings, TurnEffect,
 };
 use crate::session::question::About;
 use crate::session::resume;
 use crate::session::runtimes::RuntimeSlot;
-use crate::session::slots::{AgentSlot, ConnectAgent, Waiter};
+use crate::session::slots::{AgentPeer, ConnectAgent, RuntimeRequester};
 use crate::session::task::Session;
-use crate::session::ticket::Ticket;
+use crate::session::ticket::JobId;
 use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::{Offer, Shelf};
 
 /// The agent and the threads it keeps for us.
 pub(super) struct AgentTurns {
-    pub(super) agent: AgentSlot,
+    pub(super) agent: AgentPeer,
     instructions: String,
     /// More instructions, for agents that take tools.
     tool_instructions: String,
@@ -54,7 +54,7 @@ pub(super) struct AgentTurns {
 }
 
 impl AgentTurns {
-    pub(super) fn new(agent: AgentSlot, instructions: String) -> Self {
+    pub(super) fn new(agent: AgentPeer, instructions: String) -> Self {
         AgentTurns {
             agent,
             instructions,
@@ -167,15 +167,15 @@ impl Session {
     }
 
     /// The record was read for the prompt with this ticket.
-    pub(super) fn on_read(&mut self, ticket: Ticket, dialog: Box<Dialog>, attached: Attached) {
+    pub(super) fn on_read(&mut self, ticket: JobId, dialog: Box<Dialog>, attached: Attachments) {
         if self.floor.is_current(ticket) {
-            self.shelf.look_through(&dialog);
+            self.shelf.scan_conversation(&dialog);
             self.on_prompt(PromptEvent::RecordRead(dialog, attached));
         }
     }
 
     /// An event for the prompt with this ticket, dropped when that is no longer active.
-    pub(super) fn on_prompt_of(&mut self, ticket: Ticket, event: PromptEvent) {
+    pub(super) fn on_prompt_of(&mut self, ticket: JobId, event: PromptEvent) {
         if self.floor.is_current(ticket) {
             self.on_prompt(event);
         }
@@ -211,57 +211,57 @@ impl Session {
         returned
     }
 
-    fn run_prompt_action(&mut self, action: PromptAction) -> Option<ToolReturn> {
+    fn run_prompt_action(&mut self, action: PromptEffect) -> Option<ToolReturn> {
         match action {
-            PromptAction::Show(event) => {
+            PromptEffect::Show(event) => {
                 let event = self.cell_calls.map_event(event);
                 self.say(event);
             }
-            PromptAction::Lacking(lines) => {
+            PromptEffect::Lacking(lines) => {
                 for (what, line) in lines {
                     if self.agent_turns.reported_missing.insert(what) {
                         self.say([Notice::note(line)]);
                     }
                 }
             }
-            PromptAction::AskRuntime(request) => {
+            PromptEffect::AskRuntime(request) => {
                 if let Some(ticket) = self.floor.ticket() {
-                    self.ask_runtime(request, Waiter::Prompt(ticket));
+                    self.ask_runtime(request, RuntimeRequester::Prompt(ticket));
                 }
             }
-            PromptAction::AskAboutPictures(lost) => {
+            PromptEffect::AskAboutPictures(lost) => {
                 self.ask_user(About::Pictures(lost), Asker::Prompt);
             }
-            PromptAction::AskNoMore => self.on_asking(AskingEvent::Cancelled(Asker::Prompt)),
-            PromptAction::InterruptRuntime => {
+            PromptEffect::AskNoMore => self.on_approval(ApprovalEvent::Cancelled(Asker::Prompt)),
+            PromptEffect::InterruptRuntime => {
                 let told = self.interrupt_code();
                 self.say(told);
             }
-            PromptAction::Begin(start) => {
+            PromptEffect::Begin(start) => {
                 self.agent_turns.recorded_turn = Some(self.history.begin_prompt(start));
-                self.shelf.nothing_fresh();
+                self.shelf.clear_newly_loaded();
             }
-            PromptAction::Start(request) => {
+            PromptEffect::Start(request) => {
                 self.set_offered_tools(&request.tools);
                 self.agent_turns.start(*request);
             }
-            PromptAction::Turn(action) => return self.run_turn_action(action),
-            PromptAction::Save(stored) => {
+            PromptEffect::Turn(action) => return self.run_turn_action(action),
+            PromptEffect::Save(stored) => {
                 if let Some(key) = self.agent_turns.recorded_turn {
                     self.history.stream_answer(key, &stored);
                 }
             }
-            PromptAction::PutAway => {
+            PromptEffect::PutAway => {
                 self.refuse_inside_calls();
-                self.on_asking(AskingEvent::TurnOver);
-                self.agents_code_ended();
+                self.on_approval(ApprovalEvent::TurnOver);
+                self.on_agent_code_end();
                 if self.toolbox.put_away() {
-                    self.give_kernel_back();
+                    self.release_kernel();
                     self.on_prompt(PromptEvent::ToolsAway);
                 }
             }
-            PromptAction::Finish(finished) => self.finish_exchange(*finished),
-            PromptAction::Leave => {
+            PromptEffect::Finish(finished) => self.finish_exchange(*finished),
+            PromptEffect::Leave => {
                 self.end_branch();
                 self.finish_current();
             }
@@ -270,13 +270,13 @@ impl Session {
     }
 
     /// Carries out one action of a turn; returns the result of a tool that ended at once.
-    fn run_turn_action(&mut self, action: TurnAction) -> Option<ToolReturn> {
+    fn run_turn_action(&mut self, action: TurnEffect) -> Option<ToolReturn> {
         match action {
-            TurnAction::Show(event) => {
+            TurnEffect::Show(event) => {
                 self.out_or_background().send(event);
             }
-            TurnAction::CallTool(call) => return self.call_tool(call),
-            TurnAction::Ask(question) => {
+            TurnEffect::CallTool(call) => return self.call_tool(call),
+            TurnEffect::Ask(question) => {
                 let asker = Asker::Agent {
                     question: question.id,
                     options: question.options,
@@ -284,25 +284,25 @@ impl Session {
                 };
                 self.ask_user(About::Agent(question.subject), asker);
             }
-            TurnAction::Withdraw(question) => self.on_asking(AskingEvent::Withdrawn { question }),
-            TurnAction::InterruptTool => {
+            TurnEffect::Withdraw(question) => self.on_approval(ApprovalEvent::Withdrawn { question }),
+            TurnEffect::InterruptTool => {
                 if self.toolbox.is_running() {
                     let told = self.interrupt_code();
                     self.say(told);
                 }
             }
-            TurnAction::Reply(reply) => {
+            TurnEffect::Reply(reply) => {
                 if let Some(reply) = self.route_reply(reply) {
                     self.agent_turns.reply(reply);
                 }
             }
-            TurnAction::CancelAgent => {
+            TurnEffect::CancelAgent => {
                 if let Some(turn) = self.agent_turns.running.take() {
                     self.agent_turns.agent.get().cancel(turn);
                     self.agent_turns.cancelling = Some(turn);
                 }
             }
-            TurnAction::End(_) => unreachable!("the prompt takes the end of its turn itself"),
+            TurnEffect::End(_) => unreachable!("the prompt takes the end of its turn itself"),
         }
         None
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::InputPart;
 use crate::dialog::file_entry;
-use crate::input::{NamedFile, named_files};
+use crate::input::{FileReference, named_files};
 use crate::output::picture_type;
 use crate::picture::for_model;
 use crate::session::clipboard;
@@ -32,7 +32,7 @@ const MOST: usize = 16;
 
 /// The files, and what is said of them.
 #[derive(Debug, Default)]
-pub(super) struct Attached {
+pub(super) struct Attachments {
     /// In the order they are named.
     pub(super) parts: Vec<InputPart>,
     pub(super) notices: Vec<Notice>,
@@ -42,7 +42,7 @@ pub(super) struct Attached {
 
 /// The files that a prompt names, for front-ends that send prompts by themselves: what is sent, and what is said of
 /// it; blocks.
-pub fn attached_files(
+pub fn read_attachments(
     prompt: &str,
     cwd: &Path,
     home: Option<PathBuf>,
@@ -51,13 +51,13 @@ pub fn attached_files(
         startup: PathBuf::new(),
         home,
     };
-    let Attached { parts, notices, .. } = read(named_files(prompt), cwd, &places);
+    let Attachments { parts, notices, .. } = read(named_files(prompt), cwd, &places);
     (parts, notices)
 }
 
 /// Reads what is named; blocks.
-pub(super) fn read(named: Vec<NamedFile>, cwd: &Path, places: &NotebookPlaces) -> Attached {
-    let mut attached = Attached::default();
+pub(super) fn read(named: Vec<FileReference>, cwd: &Path, places: &NotebookPlaces) -> Attachments {
+    let mut attached = Attachments::default();
     let mut files = 0;
     for name in named {
         let clipboard = name.path.trim_end_matches(END) == CLIPBOARD;
@@ -100,7 +100,7 @@ pub(super) fn read(named: Vec<NamedFile>, cwd: &Path, places: &NotebookPlaces) -
 }
 
 /// The file that is meant, with the name it goes by: without the full stop behind it, where that is none of its own.
-fn find(name: &NamedFile, cwd: &Path, places: &NotebookPlaces) -> Option<(PathBuf, String)> {
+fn find(name: &FileReference, cwd: &Path, places: &NotebookPlaces) -> Option<(PathBuf, String)> {
     let trimmed = name.path.trim_end_matches(END);
     let trimmed = if name.quoted { "" } else { trimmed };
     let names = [name.path.as_str(), trimmed].into_iter();
@@ -112,7 +112,7 @@ fn find(name: &NamedFile, cwd: &Path, places: &NotebookPlaces) -> Option<(PathBu
 }
 
 /// The notice for a name without a file; `None` where it may be no file name.
-fn missing(name: &NamedFile) -> Option<Notice> {
+fn missing(name: &FileReference) -> Option<Notice> {
     let path = name.path.as_str();
     let line = format!("there is no file `{path}`: nothing is attached for it");
     let suffix = Path::new(path).extension().and_then(|it| it.to_str());

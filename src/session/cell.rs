@@ -17,7 +17,7 @@ use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, ToldEv
 use crate::session::output_collector::OutputCollector;
 use crate::session::outputs::Outputs;
 use crate::session::run::RunSender;
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
@@ -29,8 +29,8 @@ pub(super) struct CellRun {
     /// The request it is.
     pub id: RequestId,
     /// Whose runtime runs it.
-    pub role: Role,
-    origin: Whose,
+    pub role: RuntimeRole,
+    origin: CellOrigin,
     shown: OutputCollector,
     raised: Option<String>,
     leaving: bool,
@@ -56,7 +56,7 @@ enum Verbosity {
 
 /// Who brought the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum CellOrigin {
     /// The user, under this In number.
     User(u32),
     /// The user, who keeps it private: numbered, recorded nowhere.
@@ -104,10 +104,10 @@ pub(super) enum CellStep {
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, origin: Whose, out: RunSender, outputs: Outputs) -> Self {
+    pub(super) fn new(id: RequestId, origin: CellOrigin, out: RunSender, outputs: Outputs) -> Self {
         CellRun {
             id,
-            role: Role::User,
+            role: RuntimeRole::User,
             origin,
             shown: OutputCollector::new(KEPT),
             raised: None,
@@ -122,7 +122,7 @@ impl CellRun {
     }
 
     /// The runtime of this role runs it.
-    pub(super) fn on_runtime_of(mut self, role: Role) -> Self {
+    pub(super) fn on_runtime_of(mut self, role: RuntimeRole) -> Self {
         self.role = role;
         self
     }
@@ -172,7 +172,7 @@ impl CellRun {
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
-            RuntimeEvent::Started { .. } if self.origin != Whose::Aside => {
+            RuntimeEvent::Started { .. } if self.origin != CellOrigin::Aside => {
                 self.begun = true;
                 self.out.send(CellEvent::Started);
             }
@@ -240,19 +240,19 @@ impl CellRun {
     }
 
     pub(super) fn reports_start_failure(&self) -> bool {
-        self.origin != Whose::SetUp
+        self.origin != CellOrigin::SetUp
     }
 
     /// Its In number, if it has one.
     pub(super) fn line(&self) -> Option<u32> {
         match self.origin {
-            Whose::User(line) | Whose::Agent(line) | Whose::Replay { line, .. } => Some(line),
-            Whose::Private | Whose::Aside | Whose::SetUp => None,
+            CellOrigin::User(line) | CellOrigin::Agent(line) | CellOrigin::Replay { line, .. } => Some(line),
+            CellOrigin::Private | CellOrigin::Aside | CellOrigin::SetUp => None,
         }
     }
 
     fn is_users(&self) -> bool {
-        matches!(self.origin, Whose::User(_) | Whose::Private)
+        matches!(self.origin, CellOrigin::User(_) | CellOrigin::Private)
     }
 
     fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
@@ -267,7 +267,7 @@ impl CellRun {
             Ending::Interrupted => CellEnd::Cancelled,
             Ending::Died(death) => {
                 let what = match self.role {
-                    Role::Shell => "shell",
+                    RuntimeRole::Shell => "shell",
                     _ => "interpreter",
                 };
                 self.shown.say(&format!("[the {what} ended: {death}]"));
@@ -288,11 +288,11 @@ impl CellRun {
         )]
         let took = finish.milliseconds.max(0.0) as u64;
         let kept = match self.origin {
-            Whose::User(line) => self.kept.take().map(|source| (line, source)),
+            CellOrigin::User(line) => self.kept.take().map(|source| (line, source)),
             _ => None,
         };
         let outputs = match self.origin {
-            Whose::Agent(_) => layout.outputs(&shown.text, bundles.clone()),
+            CellOrigin::Agent(_) => layout.outputs(&shown.text, bundles.clone()),
             _ if kept.is_some() => layout.outputs(&shown.text, bundles.clone()),
             _ => Vec::new(),
         };
@@ -310,9 +310,9 @@ impl CellRun {
             cwd: finish.cwd,
             shown,
         });
-        if let Whose::User(line)
-        | Whose::Agent(line)
-        | Whose::Replay {
+        if let CellOrigin::User(line)
+        | CellOrigin::Agent(line)
+        | CellOrigin::Replay {
             line,
             recorded: true,
         } = self.origin
@@ -330,13 +330,13 @@ impl CellRun {
             };
             history.showed(line, &text, bundles, &layout, state, took);
         }
-        if self.origin == Whose::SetUp && !self.begun && finish.ending == Ending::Interrupted {
+        if self.origin == CellOrigin::SetUp && !self.begun && finish.ending == Ending::Interrupted {
             let notice = Notice::note("interrupted: start-up files were not run");
             self.out.send(notice);
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(failure)) => {
-                if !matches!(self.origin, Whose::Agent(_) | Whose::Aside | Whose::SetUp) {
+                if !matches!(self.origin, CellOrigin::Agent(_) | CellOrigin::Aside | CellOrigin::SetUp) {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
                     self.out.send(notice);
@@ -346,7 +346,7 @@ impl CellRun {
             Ending::Died(_) | Ending::Lost(_) => CellStep::Died(result),
             _ => CellStep::Ended(result),
         };
-        if self.origin != Whose::Aside {
+        if self.origin != CellOrigin::Aside {
             self.out.send(CellEvent::Ended {
                 ending: finish.ending,
                 typeahead: finish.typeahead,

@@ -6,7 +6,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::process::short_answer;
+use crate::process::output_within;
 
 /// In the order they are tried.
 const PROGRAMS: [&[&str]; 4] = [
@@ -26,7 +26,7 @@ pub(super) fn read() -> Result<Vec<u8>, String> {
         if silent == Some(words[0]) {
             continue;
         }
-        match short_answer(Command::new(words[0]).args(&words[1..]), PATIENCE) {
+        match output_within(Command::new(words[0]).args(&words[1..]), PATIENCE) {
             Err(_) => continue,
             Ok(None) => silent = Some(words[0]),
             Ok(Some(answer)) if answer.status.success() && !answer.stdout.is_empty() => {

@@ -30,12 +30,12 @@ pub(super) struct SessionDeps {
     pub(super) notebooks: NotebookPlaces,
     pub(super) asks: bool,
     /// Start-up files, run before the first input.
-    pub(super) at_home: AtHome,
+    pub(super) at_home: StartupFiles,
 }
 
 /// Start-up files, run before the first input.
 #[derive(Debug, Default)]
-pub struct AtHome {
+pub struct StartupFiles {
     /// The user's own.
     pub set_up: SetUp,
     /// The project's, until the user has answered.

@@ -11,12 +11,12 @@ use crate::input::{Input, classify, prompt_source, shell_cell};
 use crate::markdown::Background;
 use crate::runtime::{Dark, Execute};
 use crate::session::Submission;
-use crate::session::attached::{self, Attached};
-use crate::session::cell::{CellRun, Whose};
+use crate::session::attached::{self, Attachments};
+use crate::session::cell::{CellRun, CellOrigin};
 use crate::session::commands::{turns, undo};
 use crate::session::effect::Effect;
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
-use crate::session::floor::{CellJob, Holder, QueuedJob};
+use crate::session::floor::{CellJob, ActiveJob, QueuedJob};
 use crate::session::handle::Command;
 use crate::session::loading;
 use crate::session::numbering::Numbering;
@@ -24,7 +24,7 @@ use crate::session::prompt::Prompt;
 use crate::session::replay::{ReplayContext, ReplayRun};
 use crate::session::resume;
 use crate::session::run::RunSender;
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 use crate::session::task::Session;
 
 impl Session {
@@ -121,13 +121,13 @@ impl Session {
     /// Starts a numbered prompt and reads the record for it, after the skills.
     pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
         let (named, replaced) = (prompt.names_files(), prompt.replaced());
-        let ticket = self.floor.start(Holder::Prompt(Box::new(prompt)), out);
+        let ticket = self.floor.start(ActiveJob::Prompt(Box::new(prompt)), out);
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
         let skills = self.shelf.found();
         let (cwd, places) = (self.cwd.clone(), self.setup.notebooks.clone());
         tokio::spawn(async move {
             let read = match named.is_empty() {
-                true => Ok(Attached::default()),
+                true => Ok(Attachments::default()),
                 false => {
                     tokio::task::spawn_blocking(move || attached::read(named, &cwd, &places)).await
                 }
@@ -173,30 +173,30 @@ impl Session {
         };
         let stops = submission.stop_on_error;
         let (Some(line), Retention::Recorded) = (line, retention) else {
-            return self.run_cell(Role::User, execute, Whose::Private, stops, out);
+            return self.run_cell(RuntimeRole::User, execute, CellOrigin::Private, stops, out);
         };
         // The interpreter starts while the record is written.
         self.runtimes.user.get();
-        self.run_recorded(Role::User, execute, line, stops, &out);
+        self.run_recorded(RuntimeRole::User, execute, line, stops, &out);
     }
 
     /// Runs a cell once it is in the record.
     pub(super) fn run_recorded(
         &mut self,
-        role: Role,
+        role: RuntimeRole,
         execute: Execute,
         line: u32,
         stops: bool,
         out: &RunSender,
     ) {
-        let recording = Holder::Recording { interrupted: false };
+        let recording = ActiveJob::Recording { interrupted: false };
         let recorded = self.history.recorded();
         self.await_effects_as(recording, out, async move {
             recorded.await;
             vec![Effect::RunCell {
                 role,
                 execute: Box::new(execute),
-                origin: Whose::User(line),
+                origin: CellOrigin::User(line),
                 stops,
             }]
         });
@@ -204,14 +204,14 @@ impl Session {
 
     pub(super) fn run_cell(
         &mut self,
-        role: Role,
+        role: RuntimeRole,
         execute: Execute,
-        origin: Whose,
+        origin: CellOrigin,
         stops: bool,
         out: RunSender,
     ) {
         let kept = self.workbook.is_open().then(|| match role {
-            Role::Shell => shell_cell(&execute.code, &self.shell_name()),
+            RuntimeRole::Shell => shell_cell(&execute.code, &self.shell_name()),
             _ => execute.code.clone(),
         });
         let Some(runtime) = self.runtimes.of(role) else {
@@ -224,7 +224,7 @@ impl Session {
             run.keep(source);
         }
         let cell = CellJob::new(run, None).stopping(stops);
-        self.floor.start(Holder::Cell(Box::new(cell)), out);
+        self.floor.start(ActiveJob::Cell(Box::new(cell)), out);
     }
 
     /// Whether output is shown on a dark terminal, as far as known, and whether pictures are fitted to it.
@@ -265,7 +265,7 @@ impl Session {
         if let Some((run, replay)) = replay.go_on(&mut context) {
             let out = replay.out().clone();
             let cell = CellJob::new(run, Some(replay));
-            self.floor.start(Holder::Cell(Box::new(cell)), out);
+            self.floor.start(ActiveJob::Cell(Box::new(cell)), out);
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::session::run::RunSender;
 
 /// Something only an editor can do. It comes before the end of the run that wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EditorWish {
+pub enum EditorRequest {
     /// The user is to pick the session to go on with.
-    PickSession(Pick),
+    PickSession(SessionPick),
     /// Prompt mode is to be turned on or off.
     TogglePrompts,
     /// This text is to be put into the clipboard.
@@ -33,7 +33,7 @@ pub enum EditorWish {
 
 /// Among which sessions one is picked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pick {
+pub struct SessionPick {
     /// The one that goes on now: it is not among them. 0: not known.
     pub current: i64,
     /// Whose sessions come first.
@@ -42,16 +42,16 @@ pub struct Pick {
 
 /// The requests of a session, in order.
 #[derive(Debug)]
-pub struct EditorWishes(Receiver<EditorWish>);
+pub struct EditorWishes(Receiver<EditorRequest>);
 
 impl EditorWishes {
-    pub fn take(&self) -> Option<EditorWish> {
+    pub fn take(&self) -> Option<EditorRequest> {
         self.0.try_recv().ok()
     }
 }
 
 #[derive(Default)]
-pub(super) struct EditorRequestSender(Mutex<Option<Sender<EditorWish>>>);
+pub(super) struct EditorRequestSender(Mutex<Option<Sender<EditorRequest>>>);
 
 impl EditorRequestSender {
     /// Later requests go to the receiver returned.
@@ -62,7 +62,7 @@ impl EditorRequestSender {
     }
 
     /// Sends a request; without an editor, `out` gets the message about the alternative.
-    pub(super) fn request(&self, wish: EditorWish, out: &RunSender) {
+    pub(super) fn request(&self, wish: EditorRequest, out: &RunSender) {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let unheard = match &*held {
             Some(editor) => editor.send(wish).err().map(|unsent| unsent.0),
@@ -70,18 +70,18 @@ impl EditorRequestSender {
         };
         let told = match unheard {
             None => return,
-            Some(EditorWish::PickSession(_)) => SessionEvent::Notice(Notice::warning(PICK_USAGE)),
-            Some(EditorWish::TogglePrompts) => SessionEvent::Notice(Notice::warning(
+            Some(EditorRequest::PickSession(_)) => SessionEvent::Notice(Notice::warning(PICK_USAGE)),
+            Some(EditorRequest::TogglePrompts) => SessionEvent::Notice(Notice::warning(
                 "there is no prompt mode here: a line that starts with `.` is a prompt",
             )),
-            Some(EditorWish::Copy { .. }) => {
+            Some(EditorRequest::Copy { .. }) => {
                 SessionEvent::Notice(Notice::warning("there is no clipboard here"))
             }
-            Some(EditorWish::LogIn(program)) => {
+            Some(EditorRequest::LogIn(program)) => {
                 SessionEvent::Notice(Notice::warning(log_in_elsewhere(&program)))
             }
-            Some(EditorWish::ToggleShell) => SessionEvent::Notice(Notice::warning(NO_SHELL)),
-            Some(EditorWish::ShowThemes(in_force)) => {
+            Some(EditorRequest::ToggleShell) => SessionEvent::Notice(Notice::warning(NO_SHELL)),
+            Some(EditorRequest::ShowThemes(in_force)) => {
                 let names: Vec<&str> = Theme::names().collect();
                 SessionEvent::Told(ToldEvent::Text(format!(
                     "code_theme: {in_force}\n{}",
@@ -112,19 +112,19 @@ mod tests {
         let sender = EditorRequestSender::default();
         let (out, run) = stream();
         let held = sender.subscribe();
-        sender.request(EditorWish::TogglePrompts, &out);
-        assert_eq!(held.take(), Some(EditorWish::TogglePrompts));
+        sender.request(EditorRequest::TogglePrompts, &out);
+        assert_eq!(held.take(), Some(EditorRequest::TogglePrompts));
         assert_eq!(held.take(), None);
         drop(held);
-        let pick = Pick {
+        let pick = SessionPick {
             current: 1,
             cwd: "/".into(),
         };
         for request in [
-            EditorWish::TogglePrompts,
-            EditorWish::ToggleShell,
-            EditorWish::PickSession(pick),
-            EditorWish::ShowThemes("monokai".into()),
+            EditorRequest::TogglePrompts,
+            EditorRequest::ToggleShell,
+            EditorRequest::PickSession(pick),
+            EditorRequest::ShowThemes("monokai".into()),
         ] {
             sender.request(request, &out);
             let Next::Event(event) = run.next_blocking(None) else {

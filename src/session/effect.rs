@@ -7,20 +7,20 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use crate::dialog::Dialog;
-use crate::history::{Earlier, RecordedCell, TakenUp};
+use crate::history::{Earlier, RecordedCell, SwitchedSession};
 use crate::runtime::{Execute, KeptVariables};
 use crate::session::Submission;
-use crate::session::cell::Whose;
-use crate::session::editor::EditorWish;
+use crate::session::cell::CellOrigin;
+use crate::session::editor::EditorRequest;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::replay::{Replay, ReplayPurpose};
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 use crate::session::undo::{SteppedLines, UndoRequest};
 use crate::session::workbook::{EditedCell, OpenWorkbook};
 
 pub(in crate::session) enum Effect {
     Emit(SessionEvent),
-    RequestEditor(EditorWish),
+    RequestEditor(EditorRequest),
     /// Entries leave the conversation, or come back.
     Hide {
         lines: RangeInclusive<u32>,
@@ -52,9 +52,9 @@ pub(in crate::session) enum Effect {
     },
     /// A cell that is recorded runs; when it fails and `stops`, what waits is not run.
     RunCell {
-        role: Role,
+        role: RuntimeRole,
         execute: Box<Execute>,
-        origin: Whose,
+        origin: CellOrigin,
         stops: bool,
     },
     /// Steps run; the last line of the session that is code is `last_code`.
@@ -72,7 +72,7 @@ pub(in crate::session) enum Effect {
         kept: KeptVariables,
         file: PathBuf,
     },
-    SwitchSession(Box<(TakenUp, Option<Earlier>)>),
+    SwitchSession(Box<(SwitchedSession, Option<Earlier>)>),
     /// The user is told which names of these cells the interpreter lacks; with `beside`, outside of the queue.
     FindMissingNames {
         cells: Vec<RecordedCell>,

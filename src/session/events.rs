@@ -1,7 +1,7 @@
 //! The events a session sends to a front-end.
 //!
 //! Text in events is foreign unless stated otherwise: the front-end makes it safe when it writes it. What only an
-//! editor can do is an [`EditorWish`](super::EditorWish), not an event. Events come in groups, and a front-end matches
+//! editor can do is an [`EditorRequest`](super::EditorRequest), not an event. Events come in groups, and a front-end matches
 //! each group, or each event of a group it looks into: a new one is a compile error where it was forgotten.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{CommMessage, Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
-use crate::session::replay_summary::Replayed;
+use crate::session::replay_summary::ReplaySummary;
 use crate::text::Page;
 
 pub(super) use crate::session::notice::{Notice, notice};
@@ -161,7 +161,7 @@ pub enum EndEvent {
         took: Duration,
     },
     /// The replay.
-    Replay(Replayed),
+    Replay(ReplaySummary),
     /// The tool that was called by itself returned.
     Call {
         /// For the caller: text and pictures, in order.

@@ -1,10 +1,10 @@
 //! The scheduler: the job that is active, a cell that is suspended beneath it, and the queue.
 //!
-//! In: what happened to the active job ([`FloorEvent`]). Out: effects for the loop ([`SchedulerEffect`]). The scheduler
+//! In: what happened to the active job ([`SchedulerEvent`]). Out: effects for the loop ([`SchedulerEffect`]). The scheduler
 //! carries the event streams of front-ends and never writes to them. Invariants: one job is active; the active job is a
 //! replay's current cell, or a cell whose interpreter died and waits for the report of how; a cell that asked for a
 //! prompt or a tool is suspended while that is active; an answer reaches a job only while it is active, by its
-//! [`Ticket`].
+//! [`JobId`].
 
 use std::collections::VecDeque;
 
@@ -18,8 +18,8 @@ use crate::session::loading::Loading;
 use crate::session::prompt::Prompt;
 use crate::session::replay::{Replay, ReplayRun};
 use crate::session::run::RunSender;
-use crate::session::runtimes::Role;
-use crate::session::ticket::Ticket;
+use crate::session::runtimes::RuntimeRole;
+use crate::session::ticket::JobId;
 
 /// A job in the queue.
 pub(super) enum QueuedJob {
@@ -32,7 +32,7 @@ pub(super) enum QueuedJob {
 }
 
 /// The kind of the active job.
-pub(super) enum Holder {
+pub(super) enum ActiveJob {
     Cell(Box<CellJob>),
     Prompt(Box<Prompt>),
     /// A cell that runs once it is in the record.
@@ -62,8 +62,8 @@ pub(super) enum Holder {
 }
 
 struct Job {
-    ticket: Ticket,
-    holder: Holder,
+    ticket: JobId,
+    holder: ActiveJob,
     out: RunSender,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct CellJob {
 }
 
 /// What happened to the active job.
-pub(super) enum FloorEvent<'a> {
+pub(super) enum SchedulerEvent<'a> {
     CellEnded(&'a Remains),
     /// The cell ended with its interpreter; `DeathTold` follows.
     CellDied(&'a Remains),
@@ -149,7 +149,7 @@ impl Scheduler {
     /// Marks the active call as cancelled by its caller; false when another job is active.
     pub(super) fn abandon_call(&mut self, call: u64) -> bool {
         match self.running.as_mut().map(|job| &mut job.holder) {
-            Some(Holder::Call { id, left, .. }) if *id == call => {
+            Some(ActiveJob::Call { id, left, .. }) if *id == call => {
                 *left = true;
                 true
             }
@@ -166,9 +166,9 @@ impl Scheduler {
     }
 
     /// Makes a job active; none may be.
-    pub(super) fn start(&mut self, holder: Holder, out: RunSender) -> Ticket {
+    pub(super) fn start(&mut self, holder: ActiveJob, out: RunSender) -> JobId {
         self.last_ticket += 1;
-        let ticket = Ticket(self.last_ticket);
+        let ticket = JobId(self.last_ticket);
         self.running = Some(Job {
             ticket,
             holder,
@@ -194,31 +194,31 @@ impl Scheduler {
     }
 
     /// A cell is suspended: it asked for the active job.
-    pub(super) fn is_asked_from_beneath(&self) -> bool {
+    pub(super) fn has_suspended(&self) -> bool {
         self.suspended.is_some()
     }
 
     /// The suspended cell is this request of the runtime of this role.
-    pub(super) fn is_suspended(&self, role: Role, id: RequestId) -> bool {
+    pub(super) fn is_suspended(&self, role: RuntimeRole, id: RequestId) -> bool {
         let holder = self.suspended.as_ref().map(|job| &job.holder);
-        matches!(holder, Some(Holder::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id))
+        matches!(holder, Some(ActiveJob::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id))
     }
 
     /// Ends the wait of the job with this ticket; returns its stream, and whether the cell that follows is interrupted.
-    pub(super) fn finish_wait(&mut self, ticket: Ticket) -> Option<(RunSender, bool)> {
+    pub(super) fn finish_wait(&mut self, ticket: JobId) -> Option<(RunSender, bool)> {
         let waits = |job: &mut Job| {
             let waits = matches!(
                 job.holder,
-                Holder::Command { .. } | Holder::Recording { .. }
+                ActiveJob::Command { .. } | ActiveJob::Recording { .. }
             );
             waits && job.ticket == ticket
         };
         let job = self.running.take_if(waits)?;
-        let interrupted = matches!(job.holder, Holder::Recording { interrupted: true });
+        let interrupted = matches!(job.holder, ActiveJob::Recording { interrupted: true });
         Some((job.out, interrupted))
     }
 
-    pub(super) fn holder(&self) -> Option<&Holder> {
+    pub(super) fn holder(&self) -> Option<&ActiveJob> {
         self.running.as_ref().map(|job| &job.holder)
     }
 
@@ -227,22 +227,22 @@ impl Scheduler {
         self.running.as_ref().map(|job| &job.out)
     }
 
-    pub(super) fn ticket(&self) -> Option<Ticket> {
+    pub(super) fn ticket(&self) -> Option<JobId> {
         self.running.as_ref().map(|job| job.ticket)
     }
 
     /// The job with this ticket is still active.
-    pub(super) fn is_current(&self, ticket: Ticket) -> bool {
+    pub(super) fn is_current(&self, ticket: JobId) -> bool {
         self.ticket() == Some(ticket)
     }
 
     /// The cell, active or suspended, that is this request of the runtime of this role.
-    pub(super) fn cell(&mut self, role: Role, id: RequestId) -> Option<&mut CellRun> {
+    pub(super) fn cell(&mut self, role: RuntimeRole, id: RequestId) -> Option<&mut CellRun> {
         let jobs = [self.running.as_mut(), self.suspended.as_mut()];
         jobs.into_iter()
             .flatten()
             .find_map(|job| match &mut job.holder {
-                Holder::Cell(cell) if (cell.run.role, cell.run.id) == (role, id) => {
+                ActiveJob::Cell(cell) if (cell.run.role, cell.run.id) == (role, id) => {
                     Some(&mut cell.run)
                 }
                 _ => None,
@@ -250,9 +250,9 @@ impl Scheduler {
     }
 
     /// The runtime of the active cell.
-    pub(super) fn role(&self) -> Option<Role> {
+    pub(super) fn role(&self) -> Option<RuntimeRole> {
         match self.holder() {
-            Some(Holder::Cell(cell)) => Some(cell.run.role),
+            Some(ActiveJob::Cell(cell)) => Some(cell.run.role),
             _ => None,
         }
     }
@@ -260,7 +260,7 @@ impl Scheduler {
     /// The active prompt.
     pub(super) fn prompt(&mut self) -> Option<&mut Prompt> {
         match self.running.as_mut().map(|job| &mut job.holder) {
-            Some(Holder::Prompt(prompt)) => Some(prompt),
+            Some(ActiveJob::Prompt(prompt)) => Some(prompt),
             _ => None,
         }
     }
@@ -268,8 +268,8 @@ impl Scheduler {
     /// Whether somebody answers questions of the active job; `usual` where the job does not say.
     pub(super) fn asks(&self, usual: bool) -> bool {
         match self.holder() {
-            Some(Holder::Prompt(prompt)) => prompt.asks().unwrap_or(usual),
-            Some(Holder::Call { asks, .. }) => *asks,
+            Some(ActiveJob::Prompt(prompt)) => prompt.asks().unwrap_or(usual),
+            Some(ActiveJob::Call { asks, .. }) => *asks,
             _ => usual,
         }
     }
@@ -277,7 +277,7 @@ impl Scheduler {
     /// The caller of the active call.
     pub(super) fn caller(&self) -> Option<&str> {
         match self.holder() {
-            Some(Holder::Call { caller, .. }) => Some(caller),
+            Some(ActiveJob::Call { caller, .. }) => Some(caller),
             _ => None,
         }
     }
@@ -286,7 +286,7 @@ impl Scheduler {
     fn free(&mut self, stops: bool) -> Vec<SchedulerEffect> {
         let replay = match self.running.take() {
             Some(Job {
-                holder: Holder::Cell(cell),
+                holder: ActiveJob::Cell(cell),
                 ..
             }) => cell.replay,
             _ => None,
@@ -303,50 +303,50 @@ impl Scheduler {
     }
 
     /// Handles an event; returns the effects in order.
-    pub(super) fn on(&mut self, event: FloorEvent<'_>) -> Vec<SchedulerEffect> {
+    pub(super) fn on(&mut self, event: SchedulerEvent<'_>) -> Vec<SchedulerEffect> {
         let Some(Job { holder, out, .. }) = &mut self.running else {
             return Vec::new();
         };
         match (event, holder) {
-            (FloorEvent::CellEnded(result), Holder::Cell(cell)) => {
+            (SchedulerEvent::CellEnded(result), ActiveJob::Cell(cell)) => {
                 if let Some(replay) = &mut cell.replay {
                     replay.on_cell(result);
                 }
                 let stops = cell.stops && result.ending != Ending::Ok;
                 self.free(stops)
             }
-            (FloorEvent::CellDied(result), Holder::Cell(cell)) => {
+            (SchedulerEvent::CellDied(result), ActiveJob::Cell(cell)) => {
                 cell.died = true;
                 if let Some(replay) = &mut cell.replay {
                     replay.on_cell(result);
                 }
                 Vec::new()
             }
-            (FloorEvent::DeathTold, Holder::Cell(cell)) if cell.died => {
+            (SchedulerEvent::DeathTold, ActiveJob::Cell(cell)) if cell.died => {
                 let stops = cell.stops;
                 self.free(stops)
             }
-            (FloorEvent::Interrupted, Holder::Cell(cell)) => {
+            (SchedulerEvent::Interrupted, ActiveJob::Cell(cell)) => {
                 if let Some(replay) = &mut cell.replay {
                     replay.stop();
                 }
                 vec![SchedulerEffect::Interrupt]
             }
-            (FloorEvent::Interrupted, Holder::Prompt(_)) => vec![SchedulerEffect::StopPrompt],
-            (FloorEvent::Interrupted, Holder::Call { stopped, .. }) => {
+            (SchedulerEvent::Interrupted, ActiveJob::Prompt(_)) => vec![SchedulerEffect::StopPrompt],
+            (SchedulerEvent::Interrupted, ActiveJob::Call { stopped, .. }) => {
                 *stopped = true;
                 vec![SchedulerEffect::StopCall]
             }
-            (FloorEvent::Interrupted, Holder::Recording { interrupted }) => {
+            (SchedulerEvent::Interrupted, ActiveJob::Recording { interrupted }) => {
                 *interrupted = true;
                 Vec::new()
             }
-            (FloorEvent::Interrupted, Holder::Command { firm: false }) => {
+            (SchedulerEvent::Interrupted, ActiveJob::Command { firm: false }) => {
                 let out = out.clone();
                 self.running = None;
                 vec![SchedulerEffect::StoppedWaiting(out)]
             }
-            (FloorEvent::Skipped, Holder::Cell(cell)) => {
+            (SchedulerEvent::Skipped, ActiveJob::Cell(cell)) => {
                 let Some(replay) = &mut cell.replay else {
                     return Vec::new();
                 };

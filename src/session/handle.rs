@@ -14,9 +14,9 @@ use super::editor::{EditorRequestSender, EditorWishes};
 use super::effect::Effect;
 use super::events::Notice;
 use super::external_calls::{Caller, ExternalCall, ExternalRequest, PendingCall, Toolset, Visits};
-use super::runtimes::{KillHandle, Role};
-use super::suggest::{Draft, Suggesting, SuggestionRequest, TakeSuggestion};
-use super::ticket::{CallId, Ticket};
+use super::runtimes::{KillHandle, RuntimeRole};
+use super::suggest::{Draft, Suggesting, SuggestionRequest, OnSuggestion};
+use super::ticket::{CallId, JobId};
 use super::{
     Closed, LastExchange, Loading, Replay, Reply, Run, Skills, Submission, Surroundings,
     external_calls, kernels, run, toolbox,
@@ -27,7 +27,7 @@ use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedThread, SessionRow, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{CellTerminal, InputReply, RecordPlace, RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{CellTerminal, InputReply, RecordLocation, RuntimeReply, RuntimeRequest};
 
 /// How often a front-end that waits for the end of its session looks about.
 const LOOK: Duration = Duration::from_millis(50);
@@ -67,13 +67,13 @@ pub(super) enum Command {
     External(ExternalRequest),
     Interrupt,
     Restart,
-    Kill(Role),
+    Kill(RuntimeRole),
     SkipStep,
     ReplyInput(u64, InputReply),
-    ReplyRecord(u64, Option<RecordPlace>),
+    ReplyRecord(u64, Option<RecordLocation>),
     Answer(u64, Reply),
     LastExchange(oneshot::Sender<Option<LastExchange>>),
-    Ask(RuntimeRequest, oneshot::Sender<RuntimeAnswer>),
+    Ask(RuntimeRequest, oneshot::Sender<RuntimeReply>),
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmShell(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     ShellJobs(oneshot::Sender<Vec<String>>),
@@ -83,7 +83,7 @@ pub(super) enum Command {
     Surroundings(oneshot::Sender<Surroundings>),
     Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
-    RecordRead(Ticket, Box<Dialog>, crate::session::attached::Attached),
+    RecordRead(JobId, Box<Dialog>, crate::session::attached::Attachments),
     SkillsFound(Box<Skills>),
     SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
     /// Where a call wants a kernel was looked at.
@@ -92,9 +92,9 @@ pub(super) enum Command {
     KernelsEvicted(u32, kernels::KernelRequest),
     NotebookDone(
         CallId,
-        Box<(toolbox::NotebookNews, toolbox::Seen, Option<FileChange>)>,
+        Box<(toolbox::NotebookJobResult, toolbox::SeenFiles, Option<FileChange>)>,
     ),
-    EffectsReady(Ticket, Vec<Effect>),
+    EffectsReady(JobId, Vec<Effect>),
     /// The same, outside of the queue.
     RunEffects(Vec<Effect>, run::RunSender),
     Earlier(oneshot::Sender<Option<Earlier>>),
@@ -299,14 +299,14 @@ impl SessionHandle {
         match killer {
             Some(killer) => killer.kill(),
             // The loop says why not.
-            None => drop(self.commands.send(Command::Kill(Role::User))),
+            None => drop(self.commands.send(Command::Kill(RuntimeRole::User))),
         }
     }
 
     /// Ends what holds the shell up: the job in front, else, or when that has not helped, the shell itself, whose
     /// variables are lost.
     pub fn kill_shell(&self) {
-        let _ = self.commands.send(Command::Kill(Role::Shell));
+        let _ = self.commands.send(Command::Kill(RuntimeRole::Shell));
     }
 
     /// Answers a cell that asked for input.
@@ -365,14 +365,14 @@ impl SessionHandle {
     }
 
     /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.
-    pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
+    pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         let (answer, answered) = oneshot::channel();
         let _ = self.commands.send(Command::Ask(request, answer));
         answered
     }
 
     /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
-    pub fn suggest(&self, draft: Draft, take: TakeSuggestion) -> Suggesting {
+    pub fn suggest(&self, draft: Draft, take: OnSuggestion) -> Suggesting {
         let (request, suggesting) = SuggestionRequest::new(draft, take);
         // A loop that ended tells nobody anything any more.
         let _ = self.commands.send(Command::Suggest(Box::new(request)));

@@ -64,31 +64,31 @@ mod tests;
 
 pub use crate::history::{Earlier, EarlierEntry};
 pub use answered::answer_event;
-pub use attached::attached_files;
+pub use attached::read_attachments;
 pub use commands::listing;
-pub use deps::AtHome;
-pub use editor::{EditorWish, EditorWishes, NO_SHELL, PICK_USAGE, Pick, log_in_elsewhere};
+pub use deps::StartupFiles;
+pub use editor::{EditorRequest, EditorWishes, NO_SHELL, PICK_USAGE, SessionPick, log_in_elsewhere};
 pub use events::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, QuestionEvent, RunKind, SessionEvent,
     ToldEvent, TurnOutcome,
 };
-pub use external_calls::{Caller, PendingCall, Toolset, Visit, Visits};
+pub use external_calls::{Caller, PendingCall, Toolset, IncomingCall, Visits};
 pub use handle::SessionHandle;
 pub use kernels::KernelRequest;
 pub use loading::{Loading, missing};
 pub use notice::Notice;
 pub use notice::notice as report_notice;
-pub use opened::{MissingNotebook, OpenedNotebook, unusable};
+pub use opened::{IfMissing, OpenedNotebook, unusable};
 pub use question::{About, ProposedCell, Question, QuestionChoice, Reply, SteppedCell};
 pub use replay::{Replay, ReplayStep};
-pub use replay_summary::{ReplayStop, Replayed};
+pub use replay_summary::{ReplayStop, ReplaySummary};
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
 pub use slots::{
     ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
 };
 pub use submission::{Closed, LastExchange, Submission, Surroundings};
-pub use suggest::{Draft, Suggesting, TakeSuggestion};
+pub use suggest::{Draft, Suggesting, OnSuggestion};
 pub use task::start;
 pub use toolbox::{FindSkills, Skills};
 
@@ -146,7 +146,7 @@ pub struct Parts {
     pub turn: Box<dyn FnOnce() + Send>,
     /// There is a user who can be asked.
     pub asks: bool,
-    pub at_home: AtHome,
+    pub at_home: StartupFiles,
     /// Finds the skills.
     pub skills: FindSkills,
     /// Where texts too long for the model are kept.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::files::{FileMode, FoundFile};
+use crate::files::{FileMode, TrackedFile};
 use crate::notebook::LARGEST;
 use crate::notebook::document::{Cell, CellKind, Document, Draft, NotebookError};
 use crate::report::Report;
@@ -13,13 +13,13 @@ use crate::text::cut_characters;
 pub struct OpenedNotebook {
     pub document: Document,
     /// Where it is.
-    pub file: FoundFile,
+    pub file: TrackedFile,
     /// Its name as typed.
     pub name: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MissingNotebook {
+pub enum IfMissing {
     /// That is an error.
     Refused,
     Empty,
@@ -30,12 +30,12 @@ impl OpenedNotebook {
     ///
     /// # Errors
     /// The file is missing, cannot be read, or is no notebook.
-    pub fn open(path: &Path, name: &str, missing: MissingNotebook) -> Result<Self, Report> {
-        let (text, file) = FoundFile::read(path, LARGEST)?;
-        let kept = |text: &String| missing == MissingNotebook::Refused || !text.trim().is_empty();
+    pub fn open(path: &Path, name: &str, missing: IfMissing) -> Result<Self, Report> {
+        let (text, file) = TrackedFile::read(path, LARGEST)?;
+        let kept = |text: &String| missing == IfMissing::Refused || !text.trim().is_empty();
         let document = match text.filter(kept) {
             Some(text) => Document::parse(text).map_err(|error| unusable(&error, name))?,
-            None if missing == MissingNotebook::Empty => Document::empty(),
+            None if missing == IfMissing::Empty => Document::empty(),
             None => return Err(Report::failure(format!("Notebook not found: {name}"))),
         };
         Ok(OpenedNotebook {

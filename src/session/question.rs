@@ -131,7 +131,7 @@ impl Question {
     /// A question with the usual ways to answer.
     pub fn usual(id: u64, about: About) -> Self {
         let options = match &about {
-            About::Agent(subject) => subject.usual_options(),
+            About::Agent(subject) => subject.default_options(),
             _ => Vec::new(),
         };
         Question {
@@ -306,7 +306,7 @@ mod tests {
             cwd: "/".into(),
             reason: None,
         };
-        let usual = about.usual_options();
+        let usual = about.default_options();
         check(&usual, QuestionChoice::Session, Some("allow_always"));
         check(&usual, QuestionChoice::Stop, Some("stop"));
     }

@@ -18,11 +18,11 @@ use crate::input::{is_ours, prompt_source};
 
 use crate::output::shown::Layout;
 use crate::runtime::{Dark, Ending, Execute, Place};
-use crate::session::cell::{CellRun, Remains, Whose};
+use crate::session::cell::{CellRun, Remains, CellOrigin};
 use crate::session::events::{BeginEvent, EndEvent, RunKind, ToldEvent};
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
-use crate::session::replay_summary::{ReplayStop, Replayed};
+use crate::session::replay_summary::{ReplayStop, ReplaySummary};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeSlot;
 
@@ -77,7 +77,7 @@ pub(super) struct ReplayRun {
     /// The user stops all of it.
     stopping: bool,
     purpose: ReplayPurpose,
-    so_far: Replayed,
+    so_far: ReplaySummary,
     out: RunSender,
 }
 
@@ -100,7 +100,7 @@ impl ReplayRun {
         out: RunSender,
     ) -> Self {
         ReplayRun {
-            so_far: Replayed {
+            so_far: ReplaySummary {
                 name: replay.name,
                 ran: 0,
                 skipped: 0,
@@ -264,7 +264,7 @@ impl ReplayRun {
             dark: context.dark,
             ..Execute::numbered(source, line)
         });
-        let origin = Whose::Replay {
+        let origin = CellOrigin::Replay {
             line,
             recorded: again.is_none(),
         };

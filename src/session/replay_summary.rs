@@ -26,7 +26,7 @@ pub enum ReplayStop {
 
 /// How a replay ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplaySummary {
     pub name: String,
     /// Steps that went well.
     pub ran: usize,
@@ -40,7 +40,7 @@ pub struct Replayed {
     pub rest: Option<(u32, u32)>,
 }
 
-impl Replayed {
+impl ReplaySummary {
     /// Says how it ended, in one line.
     pub fn notice(&self) -> Notice {
         let mut parts = vec![match (self.ran, self.of) {

@@ -14,7 +14,7 @@ use crate::history::{Earlier, History, RecordedCell, RecordedThread, SessionStar
 use crate::magics::Again;
 use crate::output::mime::MimeBundle;
 use crate::report::Report;
-use crate::runtime::{RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::LastExchange;
 use crate::session::effect::{Effect, emit};
 use crate::session::events::{Notice, ToldEvent, notice};
@@ -102,9 +102,9 @@ impl MissingNames {
     }
 
     /// The notice for the interpreter's answer.
-    pub(super) async fn said(self, told: oneshot::Receiver<RuntimeAnswer>) -> Vec<Effect> {
+    pub(super) async fn said(self, told: oneshot::Receiver<RuntimeReply>) -> Vec<Effect> {
         match told.await {
-            Ok(RuntimeAnswer::Missing(names)) if !names.is_empty() => emit(offer(&names, &self.0)),
+            Ok(RuntimeReply::Missing(names)) if !names.is_empty() => emit(offer(&names, &self.0)),
             _ => Vec::new(),
         }
     }
@@ -174,7 +174,7 @@ pub(super) async fn change_session(
 ) -> Vec<Effect> {
     // Outputs that cannot be written are lost.
     let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
-    match history.take_up(&wanted).await {
+    match history.switch_to(&wanted).await {
         Ok(taken) => {
             let found = (taken, earlier(history).await);
             vec![Effect::SwitchSession(Box::new(found))]
@@ -192,7 +192,7 @@ pub(super) async fn begin_session(
     let left = history.session().await.ok();
     // Outputs that cannot be written are lost.
     let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
-    let taken = match history.begin_anew().await {
+    let taken = match history.switch_to_new().await {
         Ok(taken) => taken,
         Err(report) => return emit(notice(&report)),
     };

@@ -6,26 +6,26 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::history::History;
-use crate::runtime::{RecordPlace, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{RecordLocation, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest};
 use crate::session::cell::CellStep;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
-use crate::session::floor::{FloorEvent, Holder};
+use crate::session::floor::{SchedulerEvent, ActiveJob};
 use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
-use crate::session::runtimes::Role;
-use crate::session::slots::Waiter;
+use crate::session::runtimes::RuntimeRole;
+use crate::session::slots::RuntimeRequester;
 use crate::session::task::Session;
 use crate::session::toolbox::ToolEvent;
 
 impl Session {
-    pub(super) fn on_runtime(&mut self, role: Role, event: RuntimeEvent) {
+    pub(super) fn on_runtime(&mut self, role: RuntimeRole, event: RuntimeEvent) {
         if let RuntimeEvent::InputRequested { .. } = event {
             self.runtimes.asks(role);
         }
         match role {
-            Role::User => self.on_users_runtime(event),
-            Role::Shell => self.on_shell(event),
-            Role::Agent(number) => self.on_kernel(number, event),
+            RuntimeRole::User => self.on_users_runtime(event),
+            RuntimeRole::Shell => self.on_shell(event),
+            RuntimeRole::Agent(number) => self.on_kernel(number, event),
         }
     }
 
@@ -48,10 +48,10 @@ impl Session {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
                 match self.floor.holder() {
                     // A cell ends with it, and says it.
-                    Some(Holder::Cell(cell)) if cell.run.reports_start_failure() => {}
-                    Some(Holder::Recording { .. }) => {}
+                    Some(ActiveJob::Cell(cell)) if cell.run.reports_start_failure() => {}
+                    Some(ActiveJob::Recording { .. }) => {}
                     // Without a user, the notice waits for the next prompt.
-                    None | Some(Holder::Cell(_)) if !self.setup.asks => {
+                    None | Some(ActiveJob::Cell(_)) if !self.setup.asks => {
                         self.unreported = Some(notice)
                     }
                     _ => self.out_or_background().send(notice),
@@ -65,8 +65,8 @@ impl Session {
                     self.out_or_background()
                         .send(SessionEvent::RuntimeDied { death, restarting });
                 }
-                self.tools_go_on();
-                self.on_floor(FloorEvent::DeathTold);
+                self.resume_tools();
+                self.on_scheduler(SchedulerEvent::DeathTold);
             }
             RuntimeEvent::Lost { why } => {
                 self.runtimes.user.is_gone();
@@ -77,50 +77,50 @@ impl Session {
                 let notice =
                     notice.hint("the cell may still be running, and its variables may still exist");
                 self.out_or_background().send(notice);
-                self.tools_go_on();
-                self.on_floor(FloorEvent::DeathTold);
+                self.resume_tools();
+                self.on_scheduler(SchedulerEvent::DeathTold);
             }
             RuntimeEvent::Notice(text) => {
                 self.out_or_background().send(Notice::note(text));
             }
-            RuntimeEvent::Answered { id, answer } => self.on_answer(Role::User, id, answer),
+            RuntimeEvent::Answered { id, answer } => self.on_answer(RuntimeRole::User, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => {
                 let path = self.outputs.record().to_owned();
                 reply_record(call, self.history.clone(), path, self.inbox.clone());
             }
             RuntimeEvent::Called { id, call } => self.on_code_call(id, call),
             RuntimeEvent::CalledOff { call } => self.on_code_call_cancelled(call),
-            event => self.on_cell_event(Role::User, event),
+            event => self.on_cell_event(RuntimeRole::User, event),
         }
     }
 
     /// Asks the user's runtime for `waiter`; its refusal is an answer, too.
-    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: Waiter) {
+    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: RuntimeRequester) {
         if let Some((waiter, refused)) = self.runtimes.user.ask(request, waiter) {
             self.on_answer_for(waiter, refused);
         }
     }
 
     /// Asks the user's runtime; its answer comes there.
-    pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
+    pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         let (answer, told) = oneshot::channel();
-        self.ask_runtime(request, Waiter::Asker(answer));
+        self.ask_runtime(request, RuntimeRequester::Asker(answer));
         told
     }
 
-    pub(super) fn on_answer(&mut self, role: Role, id: RequestId, answer: RuntimeAnswer) {
+    pub(super) fn on_answer(&mut self, role: RuntimeRole, id: RequestId, answer: RuntimeReply) {
         let runtime = self.runtimes.of(role);
         if let Some(waiter) = runtime.and_then(|runtime| runtime.waiter(id)) {
             self.on_answer_for(waiter, answer);
         }
     }
 
-    pub(super) fn on_answer_for(&mut self, waiter: Waiter, answer: RuntimeAnswer) {
+    pub(super) fn on_answer_for(&mut self, waiter: RuntimeRequester, answer: RuntimeReply) {
         match waiter {
             // The receiver may be gone.
-            Waiter::Asker(asker) => drop(asker.send(answer)),
-            Waiter::Tool(call) => self.on_call(call, ToolEvent::Answered(answer)),
-            Waiter::Prompt(ticket) => self.on_prompt_of(ticket, PromptEvent::Answered(answer)),
+            RuntimeRequester::Asker(asker) => drop(asker.send(answer)),
+            RuntimeRequester::Tool(call) => self.on_call(call, ToolEvent::Answered(answer)),
+            RuntimeRequester::Prompt(ticket) => self.on_prompt_of(ticket, PromptEvent::Answered(answer)),
         }
     }
 
@@ -135,7 +135,7 @@ impl Session {
     }
 
     /// An event of a running cell, of a tool call, or of the background.
-    pub(super) fn on_cell_event(&mut self, role: Role, event: RuntimeEvent) {
+    pub(super) fn on_cell_event(&mut self, role: RuntimeRole, event: RuntimeEvent) {
         let id = event.request();
         if let (RuntimeEvent::Finished { .. }, Some(id)) = (&event, id)
             && self.floor.is_suspended(role, id)
@@ -145,7 +145,7 @@ impl Session {
         if let Some(cell) = id.and_then(|id| self.floor.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
             let step = cell.on(event, &self.history);
-            if let (CellStep::Ended(_), Some(line), Role::User) = (&step, line, role) {
+            if let (CellStep::Ended(_), Some(line), RuntimeRole::User) = (&step, line, role) {
                 self.runtimes.user.cell_ended(id, line);
             }
             match step {
@@ -153,7 +153,7 @@ impl Session {
                 CellStep::Died(mut result) => {
                     let out = self.out_or_background().clone();
                     self.workbook.keep_ran(&mut result, out);
-                    self.on_floor(FloorEvent::CellDied(&result));
+                    self.on_scheduler(SchedulerEvent::CellDied(&result));
                 }
                 CellStep::Ended(mut result) => {
                     let out = self.out_or_background().clone();
@@ -161,13 +161,13 @@ impl Session {
                     if let Some(cwd) = &result.cwd {
                         self.goes_to(role, PathBuf::from(cwd));
                     }
-                    self.on_floor(FloorEvent::CellEnded(&result));
+                    self.on_scheduler(SchedulerEvent::CellEnded(&result));
                 }
             }
             return;
         }
         let event = match id {
-            Some(id) => match self.on_code(role, id, event) {
+            Some(id) => match self.on_code_event(role, id, event) {
                 Some(event) => event,
                 None => return,
             },
@@ -177,7 +177,7 @@ impl Session {
             return self.on_late_output(line, event);
         }
         let out = match (self.floor.holder(), id) {
-            (Some(Holder::Prompt(_) | Holder::Call { .. }), Some(_)) => self.out_or_background(),
+            (Some(ActiveJob::Prompt(_) | ActiveJob::Call { .. }), Some(_)) => self.out_or_background(),
             _ => &self.background,
         };
         if let Some(event) = cell_event(event) {
@@ -222,7 +222,7 @@ fn reply_record(call: u64, history: History, path: PathBuf, inbox: UnboundedSend
     tokio::spawn(async move {
         let start = history.session().await.ok();
         let start = start.filter(|start| start.recorded && start.number > 0);
-        let place = start.map(|start| RecordPlace {
+        let place = start.map(|start| RecordLocation {
             path,
             session: start.number,
         });

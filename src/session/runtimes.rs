@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use crate::runtime::{
-    CheckpointWish, Death, Execute, Interrupter, RequestId, Runtime, RuntimeAnswer,
+    CheckpointWish, Death, Execute, Interrupter, RequestId, Runtime, RuntimeReply,
     RuntimeCapabilities, RuntimeEvent, RuntimeRequest, Stdin, Variables,
 };
 use crate::session::events::Notice;
-use crate::session::slots::{ConnectRuntime, PlannedRuntime, Slot, Waiter};
+use crate::session::slots::{ConnectRuntime, PlannedRuntime, Slot, RuntimeRequester};
 
 /// Ends the interpreter without the loop, for handles.
 pub(super) type KillHandle = Arc<Mutex<KillState>>;
@@ -29,7 +29,7 @@ pub(super) struct KillState {
 
 /// Whose runtime it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum RuntimeRole {
     /// The user's: the session's cells, what prompts refer to, the agent's `live` cells.
     User,
     /// The session's shell: what is typed in shell mode.
@@ -46,7 +46,7 @@ pub(super) struct Runtimes {
     pub(super) shell: RuntimeSlot,
     agents: BTreeMap<u32, RuntimeSlot>,
     /// Whose code asked for input last; one job is active, so one asks at a time.
-    asking: Role,
+    asking: RuntimeRole,
 }
 
 /// A runtime that may not be connected yet.
@@ -56,7 +56,7 @@ pub(super) struct RuntimeSlot {
     told_at_start: bool,
     slot: Slot<dyn Runtime, RuntimeEvent>,
     able: RuntimeCapabilities,
-    asked: HashMap<RequestId, Waiter>,
+    asked: HashMap<RequestId, RuntimeRequester>,
     /// Who answers `input()` where nothing else is wanted.
     stdin: Stdin,
     killer: KillHandle,
@@ -90,16 +90,16 @@ impl Runtimes {
             // A handle ends the user's only.
             shell: RuntimeSlot::new(shell, Stdin::Terminal, KillHandle::default()),
             agents: BTreeMap::new(),
-            asking: Role::User,
+            asking: RuntimeRole::User,
         }
     }
 
     /// The runtime of this role, if there is one.
-    pub(super) fn of(&mut self, role: Role) -> Option<&mut RuntimeSlot> {
+    pub(super) fn of(&mut self, role: RuntimeRole) -> Option<&mut RuntimeSlot> {
         match role {
-            Role::User => Some(&mut self.user),
-            Role::Shell => Some(&mut self.shell),
-            Role::Agent(number) => self.agents.get_mut(&number),
+            RuntimeRole::User => Some(&mut self.user),
+            RuntimeRole::Shell => Some(&mut self.shell),
+            RuntimeRole::Agent(number) => self.agents.get_mut(&number),
         }
     }
 
@@ -125,7 +125,7 @@ impl Runtimes {
     }
 
     /// Code of this role asks for input; the answer is its.
-    pub(super) fn asks(&mut self, role: Role) {
+    pub(super) fn asks(&mut self, role: RuntimeRole) {
         self.asking = role;
     }
 
@@ -135,21 +135,21 @@ impl Runtimes {
     }
 
     /// The next event of any, and whose it is; never returns while there is none.
-    pub(super) async fn next(&mut self) -> (Role, RuntimeEvent) {
+    pub(super) async fn next(&mut self) -> (RuntimeRole, RuntimeEvent) {
         std::future::poll_fn(|waker| self.poll_next(waker)).await
     }
 
     /// The user's first: somebody waits for it.
-    fn poll_next(&mut self, waker: &mut Context<'_>) -> Poll<(Role, RuntimeEvent)> {
+    fn poll_next(&mut self, waker: &mut Context<'_>) -> Poll<(RuntimeRole, RuntimeEvent)> {
         if let Poll::Ready(event) = self.user.slot.poll_next(waker) {
-            return Poll::Ready((Role::User, event));
+            return Poll::Ready((RuntimeRole::User, event));
         }
         if let Poll::Ready(event) = self.shell.slot.poll_next(waker) {
-            return Poll::Ready((Role::Shell, event));
+            return Poll::Ready((RuntimeRole::Shell, event));
         }
         for (number, runtime) in &mut self.agents {
             if let Poll::Ready(event) = runtime.slot.poll_next(waker) {
-                return Poll::Ready((Role::Agent(*number), event));
+                return Poll::Ready((RuntimeRole::Agent(*number), event));
             }
         }
         Poll::Pending
@@ -254,8 +254,8 @@ impl RuntimeSlot {
     pub(super) fn ask(
         &mut self,
         request: RuntimeRequest,
-        waiter: Waiter,
-    ) -> Option<(Waiter, RuntimeAnswer)> {
+        waiter: RuntimeRequester,
+    ) -> Option<(RuntimeRequester, RuntimeReply)> {
         if let Some(refused) = self.able.refusal(&request) {
             return Some((waiter, refused));
         }
@@ -265,7 +265,7 @@ impl RuntimeSlot {
     }
 
     /// Who waits for the answer to this request; nobody does after that.
-    pub(super) fn waiter(&mut self, id: RequestId) -> Option<Waiter> {
+    pub(super) fn waiter(&mut self, id: RequestId) -> Option<RuntimeRequester> {
         self.asked.remove(&id)
     }
 
@@ -380,7 +380,7 @@ impl RuntimeSlot {
     pub(super) fn has_died(&mut self) {
         self.is_gone();
         self.asked
-            .retain(|_, waiter| !matches!(waiter, Waiter::Asker(_)));
+            .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Asker(_)));
     }
 
     /// A cell with this In number has ended.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::config::Paths;
-use crate::files::{FileMode, FoundFile, private_dir};
+use crate::files::{FileMode, TrackedFile, private_dir};
 use crate::notebook::{
     Document, LARGEST, NotebookError, SavedEntry, SavedSession, is_ours, read_session, renewed,
     to_html, to_markdown, to_script, write_session,
@@ -88,7 +88,7 @@ pub struct SaveTarget {
 }
 
 /// Writes a session; `done` is told how many entries are, of long work. Returns what is to be said of a file that is
-/// not in all what it was, as [`FoundFile::unkept`].
+/// not in all what it was, as [`TrackedFile::unkept`].
 ///
 /// # Errors
 /// When there is something that would be lost, or nothing can be written there.
@@ -99,10 +99,10 @@ pub fn write_file(
     done: impl FnMut(usize),
 ) -> Result<Option<String>, Report> {
     let path = &target.path;
-    let found = FoundFile::read(path, LARGEST);
+    let found = TrackedFile::read(path, LARGEST);
     let (old, mut file) = match found {
         Ok(found) => found,
-        Err(_) if target.force => (None, FoundFile::here(path)?),
+        Err(_) if target.force => (None, TrackedFile::here(path)?),
         Err(error) => return Err(spared(error.into(), target)),
     };
     let fresh = (target.form == FileForm::Notebook).then(|| write_session(session));
@@ -231,7 +231,7 @@ fn missing(notebook: &Document, session: &SavedSession) -> usize {
 /// # Errors
 /// It cannot be read, is too large, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Option<String>, Report> {
-    Ok(FoundFile::read(path, LARGEST)?.0)
+    Ok(TrackedFile::read(path, LARGEST)?.0)
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use tokio::sync::oneshot;
 use crate::process;
 use crate::runtime::{CellTerminal, Death, Execute, RuntimeEvent};
 use crate::session::Submission;
-use crate::session::cell::Whose;
+use crate::session::cell::CellOrigin;
 use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
-use crate::session::floor::FloorEvent;
+use crate::session::floor::SchedulerEvent;
 use crate::session::run::RunSender;
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 use crate::session::task::Session;
 
 impl Session {
@@ -38,8 +38,8 @@ impl Session {
         };
         let stops = given.stop_on_error;
         match given.store_history {
-            true => self.run_recorded(Role::Shell, execute, line, stops, &out),
-            false => self.run_cell(Role::Shell, execute, Whose::Private, stops, out),
+            true => self.run_recorded(RuntimeRole::Shell, execute, line, stops, &out),
+            false => self.run_cell(RuntimeRole::Shell, execute, CellOrigin::Private, stops, out),
         }
     }
 
@@ -60,8 +60,8 @@ impl Session {
     }
 
     /// The code of this role has changed the directory.
-    pub(super) fn goes_to(&mut self, role: Role, place: PathBuf) {
-        if role == Role::User {
+    pub(super) fn goes_to(&mut self, role: RuntimeRole, place: PathBuf) {
+        if role == RuntimeRole::User {
             self.runtimes.user.has_gone();
         } else if place != self.cwd {
             self.runtimes.user.go_to(place.clone());
@@ -91,10 +91,10 @@ impl Session {
             RuntimeEvent::Died { death, .. } => {
                 self.runtimes.shell.has_died();
                 self.out_or_background().send(ended(&death));
-                self.on_floor(FloorEvent::DeathTold);
+                self.on_scheduler(SchedulerEvent::DeathTold);
             }
             RuntimeEvent::Notice(text) => self.out_or_background().send(Notice::note(text)),
-            RuntimeEvent::Answered { id, answer } => self.on_answer(Role::Shell, id, answer),
+            RuntimeEvent::Answered { id, answer } => self.on_answer(RuntimeRole::Shell, id, answer),
             RuntimeEvent::Output {
                 id: None,
                 stream,
@@ -108,7 +108,7 @@ impl Session {
                     foreign,
                 });
             }
-            event => self.on_cell_event(Role::Shell, event),
+            event => self.on_cell_event(RuntimeRole::Shell, event),
         }
     }
 }

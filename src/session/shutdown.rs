@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::runtime::{RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest, VariablesWish};
+use crate::runtime::{RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest, VariablesRequest};
 use crate::session::Closed;
 use crate::session::effect::Effect;
 use crate::session::events::{CellEvent, Notice};
-use crate::session::floor::FloorEvent;
+use crate::session::floor::SchedulerEvent;
 use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
 use crate::session::task::Session;
@@ -51,7 +51,7 @@ enum WaitAborted {
 impl Session {
     /// Stops what runs, writes what is there and ends both peers.
     pub(super) async fn leave(mut self, who: &mut ShutdownInbox) -> Closed {
-        self.on_floor(FloorEvent::Interrupted);
+        self.on_scheduler(SchedulerEvent::Interrupted);
         self.floor.clear();
         // A stopped turn waits for its code no longer, and is recorded.
         self.toolbox.abandon();
@@ -86,7 +86,7 @@ impl Session {
     /// Keeps the variables, as the session is about to be left for another one; what is said of it, once it is done.
     pub(super) fn keep_variables(&mut self) -> impl Future<Output = Vec<Effect>> + use<> {
         let told = self.file_to_keep_in().map(|file| {
-            let wish = VariablesWish::Keep;
+            let wish = VariablesRequest::Keep;
             self.ask_for(RuntimeRequest::Variables { wish, file })
         });
         variables::keep_effects(told, self.numbering.session())
@@ -106,7 +106,7 @@ impl Session {
         let Some(file) = self.file_to_keep_in() else {
             return Ok(());
         };
-        let wish = VariablesWish::Keep;
+        let wish = VariablesRequest::Keep;
         let request = RuntimeRequest::Variables { wish, file };
         let id = self.runtimes.user.get().submit(request);
         let what = "keeping the variables";
@@ -132,7 +132,7 @@ impl Session {
         most: Duration,
         what: &str,
         who: &mut ShutdownInbox,
-    ) -> Result<Option<RuntimeAnswer>, WaitAborted> {
+    ) -> Result<Option<RuntimeReply>, WaitAborted> {
         let background = self.background.clone();
         let tells = async {
             if who.tells {
@@ -160,7 +160,7 @@ impl Session {
     }
 
     /// The answer of the user's interpreter to this request, while nothing else is listened to; `None`: it died.
-    pub(super) async fn until_answered(&mut self, wanted: RequestId) -> Option<RuntimeAnswer> {
+    pub(super) async fn until_answered(&mut self, wanted: RequestId) -> Option<RuntimeReply> {
         loop {
             match self.runtimes.user.next().await {
                 RuntimeEvent::Answered { id, answer } if id == wanted => return Some(answer),

@@ -8,9 +8,9 @@ use tokio::sync::oneshot;
 use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
 use crate::report::Report;
-use crate::runtime::{Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, Variables};
+use crate::runtime::{Runtime, RuntimeReply, RuntimeCapabilities, RuntimeEvent, Variables};
 use crate::session::kernels::KernelRequest;
-use crate::session::ticket::{CallId, Ticket};
+use crate::session::ticket::{CallId, JobId};
 
 /// Makes a runtime and the receiver of its events; its interpreter starts with these variables.
 pub type ConnectRuntime =
@@ -44,11 +44,11 @@ pub type MissingAgent = Box<dyn Fn(&AgentChoice) -> Option<String> + Send>;
 pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 
 /// Who waits for an answer of the runtime.
-pub(super) enum Waiter {
+pub(super) enum RuntimeRequester {
     /// Somebody outside the loop.
-    Asker(oneshot::Sender<RuntimeAnswer>),
+    Asker(oneshot::Sender<RuntimeReply>),
     /// The prompt with this ticket.
-    Prompt(Ticket),
+    Prompt(JobId),
     /// The call of a tool.
     Tool(CallId),
 }
@@ -61,7 +61,7 @@ pub(super) struct Slot<P: ?Sized, E> {
     up: bool,
 }
 
-pub(super) type AgentSlot = Slot<dyn Agent, AgentEvent>;
+pub(super) type AgentPeer = Slot<dyn Agent, AgentEvent>;
 
 impl<P: ?Sized, E> Slot<P, E> {
     pub(super) fn new(connect: Connect<P, E>) -> Self {

@@ -4,13 +4,13 @@
 
 use std::path::PathBuf;
 
-use crate::runtime::{KeptVariables, RuntimeRequest, SetUp, StartFile, VariablesWish};
+use crate::runtime::{KeptVariables, RuntimeRequest, SetUp, StartupFile, VariablesRequest};
 use crate::session::asking::Asker;
-use crate::session::cell::{CellRun, Whose};
-use crate::session::deps::AtHome;
+use crate::session::cell::{CellRun, CellOrigin};
+use crate::session::deps::StartupFiles;
 use crate::session::effect::Effect;
 use crate::session::events::Notice;
-use crate::session::floor::{CellJob, Holder};
+use crate::session::floor::{CellJob, ActiveJob};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
@@ -69,7 +69,7 @@ impl Session {
                         .map(|(path, text)| (path.display().to_string(), text.clone()))
                         .collect(),
                 };
-                self.floor.start(Holder::Command { firm: false }, out);
+                self.floor.start(ActiveJob::Command { firm: false }, out);
                 self.ask_user(about, Asker::Startup);
             }
         }
@@ -93,7 +93,7 @@ impl Session {
         }
         if let (Some(hash), false) = (&project.hash, passing.contains(reply)) {
             self.shelf.decide(hash.clone(), yes);
-            self.shelf.keep_answers(&out);
+            self.shelf.save_decisions(&out);
         }
         self.floor.release();
         self.set_up(Some(&project).filter(|_| yes), out);
@@ -110,7 +110,7 @@ impl Session {
 
     /// The notice about files that the runtime does not run.
     fn unsupported_notice(&mut self) -> Option<Notice> {
-        let AtHome { set_up, project } = std::mem::take(&mut self.setup.at_home);
+        let StartupFiles { set_up, project } = std::mem::take(&mut self.setup.at_home);
         let own = set_up.files.into_iter().map(|file| file.path);
         let project = project.map(|project| project.folder);
         let named: Vec<_> = own.chain(project).collect();
@@ -135,9 +135,9 @@ impl Session {
         }
         let request = RuntimeRequest::SetUp(Box::new(wanted));
         let id = self.runtimes.user.get().submit(request);
-        let run = CellRun::new(id, Whose::SetUp, out.clone(), self.outputs.clone());
+        let run = CellRun::new(id, CellOrigin::SetUp, out.clone(), self.outputs.clone());
         let cell = CellJob::new(run, None);
-        self.floor.start(Holder::Cell(Box::new(cell)), out);
+        self.floor.start(ActiveJob::Cell(Box::new(cell)), out);
     }
 
     /// Offers the variables kept of the resumed session; then reports which names are missing.
@@ -157,14 +157,14 @@ impl Session {
             return self.await_effects(out, variables::find_missing(history));
         }
         let told = self.ask_for(RuntimeRequest::Variables {
-            wish: VariablesWish::List,
+            wish: VariablesRequest::List,
             file: file.clone(),
         });
         self.await_effects(out, variables::offer_listed(told, file, history));
     }
 
     pub(super) fn offer_variables(&mut self, kept: KeptVariables, file: PathBuf, out: &RunSender) {
-        let holder = Holder::Command { firm: false };
+        let holder = ActiveJob::Command { firm: false };
         self.floor.start(holder, out.clone());
         self.ask_user(About::Variables(kept), Asker::RestoreVariables(file));
     }
@@ -177,7 +177,7 @@ impl Session {
         self.floor.release();
         let history = self.history.clone();
         if *reply == Reply::Chosen(QuestionChoice::Once) {
-            let wish = VariablesWish::Bring;
+            let wish = VariablesRequest::Bring;
             let told = self.ask_for(RuntimeRequest::Variables { wish, file });
             self.await_effects(&out, variables::report_restored(told, history));
         } else {
@@ -213,7 +213,7 @@ fn with_project(mut wanted: SetUp, project: Option<&ProjectFiles>) -> SetUp {
         let name = file.path.file_name();
         !(is_module && name.is_some_and(|name| modules.contains(&name)))
     });
-    let files = project.files.iter().map(|(path, text)| StartFile {
+    let files = project.files.iter().map(|(path, text)| StartupFile {
         path: path.clone(),
         text: Some(text.clone()),
     });
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_module_of_the_project_takes_the_place_of_the_users() {
-        let file = |path: &str, text: Option<&str>| StartFile {
+        let file = |path: &str, text: Option<&str>| StartupFile {
             path: path.into(),
             text: text.map(str::to_owned),
         };

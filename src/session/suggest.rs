@@ -35,12 +35,12 @@ pub struct Suggesting {
 }
 
 /// Takes what came of it: the text to insert (empty: nothing), or why there is none.
-pub type TakeSuggestion = Box<dyn FnOnce(Result<String, AgentFailure>) + Send>;
+pub type OnSuggestion = Box<dyn FnOnce(Result<String, AgentFailure>) + Send>;
 
 /// A request on its way through the loop.
 pub(super) struct SuggestionRequest {
     draft: Draft,
-    take: TakeSuggestion,
+    take: OnSuggestion,
     /// Ends when nobody waits any more.
     dropped: oneshot::Receiver<()>,
 }
@@ -89,7 +89,7 @@ impl Draft {
 
 impl SuggestionRequest {
     /// Dropping the second value ends it.
-    pub(super) fn new(draft: Draft, take: TakeSuggestion) -> (Self, Suggesting) {
+    pub(super) fn new(draft: Draft, take: OnSuggestion) -> (Self, Suggesting) {
         let (open, dropped) = oneshot::channel();
         let request = SuggestionRequest {
             draft,

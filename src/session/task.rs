@@ -16,13 +16,13 @@ use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::RuntimeRequest;
 use crate::session::agent_turns::AgentTurns;
-use crate::session::asking::{ApprovalQueue, AskingEvent};
+use crate::session::asking::{ApprovalQueue, ApprovalEvent};
 use crate::session::commands::{model_names, recorded_sessions};
 use crate::session::deps::SessionDeps;
 use crate::session::effect::Effect;
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::external_calls::ExternalCalls;
-use crate::session::floor::{FloorEvent, QueuedJob, Scheduler, SchedulerEffect};
+use crate::session::floor::{SchedulerEvent, QueuedJob, Scheduler, SchedulerEffect};
 use crate::session::handle::{Command, SessionHandle, Shared};
 use crate::session::host_calls::AgentHostCalls;
 use crate::session::host_calls::CellHostCalls;
@@ -35,9 +35,9 @@ use crate::session::resume::{began, earlier, last_exchange};
 use crate::session::run::{Run, RunSender, stream};
 use crate::session::runtimes::{RuntimeSlot, Runtimes};
 use crate::session::shutdown::ShutdownInbox;
-use crate::session::slots::{AgentSlot, Waiter};
+use crate::session::slots::{AgentPeer, RuntimeRequester};
 use crate::session::suggest;
-use crate::session::ticket::CalledBy;
+use crate::session::ticket::ToolCaller;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::undo::StepLog;
 use crate::session::workbook::Workbook;
@@ -138,7 +138,7 @@ fn run(
         history,
         choices,
         cwd,
-        agent_turns: AgentTurns::new(AgentSlot::new(agent), instructions),
+        agent_turns: AgentTurns::new(AgentPeer::new(agent), instructions),
         setup: SessionDeps {
             agents,
             missing,
@@ -229,7 +229,7 @@ impl Session {
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
                 () = at(look_at), if look_at.is_some() => {
                     self.on_prompt(PromptEvent::Tick);
-                    self.on_tool(CalledBy::Turn, ToolEvent::Due);
+                    self.on_tool_event(ToolCaller::Turn, ToolEvent::Due);
                     self.sweep_kernels();
                 }
             }
@@ -246,7 +246,7 @@ impl Session {
             Command::RestoreVariables(out) => self.enqueue(QueuedJob::RestoreVariables, out),
             Command::SetUp(out) => self.enqueue(QueuedJob::SetUp, out),
             Command::External(wanted) => self.on_external_request(wanted),
-            Command::Interrupt => self.on_floor(FloorEvent::Interrupted),
+            Command::Interrupt => self.on_scheduler(SchedulerEvent::Interrupted),
             Command::Restart => {
                 let told = self.runtimes.user.restart();
                 self.say(told);
@@ -255,12 +255,12 @@ impl Session {
                 let told = self.runtimes.of(role).and_then(RuntimeSlot::kill);
                 self.say(told);
             }
-            Command::SkipStep => self.on_floor(FloorEvent::Skipped),
+            Command::SkipStep => self.on_scheduler(SchedulerEvent::Skipped),
             Command::Answer(question, reply) => {
-                self.on_asking(AskingEvent::Answered { question, reply });
+                self.on_approval(ApprovalEvent::Answered { question, reply });
             }
             Command::ReplyInput(call, reply) => {
-                self.on_tool(CalledBy::Turn, ToolEvent::InputAnswered);
+                self.on_tool_event(ToolCaller::Turn, ToolEvent::InputAnswered);
                 if let Some(runtime) = self.runtimes.asking() {
                     runtime.tell(RuntimeRequest::ReplyInput { call, reply });
                 }
@@ -275,7 +275,7 @@ impl Session {
                 let told = async move { last_exchange(&history.dialog().await) };
                 answers(answer, told);
             }
-            Command::Ask(request, answer) => self.ask_runtime(request, Waiter::Asker(answer)),
+            Command::Ask(request, answer) => self.ask_runtime(request, RuntimeRequester::Asker(answer)),
             Command::WarmRuntime(answer) => {
                 let _ = answer.send(self.runtimes.user.get().terminal());
             }
@@ -323,7 +323,7 @@ impl Session {
                 }
             }
             Command::KernelsEvicted(number, request) => self.start_kernel_again(number, &request),
-            Command::NotebookDone(call, done) => self.on_notebook(call, *done),
+            Command::NotebookDone(call, done) => self.on_notebook_job_done(call, *done),
             Command::Suggest(request) => {
                 let inbox = self.inbox.clone();
                 suggest::begin(request, self.history.clone(), move |dialog, request| {
@@ -374,7 +374,7 @@ impl Session {
     }
 
     /// Steps the scheduler and carries out its effects.
-    pub(super) fn on_floor(&mut self, event: FloorEvent<'_>) {
+    pub(super) fn on_scheduler(&mut self, event: SchedulerEvent<'_>) {
         for action in self.floor.on(event) {
             match action {
                 SchedulerEffect::Interrupt => {

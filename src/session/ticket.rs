@@ -2,14 +2,14 @@
 
 /// Identifies one active job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ticket(pub(super) u64);
+pub(super) struct JobId(pub(super) u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallId(pub(super) u64);
 
 /// Who waits for what a tool returns. Each has a call of its own under way at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CalledBy {
+pub(super) enum ToolCaller {
     /// The turn, a cell of the user's, or whoever calls from outside.
     Turn,
     /// Code that the agent runs, in the middle of its turn.

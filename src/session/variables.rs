@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use tokio::sync::oneshot::Receiver;
 
 use crate::history::History;
-use crate::runtime::{KeptVariables, RuntimeAnswer};
+use crate::runtime::{KeptVariables, RuntimeReply};
 use crate::session::effect::{Effect, emit};
 use crate::session::events::Notice;
 use crate::text::escape::visible;
@@ -21,7 +21,7 @@ const SHORT: usize = 70;
 
 /// The notice once the variables are in the file of this session, if there is one.
 pub(super) async fn keep_effects(
-    told: Option<Receiver<RuntimeAnswer>>,
+    told: Option<Receiver<RuntimeReply>>,
     session: i64,
 ) -> Vec<Effect> {
     let answer = match told {
@@ -44,15 +44,15 @@ pub(super) async fn join(
 
 /// Offers the listed variables; else reports the failure and which names are missing.
 pub(super) async fn offer_listed(
-    told: Receiver<RuntimeAnswer>,
+    told: Receiver<RuntimeReply>,
     file: PathBuf,
     history: History,
 ) -> Vec<Effect> {
     let mut effects = match told.await {
-        Ok(RuntimeAnswer::Variables(kept)) if !kept.rows.is_empty() => {
+        Ok(RuntimeReply::Variables(kept)) if !kept.rows.is_empty() => {
             return vec![Effect::OfferVariables { kept, file }];
         }
-        Ok(RuntimeAnswer::Failed(why)) => emit(Notice::warning(without_kind(&why))),
+        Ok(RuntimeReply::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
     };
     effects.extend(find_missing(history).await);
@@ -61,12 +61,12 @@ pub(super) async fn offer_listed(
 
 /// Reports the restored variables, and which names are missing.
 pub(super) async fn report_restored(
-    told: Receiver<RuntimeAnswer>,
+    told: Receiver<RuntimeReply>,
     history: History,
 ) -> Vec<Effect> {
     let mut effects = match told.await {
-        Ok(RuntimeAnswer::Variables(brought)) => emit(restored_notice(&brought)),
-        Ok(RuntimeAnswer::Failed(why)) => emit(Notice::warning(without_kind(&why))),
+        Ok(RuntimeReply::Variables(brought)) => emit(restored_notice(&brought)),
+        Ok(RuntimeReply::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
     };
     effects.extend(find_missing(history).await);
@@ -80,10 +80,10 @@ pub(super) async fn find_missing(history: History) -> Vec<Effect> {
 }
 
 /// The notice at the end; `None` where there was nothing to keep.
-pub(super) fn kept_notice(answer: &RuntimeAnswer, session: i64) -> Option<Notice> {
+pub(super) fn kept_notice(answer: &RuntimeReply, session: i64) -> Option<Notice> {
     let kept = match answer {
-        RuntimeAnswer::Variables(kept) => kept,
-        RuntimeAnswer::Failed(why) => {
+        RuntimeReply::Variables(kept) => kept,
+        RuntimeReply::Failed(why) => {
             let message = format!("variables were not kept: {}", without_kind(why));
             return Some(Notice::warning(message));
         }
@@ -137,10 +137,10 @@ fn without_kind(why: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::KeptVariable;
+    use crate::runtime::SavedVariable;
 
     fn kept_variables(rows: usize, left: &[(&str, &str)]) -> KeptVariables {
-        let row = |number: usize| KeptVariable {
+        let row = |number: usize| SavedVariable {
             name: format!("v{number}"),
             type_name: "int".into(),
             bytes: 600,
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn what_was_kept_and_what_was_not_is_one_line() {
         let said = |kept: KeptVariables| {
-            kept_notice(&RuntimeAnswer::Variables(kept), 7).map(|notice| notice.message)
+            kept_notice(&RuntimeReply::Variables(kept), 7).map(|notice| notice.message)
         };
         assert_eq!(said(kept_variables(0, &[])), None);
         assert_eq!(

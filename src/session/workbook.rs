@@ -19,7 +19,7 @@ use crate::notebook::{TIMES, output_value, times};
 use crate::output::CellOutput;
 use crate::session::cell::Remains;
 use crate::session::notice::{Notice, notice};
-use crate::session::opened::{MissingNotebook, OpenedNotebook};
+use crate::session::opened::{IfMissing, OpenedNotebook};
 use crate::session::run::RunSender;
 use crate::session::saving::NotebookPlaces;
 
@@ -230,7 +230,7 @@ impl NotebookCursor {
         if !self.notebook.file.is_unchanged() {
             let path = self.notebook.file.path().to_owned();
             let name = self.notebook.name.clone();
-            match OpenedNotebook::open(&path, &name, MissingNotebook::Empty) {
+            match OpenedNotebook::open(&path, &name, IfMissing::Empty) {
                 Ok(now) => {
                     told.push(Notice::note(format!(
                         "{name} was changed by another program; it was read again"

@@ -11,14 +11,14 @@ use super::fingerprint::fingerprint;
 use super::manifest::{self, Manifest};
 use super::roots::Roots;
 use super::section::{Section, section, shown};
-use super::{Activation, Diagnostic, Origin, Skill, blocks, bundled, read, walk};
+use super::{Activation, SkillDiagnostic, Origin, Skill, blocks, bundled, read, walk};
 use crate::text::counted;
 
 /// The skills of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     skills: Vec<Skill>,
-    diagnostics: Vec<Diagnostic>,
+    diagnostics: Vec<SkillDiagnostic>,
     section: Section,
 }
 
@@ -70,7 +70,7 @@ impl Catalog {
     }
 
     /// What was left out, and what is odd.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
+    pub fn diagnostics(&self) -> &[SkillDiagnostic] {
         &self.diagnostics
     }
 
@@ -186,7 +186,7 @@ impl Catalog {
     }
 
     fn add_diagnostic(&mut self, path: &str, skipped: bool, message: String) {
-        self.diagnostics.push(Diagnostic {
+        self.diagnostics.push(SkillDiagnostic {
             path: path.to_owned(),
             skipped,
             message,
@@ -200,7 +200,7 @@ impl Catalog {
             match nearest.get(&skill.name) {
                 Some(path) => {
                     skill.shadowed = true;
-                    told.push(Diagnostic {
+                    told.push(SkillDiagnostic {
                         path: skill.path.clone(),
                         skipped: false,
                         message: format!(

@@ -71,7 +71,7 @@ pub enum Origin {
 
 /// What was noticed while looking for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnostic {
+pub struct SkillDiagnostic {
     /// The file or directory; may hold any character a path may hold.
     pub path: String,
     /// True when something was left out because of it, false for a warning.

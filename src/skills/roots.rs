@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 
-use super::{Diagnostic, Origin};
+use super::{SkillDiagnostic, Origin};
 
 /// The folders a catalogue is made of.
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     pub(super) roots: Vec<Root>,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) diagnostics: Vec<SkillDiagnostic>,
 }
 
 /// One folder of skills.
@@ -111,7 +111,7 @@ impl Roots {
     }
 
     fn add_diagnostic(&mut self, folder: &Path, skipped: bool, message: String) {
-        self.diagnostics.push(Diagnostic {
+        self.diagnostics.push(SkillDiagnostic {
             path: folder.to_string_lossy().into_owned(),
             skipped,
             message,

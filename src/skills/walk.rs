@@ -11,7 +11,7 @@ use std::fs::FileType;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::Diagnostic;
+use super::SkillDiagnostic;
 
 /// Levels below a root.
 const MOST_DEPTH: usize = 6;
@@ -32,7 +32,7 @@ pub(super) struct Candidate {
 }
 
 /// The candidates below `root`, which has no links in it.
-pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Candidate> {
+pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<SkillDiagnostic>) -> Vec<Candidate> {
     let mut found = Vec::new();
     let mut walk = Walk::default();
     walk.enter(root.to_owned());
@@ -69,14 +69,14 @@ pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<
         depth += 1;
     }
     if let Some(path) = above {
-        diagnostics.push(Diagnostic {
+        diagnostics.push(SkillDiagnostic {
             path: path.to_string_lossy().into_owned(),
             skipped: true,
             message: "not followed: links to a directory it lies in".into(),
         });
     }
     if walk.full {
-        diagnostics.push(Diagnostic {
+        diagnostics.push(SkillDiagnostic {
             path: root.to_string_lossy().into_owned(),
             skipped: true,
             message: format!(

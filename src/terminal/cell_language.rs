@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot::error::TryRecvError;
 
 use crate::input::{Completeness, Input, Mode, classify, completeness};
-use crate::runtime::{self, RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{self, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 
 /// How long Enter waits for the kernel.
@@ -58,7 +58,7 @@ fn ask_kernel(session: &SessionHandle, text: &str) -> Option<Completeness> {
     let until = Instant::now() + ASKED;
     while Instant::now() < until {
         match answered.try_recv() {
-            Ok(RuntimeAnswer::Completeness(told)) => {
+            Ok(RuntimeReply::Completeness(told)) => {
                 return match told {
                     runtime::Completeness::Incomplete(indent) => Some(Completeness::Incomplete {
                         indent: indent.chars().count(),

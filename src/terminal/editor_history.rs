@@ -13,8 +13,8 @@ use reedline::{
     ReedlineErrorVariants, Result, SearchDirection, SearchQuery,
 };
 
-use crate::history::{Further, Recall};
-use crate::input::{Mode, as_command};
+use crate::history::{RecallSearch, Recall};
+use crate::input::{Mode, shell_command_of};
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 
@@ -51,7 +51,7 @@ impl HistoryFilter {
         match self {
             HistoryFilter::All => true,
             HistoryFilter::Start(start) => {
-                let command = || as_command(text).is_some_and(|text| text.starts_with(start));
+                let command = || shell_command_of(text).is_some_and(|text| text.starts_with(start));
                 text.starts_with(start) || command()
             }
             HistoryFilter::Part(part) => text.contains(part),
@@ -73,7 +73,7 @@ impl HistoryFilter {
 /// Matches older than the tail, as far as they have been looked up.
 struct OlderEntries {
     wanted: HistoryFilter,
-    further: Option<Further>,
+    further: Option<RecallSearch>,
     /// The newest first.
     found: Vec<String>,
     /// Texts of the tail and of `found`.
@@ -192,7 +192,7 @@ impl EditorHistory {
 
     fn shown(&self, text: String) -> String {
         match lock_snapshot(&self.snapshot).mode {
-            Mode::Shell => as_command(&text).map_or(text.clone(), str::to_owned),
+            Mode::Shell => shell_command_of(&text).map_or(text.clone(), str::to_owned),
             Mode::Cells | Mode::Prompts => text,
         }
     }

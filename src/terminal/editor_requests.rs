@@ -11,9 +11,9 @@ use crate::markdown::Theme;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{EditorWish, EditorWishes, Pick};
+use crate::session::{EditorRequest, EditorWishes, SessionPick};
 use crate::terminal::editor::Editor;
-use crate::terminal::picker::{self, Picked};
+use crate::terminal::picker::{self, PickerOutcome};
 
 /// Takes and handles the session's requests.
 pub(super) struct EditorRequestHandler {
@@ -25,38 +25,38 @@ pub(super) struct EditorRequestHandler {
 }
 
 impl EditorRequestHandler {
-    pub(super) fn take(&mut self) -> Option<EditorWish> {
+    pub(super) fn take(&mut self) -> Option<EditorRequest> {
         self.requests.take()
     }
 
     /// Handles a request; returns the session the user picked, if any. `theme` is that of answers.
     pub(super) fn handle(
         &self,
-        wish: EditorWish,
+        wish: EditorRequest,
         editor: &mut Editor,
         theme: Theme,
     ) -> Result<Option<i64>, Report> {
         match wish {
-            EditorWish::TogglePrompts => {
+            EditorRequest::TogglePrompts => {
                 editor.toggle(Mode::Prompts);
                 let on = editor.mode() == Mode::Prompts;
                 self.print(&format!("Prompt mode {}\n", if on { "ON" } else { "OFF" }))?;
             }
-            EditorWish::ToggleShell => {
+            EditorRequest::ToggleShell => {
                 editor.toggle(Mode::Shell);
                 let on = editor.mode() == Mode::Shell;
                 self.print(&format!("Shell mode {}\n", if on { "ON" } else { "OFF" }))?;
             }
-            EditorWish::ShowThemes(in_force) => {
+            EditorRequest::ShowThemes(in_force) => {
                 let shown = Theme::named(&in_force).unwrap_or_default().like(theme);
                 let rows = theme_rows(shown, self.screen.colour()).join("\n");
                 self.print(&format!("{rows}\n"))?;
             }
-            EditorWish::Copy { what, text } => {
+            EditorRequest::Copy { what, text } => {
                 self.print(&format!("{}\n", copied(&self.screen, &what, &text)))?;
             }
-            EditorWish::LogIn(program) => self.print(&format!("{}\n", editor.log_in(&program)))?,
-            EditorWish::PickSession(among) => return self.pick(&among),
+            EditorRequest::LogIn(program) => self.print(&format!("{}\n", editor.log_in(&program)))?,
+            EditorRequest::PickSession(among) => return self.pick(&among),
         }
         Ok(None)
     }
@@ -66,7 +66,7 @@ impl EditorRequestHandler {
     }
 
     /// `%ipycodex resume` without a number: returns the session the user picks; prints why there is nothing to pick.
-    fn pick(&self, among: &Pick) -> Result<Option<i64>, Report> {
+    fn pick(&self, among: &SessionPick) -> Result<Option<i64>, Report> {
         let [record, artifacts] = &self.record;
         let guard = self.guard.as_deref();
         let current = Some(among.current);
@@ -74,12 +74,12 @@ impl EditorRequestHandler {
             Some(mut archive) => {
                 picker::pick(&self.screen, guard, &mut archive, &among.cwd, current)
             }
-            None => Ok(Picked::Nothing),
+            None => Ok(PickerOutcome::Nothing),
         });
         match picked {
-            Ok(Picked::Session(id)) => return Ok(Some(id)),
-            Ok(Picked::Cancelled) => {}
-            Ok(Picked::Nothing) => self.print("No sessions found for this directory.\n")?,
+            Ok(PickerOutcome::Session(id)) => return Ok(Some(id)),
+            Ok(PickerOutcome::Cancelled) => {}
+            Ok(PickerOutcome::Nothing) => self.print("No sessions found for this directory.\n")?,
             Err(report) => say(&self.screen, &crate::session::report_notice(&report))?,
         }
         Ok(None)

@@ -15,7 +15,7 @@ use crossterm::event::Event;
 use reedline::{Completer, CompletionResult, CompletionStatus};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::process::{let_resize_come, resize_is_kept};
+use crate::process::{let_resize_come, resize_is_deferred};
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::background_color::BackgroundReply;
 use crate::terminal::background_output::BackgroundOutput;
@@ -56,7 +56,7 @@ impl EditorWait {
             if self.guard.as_ref().is_some_and(|it| it.take_interrupt()) {
                 lock_queue(&self.key_queue).push(ctrl_c());
             }
-            if lock_queue(&self.key_queue).has_keys_for_editor() || resize_is_kept() {
+            if lock_queue(&self.key_queue).has_keys_for_editor() || resize_is_deferred() {
                 let_resize_come();
                 break;
             }

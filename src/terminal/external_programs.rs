@@ -109,7 +109,7 @@ impl ExternalPrograms {
         if let Some(guard) = &self.guard {
             guard.restore();
         }
-        let ended = process::run_in_front(command, None);
+        let ended = process::run_in_foreground(command, None);
         if let Some(guard) = &self.guard {
             guard.host_mode();
             if ended.as_ref().is_ok_and(|status| status.code().is_none()) {

@@ -19,10 +19,10 @@ use reedline::{
     EditCommand, EditMode, Hinter, History, PromptEditMode, ReedlineEvent, ReedlineRawEvent,
 };
 
-use crate::agent::{AgentFailure, FailureKind, Suggested};
+use crate::agent::{AgentFailure, FailureKind, SuggestReply};
 use crate::history::Recall;
 use crate::input::Mode;
-use crate::session::{Draft, Suggesting, TakeSuggestion};
+use crate::session::{Draft, Suggesting, OnSuggestion};
 use crate::terminal::host_command::HostCommand;
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::counted;
@@ -31,7 +31,7 @@ use crate::text::counted;
 const SHOWN: usize = 12;
 
 /// Asks the session.
-pub(super) type Ask = Box<dyn Fn(Draft, TakeSuggestion) -> Suggesting + Send + Sync>;
+pub(super) type Ask = Box<dyn Fn(Draft, OnSuggestion) -> Suggesting + Send + Sync>;
 
 type Say = Box<dyn Fn(&str) + Send + Sync>;
 
@@ -288,7 +288,7 @@ impl Hints {
     }
 
     /// Takes what came of a request, on the session's thread.
-    fn answered(&self, asked: u64, suggested: Suggested) {
+    fn answered(&self, asked: u64, suggested: SuggestReply) {
         {
             let mut state = self.state();
             if state.asked != asked || !matches!(state.stage, Stage::Awaited(_)) {

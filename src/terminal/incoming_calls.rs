@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{
-    About, AnswerEvent, BeginEvent, CellEvent, Next, Question, QuestionEvent, SessionEvent, Visit,
+    About, AnswerEvent, BeginEvent, CellEvent, Next, Question, QuestionEvent, SessionEvent, IncomingCall,
     Visits,
 };
 use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
@@ -48,7 +48,7 @@ enum CallState {
         wanted: bool,
     },
     /// Needs the screen.
-    NeedsScreen(Box<Visit>),
+    NeedsScreen(Box<IncomingCall>),
 }
 
 impl PendingCalls {
@@ -108,7 +108,7 @@ impl PendingCalls {
     }
 
     /// Takes the call at hand once it can have the screen; waits for that.
-    pub(super) fn admit(&self) -> Option<Visit> {
+    pub(super) fn admit(&self) -> Option<IncomingCall> {
         let mut state = self.state();
         loop {
             match std::mem::take(&mut *state) {
@@ -156,7 +156,7 @@ struct CallReceiver {
 }
 
 impl CallReceiver {
-    fn on_call(&self, call: Visit) {
+    fn on_call(&self, call: IncomingCall) {
         let who = visible_lines(&call.caller).replace('\n', " ");
         let mut renderer = EventRenderer::new(self.screen.clone());
         let mut held = Vec::new();
@@ -208,7 +208,7 @@ impl CallReceiver {
     }
 
     /// Hands the call over to the screen, `held` events first. Returns when it was taken.
-    fn hand_over_screen(&self, call: Visit, held: Vec<SessionEvent>) {
+    fn hand_over_screen(&self, call: IncomingCall, held: Vec<SessionEvent>) {
         held.into_iter()
             .rev()
             .for_each(|event| call.run.unread(event));

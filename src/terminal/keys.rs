@@ -24,7 +24,7 @@ use reedline::{
     ValidationResult, Validator,
 };
 
-use crate::config::{self, KeyAction, Keymap, Meaning, Shares, Stroke};
+use crate::config::{self, KeyAction, Keymap, KeyMatch, ChordPriority, Stroke};
 use crate::input::{Completeness, Mode};
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::cell_language::CellLanguage;
@@ -122,7 +122,7 @@ impl KeyHandler {
         let stroke = Stroke::new(key.code, key.modifiers);
         stroke.is_escape()
             || (key.modifiers.contains(KeyModifiers::ALT)
-                && self.meaning(stroke) == Meaning::Nothing)
+                && self.meaning(stroke) == KeyMatch::Nothing)
     }
 
     /// The character, where this is Esc and a character in vi's modes.
@@ -220,26 +220,26 @@ impl KeyHandler {
             return ReedlineEvent::Esc;
         }
         if self.escaped.take().is_some_and(|at| at.elapsed() < PREFIX)
-            && self.meaning(stroke.with_alt()) != Meaning::Nothing
+            && self.meaning(stroke.with_alt()) != KeyMatch::Nothing
         {
             stroke = stroke.with_alt();
         }
         let mut meaning = self.meaning(stroke);
-        if meaning == Meaning::Nothing && !self.begun.is_empty() {
+        if meaning == KeyMatch::Nothing && !self.begun.is_empty() {
             // A chord that is none: its last key by itself.
             self.begun.clear();
             meaning = self.meaning(stroke);
         }
         match meaning {
-            Meaning::Begun => {
+            KeyMatch::Begun => {
                 self.begun.push(stroke);
                 ReedlineEvent::None
             }
-            Meaning::Actions(actions) => {
+            KeyMatch::Actions(actions) => {
                 self.begun.clear();
                 self.act(&actions)
             }
-            Meaning::Nothing => {
+            KeyMatch::Nothing => {
                 self.begun.clear();
                 self.forget_cuts();
                 self.unbound(key)
@@ -248,7 +248,7 @@ impl KeyHandler {
     }
 
     /// The meaning of the started chord with this key.
-    fn meaning(&self, stroke: Stroke) -> Meaning {
+    fn meaning(&self, stroke: Stroke) -> KeyMatch {
         let strokes = [self.begun.as_slice(), &[stroke]].concat();
         let meaning = self.setup.keymap.meaning(&strokes);
         if self.machine.inserts() {
@@ -256,13 +256,13 @@ impl KeyHandler {
         }
         let of_vi = strokes[0].is_of_vi() || self.machine.selects_by_itself(strokes[0]);
         match meaning {
-            _ if of_vi => Meaning::Nothing,
-            Meaning::Actions(mut actions) => {
+            _ if of_vi => KeyMatch::Nothing,
+            KeyMatch::Actions(mut actions) => {
                 actions.retain(|action| !action_events::is_for_insert_mode(*action));
                 if actions.is_empty() {
-                    Meaning::Nothing
+                    KeyMatch::Nothing
                 } else {
-                    Meaning::Actions(actions)
+                    KeyMatch::Actions(actions)
                 }
             }
             meaning => meaning,
@@ -278,7 +278,7 @@ impl KeyHandler {
     fn act(&mut self, actions: &[KeyAction]) -> ReedlineEvent {
         let mut actions = actions.to_vec();
         if actions.len() > 1 && !self.is_empty() {
-            actions.retain(|action| action.shares() != Shares::WhereNothingIsTyped);
+            actions.retain(|action| action.shares() != ChordPriority::WhereNothingIsTyped);
         }
         let mut events: Vec<ReedlineEvent> =
             actions.iter().map(|action| self.action(*action)).collect();

@@ -51,7 +51,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Ended, notice_text, say, show_earlier};
+use crate::display::{RunSummary, Ended, notice_text, say, show_earlier};
 use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::warm_up;
 use crate::report::Report;
@@ -93,7 +93,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let guard = TerminalGuard::acquire().map(Arc::new);
     if let Some(guard) = &guard {
         guard.restore_on_crash();
-        guard.allow_disambiguation(options.environment.tells_keys_apart());
+        guard.allow_disambiguation(options.environment.supports_kitty_keyboard());
         guard.host_mode();
     }
     let attached = CellTerminalSlot::default();
@@ -399,7 +399,7 @@ impl Repl {
     }
 
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
-    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
+    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(RunSummary, Vec<u8>), Report> {
         self.interruptions.finish_startup(&mut self.run_view)?;
         // Calls that asked earlier come first.
         if self.interruptions.pending_calls.is_waiting() {

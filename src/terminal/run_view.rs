@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use crate::display::{Aftermath, Display, Pictures, follow, page, say};
+use crate::display::{RunSummary, Display, Pictures, follow, page, say};
 use crate::environment::Environment;
 use crate::markdown::{Appearance, Background, Theme};
 use crate::report::Report;
@@ -48,7 +48,7 @@ pub(super) struct RunView {
 
 impl RunView {
     /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
-    pub(super) fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
+    pub(super) fn show(&mut self, run: &Run) -> Result<(RunSummary, Vec<u8>), Report> {
         self.show_from(run, None)
     }
 
@@ -57,7 +57,7 @@ impl RunView {
         &mut self,
         run: &Run,
         target: Option<KeyTarget>,
-    ) -> Result<(Aftermath, Vec<u8>), Report> {
+    ) -> Result<(RunSummary, Vec<u8>), Report> {
         let router = InputRouter::new(self.session.clone(), Arc::clone(&self.key_queue));
         if lock_queue(&self.key_queue).take_interrupt() {
             router.interrupt_first();
@@ -131,7 +131,7 @@ impl RunView {
         }
         shown?;
         self.screen.flush()?;
-        let mut aftermath = display.into_aftermath();
+        let mut aftermath = display.into_summary();
         aftermath.ended = router.ended(aftermath.ended);
         notifier.end(aftermath.ended)?;
         std::mem::take(&mut aftermath.pages)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipycodex::agent::{AgentEvent, FailureKind, SuggestRequest, Suggested};
+use ipycodex::agent::{AgentEvent, FailureKind, SuggestRequest, SuggestReply};
 use serde_json::Value;
 use tokio::sync::oneshot::Receiver;
 
@@ -22,7 +22,7 @@ fn wanted(real: &Real, prefix: &str) -> SuggestRequest {
     }
 }
 
-fn told(told: Receiver<Suggested>) -> Suggested {
+fn told(told: Receiver<SuggestReply>) -> SuggestReply {
     let wait = async { tokio::time::timeout(Duration::from_secs(60), told).await };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipycodex::runtime::connect::JupyterTarget;
 use ipycodex::runtime::{
-    CommAct, CommMessage, Completeness, Death, Ending, Execute, InputReply, RuntimeAnswer,
+    CommAct, CommMessage, Completeness, Death, Ending, Execute, InputReply, RuntimeReply,
     RuntimeEvent, RuntimeRequest, Snapshot, Stdin, ToolLookup, Variable,
 };
 use ipycodex::text::offset::CodePoints;
@@ -78,7 +78,7 @@ fn a_python_kernel_answers_what_is_asked_beside_cells() {
         detailed: false,
     });
     assert!(
-        matches!(&looked, RuntimeAnswer::Inspection(Some(look)) if look.for_model().contains("41")),
+        matches!(&looked, RuntimeReply::Inspection(Some(look)) if look.for_model().contains("41")),
         "{looked:?}"
     );
     for (code, expected) in [
@@ -88,7 +88,7 @@ fn a_python_kernel_answers_what_is_asked_beside_cells() {
     ] {
         let told = harness.ask(RuntimeRequest::IsComplete { code: code.into() });
         assert!(
-            matches!(&told, RuntimeAnswer::Completeness(told) if *told == expected),
+            matches!(&told, RuntimeReply::Completeness(told) if *told == expected),
             "{code}: {told:?}"
         );
     }
@@ -110,7 +110,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
     let told = harness.ask(RuntimeRequest::DescribeTools {
         names: vec!["add".into(), "x".into(), "nobody".into()],
     });
-    let RuntimeAnswer::Tools(tools) = told else {
+    let RuntimeReply::Tools(tools) = told else {
         panic!("{told:?}");
     };
     let [
@@ -142,7 +142,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
     };
     assert_eq!(printed, b"adding\n");
     assert!(
-        matches!(&result, RuntimeAnswer::ToolResult(Ok(value)) if value.for_model() == "2"),
+        matches!(&result, RuntimeReply::ToolResult(Ok(value)) if value.for_model() == "2"),
         "{result:?}"
     );
     let failed = harness.ask(RuntimeRequest::CallTool {
@@ -151,7 +151,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
         stdin: Stdin::Refuse,
     });
     assert!(
-        matches!(&failed, RuntimeAnswer::ToolResult(Err(_))),
+        matches!(&failed, RuntimeReply::ToolResult(Err(_))),
         "{failed:?}"
     );
     let told = harness.ask(RuntimeRequest::Evaluate {
@@ -160,7 +160,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
             .into(),
         shells: vec!["echo out; exit 3".into()],
     });
-    let RuntimeAnswer::Evaluated { variables, shells } = told else {
+    let RuntimeReply::Evaluated { variables, shells } = told else {
         panic!("{told:?}");
     };
     let texts: Vec<_> = variables
@@ -179,7 +179,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
         code: "x = 100\nprint('seen')\nx + 1".into(),
         unprotected: true,
     });
-    let RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) = looked else {
+    let RuntimeReply::Snapshot(Snapshot::Ran { printed, result }) = looked else {
         panic!("{looked:?}");
     };
     assert_eq!(
@@ -193,7 +193,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
         sources: vec!["x = 1\nlost = 2".into()],
     });
     assert!(
-        matches!(&missing, RuntimeAnswer::Missing(names) if names == &["lost"]),
+        matches!(&missing, RuntimeReply::Missing(names) if names == &["lost"]),
         "{missing:?}"
     );
     let (left, _) = harness
@@ -280,7 +280,7 @@ fn an_interrupt_keeps_what_is_there_and_a_restart_does_not() {
     let told = harness.ask(RuntimeRequest::Missing {
         sources: vec!["y = 1".into()],
     });
-    assert!(matches!(told, RuntimeAnswer::Missing(_)), "{told:?}");
+    assert!(matches!(told, RuntimeReply::Missing(_)), "{told:?}");
 }
 
 #[test]

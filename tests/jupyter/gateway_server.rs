@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ipycodex::jupyter::{Gateway, KeptPort};
+use ipycodex::jupyter::{Gateway, ReservedPort};
 
 use crate::support::{await_true, peers};
 
@@ -15,7 +15,7 @@ pub(super) struct Served {
     child: Child,
     pub(super) address: String,
     home: tempfile::TempDir,
-    _port: KeptPort,
+    _port: ReservedPort,
 }
 
 impl Drop for Served {
@@ -34,7 +34,7 @@ impl Served {
     /// A gateway that is this module of this Python, with this name for its settings.
     pub(super) fn of(python: &Path, (module, app): (&str, &str), more: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let kept = KeptPort::find().unwrap();
+        let kept = ReservedPort::find().unwrap();
         let port = kept.number();
         let programs = python.parent().unwrap().display();
         let mut command = Command::new(python);

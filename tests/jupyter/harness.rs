@@ -9,7 +9,7 @@ use ipycodex::runtime::connect::{
     JupyterPlan, JupyterTarget, RuntimeEvents, RuntimePlan, STARTS, connect,
 };
 use ipycodex::runtime::{
-    Completion, Ending, Execute, InputReply, Interrupter, RequestId, Runtime, RuntimeAnswer,
+    Completion, Ending, Execute, InputReply, Interrupter, RequestId, Runtime, RuntimeReply,
     RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin,
 };
 
@@ -194,12 +194,12 @@ impl Harness {
             deep: false,
         });
         match found {
-            RuntimeAnswer::Completions(found) => found,
+            RuntimeReply::Completions(found) => found,
             found => panic!("{found:?}"),
         }
     }
 
-    pub(super) fn ask(&mut self, request: RuntimeRequest) -> RuntimeAnswer {
+    pub(super) fn ask(&mut self, request: RuntimeRequest) -> RuntimeReply {
         let asked = self.runtime().submit(request);
         self.until(|event| match event {
             RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),

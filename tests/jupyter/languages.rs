@@ -2,7 +2,7 @@
 
 use ipycodex::runtime::connect::{JupyterTarget, RuntimePlan};
 use ipycodex::runtime::{
-    Completeness, Ending, Execute, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Stdin,
+    Completeness, Ending, Execute, RuntimeReply, RuntimeEvent, RuntimeRequest, Stdin,
 };
 use ipycodex::text::offset::CodePoints;
 
@@ -94,7 +94,7 @@ fn the_cells_of_javascript_are_javascript_and_its_kernel_says_what_is_whole() {
     );
     let mut whole = |code: &str| {
         let told = harness.ask(RuntimeRequest::IsComplete { code: code.into() });
-        matches!(told, RuntimeAnswer::Completeness(Completeness::Complete))
+        matches!(told, RuntimeReply::Completeness(Completeness::Complete))
     };
     assert!(whole("x + 1") && !whole("for (const a of [1]) {"));
     let found = harness.completions("Math.ma");
@@ -104,7 +104,7 @@ fn the_cells_of_javascript_are_javascript_and_its_kernel_says_what_is_whole() {
         position: CodePoints(8),
         detailed: false,
     });
-    let RuntimeAnswer::Inspection(Some(told)) = told else {
+    let RuntimeReply::Inspection(Some(told)) = told else {
         panic!("{told:?}");
     };
     assert!(told.for_model().contains("max"), "{told:?}");

@@ -1,6 +1,6 @@
 //! One session left for another, and several processes in one.
 
-use ipycodex::history::TakenUp;
+use ipycodex::history::SwitchedSession;
 
 use super::*;
 
@@ -31,12 +31,12 @@ fn three() -> (
     (directory, path, history, reports)
 }
 
-fn taken(history: &History, wanted: &str) -> TakenUp {
-    wait(history.take_up(wanted)).expect("it is there")
+fn taken(history: &History, wanted: &str) -> SwitchedSession {
+    wait(history.switch_to(wanted)).expect("it is there")
 }
 
 fn refused(history: &History, wanted: &str) -> String {
-    wait(history.take_up(wanted)).unwrap_err().message
+    wait(history.switch_to(wanted)).unwrap_err().message
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use ipycodex::agent::Usage;
 use ipycodex::dialog::{Dialog, Expansion};
-use ipycodex::history::Decided;
+use ipycodex::history::RecordedDecision;
 use ipycodex::output::mime::MimeBundle;
 use serde_json::Value;
 
@@ -159,7 +159,7 @@ fn cells_of_another_session_are_stepped_over_there() {
     let (_directory, path) = directory();
     let (history, reports) = start(&path, None);
     session(&history);
-    wait(history.begin_anew()).unwrap();
+    wait(history.switch_to_new()).unwrap();
     session(&history);
     history.step_over(Some(1), vec![1, 3], true);
     history.step_over(None, vec![5], true);
@@ -341,7 +341,7 @@ fn what_an_answer_tells_of_and_what_was_decided_is_kept() {
     cell(&history, 3, "y = 1", "made");
     history.told(3, 2);
     let asked_at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_234);
-    history.decided(Decided {
+    history.decided(RecordedDecision {
         line: 2,
         asked_at,
         kind: "cells".into(),

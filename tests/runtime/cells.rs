@@ -1,7 +1,7 @@
 //! Cells on the real interpreter: order, streams, interrupts, questions, tools.
 
 use ipycodex::runtime::{
-    Ending, InputReply, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Stdin, ToolLookup,
+    Ending, InputReply, RuntimeReply, RuntimeEvent, RuntimeRequest, Stdin, ToolLookup,
 };
 use std::path::PathBuf;
 use std::process::Command;
@@ -200,7 +200,7 @@ fn tools_are_described_and_called() {
     };
     let names = ["add", "plain", "absent"].map(String::from).to_vec();
     let (answer, _) = ask(&mut harness, RuntimeRequest::DescribeTools { names });
-    let RuntimeAnswer::Tools(tools) = answer else {
+    let RuntimeReply::Tools(tools) = answer else {
         panic!("{answer:?}")
     };
     assert!(
@@ -222,13 +222,13 @@ fn tools_are_described_and_called() {
         stdin: Stdin::Refuse,
     };
     let (answer, printed) = ask(&mut harness, call(serde_json::json!({"a": 40})));
-    let RuntimeAnswer::ToolResult(Ok(bundle)) = answer else {
+    let RuntimeReply::ToolResult(Ok(bundle)) = answer else {
         panic!("{answer:?}")
     };
     assert_eq!(bundle.text("text/plain").as_deref(), Some("42"));
     assert_eq!(printed, "adding\n");
     let (answer, _) = ask(&mut harness, call(serde_json::json!({"a": null})));
-    let RuntimeAnswer::ToolResult(Err(error)) = answer else {
+    let RuntimeReply::ToolResult(Err(error)) = answer else {
         panic!("{answer:?}")
     };
     assert_eq!(error.name, "TypeError");

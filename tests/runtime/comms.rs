@@ -1,6 +1,6 @@
 //! Comms through the package `comm`, both ways and with buffers; displays of what a cell left running.
 
-use ipycodex::runtime::{CommAct, CommMessage, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
+use ipycodex::runtime::{CommAct, CommMessage, RuntimeReply, RuntimeEvent, RuntimeRequest};
 use serde_json::{Map, Value, json};
 
 use super::harness::{Form, Harness, plan};
@@ -67,7 +67,7 @@ fn messages_travel_both_ways_with_buffers() {
                 RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
                 _ => None,
             });
-            assert!(matches!(answer, RuntimeAnswer::Done), "{answer:?}");
+            assert!(matches!(answer, RuntimeReply::Done), "{answer:?}");
             events
         };
         let comm = opened.comm.as_str();

@@ -1,7 +1,7 @@
 //! What the contract adds to a cell and to its displays, on the real interpreter.
 
 use ipycodex::runtime::{
-    Completeness, Display, Execute, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest,
+    Completeness, Display, Execute, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest,
 };
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn completeness(harness: &mut Harness, code: &str) -> Completeness {
     loop {
         match harness.next() {
             RuntimeEvent::Answered { id, answer } if id == asked => match answer {
-                RuntimeAnswer::Completeness(completeness) => return completeness,
+                RuntimeReply::Completeness(completeness) => return completeness,
                 other => panic!("{other:?}"),
             },
             _ => {}

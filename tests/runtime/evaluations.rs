@@ -2,7 +2,7 @@
 
 use ipycodex::output::mime::MimeBundle;
 use ipycodex::runtime::{
-    InputReply, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable,
+    InputReply, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable,
     parts,
 };
 
@@ -31,7 +31,7 @@ fn ask_while(
     harness: &mut Harness,
     request: RuntimeRequest,
     mut act: impl FnMut(&mut Harness, RequestId, &RuntimeEvent),
-) -> (RuntimeAnswer, String) {
+) -> (RuntimeReply, String) {
     let asked = harness.runtime().submit(request);
     let mut printed = Vec::new();
     loop {
@@ -49,7 +49,7 @@ fn ask_while(
     }
 }
 
-fn ask(harness: &mut Harness, request: RuntimeRequest) -> (RuntimeAnswer, String) {
+fn ask(harness: &mut Harness, request: RuntimeRequest) -> (RuntimeReply, String) {
     ask_while(harness, request, |_, _, _| {})
 }
 
@@ -64,7 +64,7 @@ fn evaluate(
         shells: owned(shells),
     };
     match ask(harness, request).0 {
-        RuntimeAnswer::Evaluated { variables, shells } => (variables, shells),
+        RuntimeReply::Evaluated { variables, shells } => (variables, shells),
         other => panic!("{other:?}"),
     }
 }
@@ -75,7 +75,7 @@ fn look(harness: &mut Harness, code: &str) -> (String, Result<MimeBundle, String
         unprotected: false,
     };
     match ask(harness, request).0 {
-        RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
+        RuntimeReply::Snapshot(Snapshot::Ran { printed, result }) => {
             let events = |error: ipycodex::output::traceback::CellError| {
                 format!("{}: {}", error.name, error.value)
             };
@@ -210,7 +210,7 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
             RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
             _ => None,
         });
-        let RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) = answer else {
+        let RuntimeReply::Snapshot(Snapshot::Ran { printed, result }) = answer else {
             panic!("{which} {answer:?}")
         };
         assert_eq!(printed, "before\n", "{which}");
@@ -276,10 +276,10 @@ fn a_tool_asks_or_is_refused_and_never_reads_the_terminal() {
 }
 
 /// A tool's text, or the name of what it raised.
-fn text(answer: &RuntimeAnswer) -> String {
+fn text(answer: &RuntimeReply) -> String {
     match answer {
-        RuntimeAnswer::ToolResult(Ok(bundle)) => bundle.text("text/plain").unwrap_or_default(),
-        RuntimeAnswer::ToolResult(Err(error)) => error.name.clone(),
+        RuntimeReply::ToolResult(Ok(bundle)) => bundle.text("text/plain").unwrap_or_default(),
+        RuntimeReply::ToolResult(Err(error)) => error.name.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -316,7 +316,7 @@ fn one_interrupt_ends_a_tool_wherever_it_is() {
             _ => None,
         });
         match &ended {
-            RuntimeAnswer::Failed(why) => assert_eq!(why, "interrupted", "{which}"),
+            RuntimeReply::Failed(why) => assert_eq!(why, "interrupted", "{which}"),
             ended => assert_eq!(text(ended), "KeyboardInterrupt", "{which}"),
         }
         assert_eq!(harness.run("6").shown(), ["6"], "{which}");
@@ -333,7 +333,7 @@ fn results_keep_their_pictures_in_order() {
     ));
     let mut shown = |name: &str| -> Vec<String> {
         let (answer, _) = ask(&mut harness, tool(name, Stdin::Refuse));
-        let RuntimeAnswer::ToolResult(Ok(bundle)) = answer else {
+        let RuntimeReply::ToolResult(Ok(bundle)) = answer else {
             panic!("{answer:?}")
         };
         let parts = parts(&bundle);
@@ -415,7 +415,7 @@ fn without_protection_nothing_runs_unless_told_so() {
     let made = harness.folder.path().join("made");
     let (answer, _) = ask(&mut harness, snapshot(false));
     assert!(
-        matches!(&answer, RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) if why.contains("IPYCODEX_NO_LANDLOCK")),
+        matches!(&answer, RuntimeReply::Snapshot(Snapshot::Unprotected(why)) if why.contains("IPYCODEX_NO_LANDLOCK")),
         "{answer:?}"
     );
     assert!(!made.exists());
@@ -423,7 +423,7 @@ fn without_protection_nothing_runs_unless_told_so() {
     assert!(
         matches!(
             &answer,
-            RuntimeAnswer::Snapshot(Snapshot::Ran { result: Ok(_), .. })
+            RuntimeReply::Snapshot(Snapshot::Ran { result: Ok(_), .. })
         ),
         "{answer:?}"
     );

@@ -1,6 +1,6 @@
 //! How interpreters start, fail to start, die, are replaced and end.
 
-use ipycodex::runtime::{Death, Ending, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Stdin};
+use ipycodex::runtime::{Death, Ending, RuntimeReply, RuntimeEvent, RuntimeRequest, Stdin};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
@@ -59,7 +59,7 @@ fn two_deaths_stop_the_restarts_until_a_cell_comes() {
         RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
-    assert!(matches!(failed, RuntimeAnswer::Failed(_)), "{failed:?}");
+    assert!(matches!(failed, RuntimeReply::Failed(_)), "{failed:?}");
     assert_eq!(harness.run("3").shown(), ["3"]);
 }
 
@@ -181,7 +181,7 @@ fn a_shutdown_runs_exit_functions_and_a_drop_is_prompt() {
         RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
-    assert!(matches!(answer, RuntimeAnswer::Done));
+    assert!(matches!(answer, RuntimeReply::Done));
     assert!(harness.folder.path().join("left").exists());
     assert_eq!(
         harness.run("1").shown(),

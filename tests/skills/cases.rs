@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ipycodex::skills::{Catalog, Diagnostic, Roots, Skill};
+use ipycodex::skills::{Catalog, SkillDiagnostic, Roots, Skill};
 
 use crate::support::home::Home;
 
@@ -396,7 +396,7 @@ pub(super) fn catalog(home: &Home) -> Catalog {
 pub(super) fn of<'c>(
     catalog: &'c Catalog,
     path: &Path,
-) -> (Option<&'c Skill>, Vec<&'c Diagnostic>) {
+) -> (Option<&'c Skill>, Vec<&'c SkillDiagnostic>) {
     let path = path.to_str().unwrap();
     let skill = catalog.skills().iter().find(|skill| skill.path == path);
     let told = catalog.diagnostics().iter();

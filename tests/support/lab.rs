@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use ipycodex::jupyter::KeptPort;
+use ipycodex::jupyter::ReservedPort;
 
 use super::home::Home;
 use super::{await_true, peers};
@@ -19,7 +19,7 @@ const BELOW: &str = "import ctypes, runpy; ctypes.CDLL(None).prctl(1, 9); \
 /// A server on the notebooks of a home.
 pub struct Lab {
     server: Child,
-    port: KeptPort,
+    port: ReservedPort,
     log: PathBuf,
     pub packages: PathBuf,
     pub chromium: PathBuf,
@@ -44,7 +44,7 @@ impl Lab {
                 .expect("our own folder");
             std::fs::write(file, settings).expect("our own folder");
         }
-        let port = KeptPort::find().expect("a loopback port");
+        let port = ReservedPort::find().expect("a loopback port");
         let numbered = format!("--ServerApp.port={}", port.number());
         let words = [
             "-c",

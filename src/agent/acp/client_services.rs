@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::active_turn::{ActiveTurn, AnswerEffect};
 use super::permission::refusal;
-use super::program::Handing;
+use super::program::SizeLimit;
 use super::terminals::{TerminalCommand, TerminalEvent, Terminals};
 use super::{elicitation, files};
 use crate::agent::process_config::ProcessConfig;
@@ -46,7 +46,7 @@ type FileDone = (RpcId, Result<Value, RpcError>, Option<Aside>);
 /// See the module.
 pub(super) struct ClientServices {
     plan: ProcessConfig,
-    handing: Handing,
+    handing: SizeLimit,
     terminals: Terminals,
     events: mpsc::UnboundedReceiver<TerminalEvent>,
     done: mpsc::UnboundedSender<FileDone>,
@@ -54,7 +54,7 @@ pub(super) struct ClientServices {
 }
 
 impl ClientServices {
-    pub(super) fn new(plan: ProcessConfig, handing: Handing) -> Self {
+    pub(super) fn new(plan: ProcessConfig, handing: SizeLimit) -> Self {
         let (tell, events) = mpsc::unbounded_channel();
         let (done, files) = mpsc::unbounded_channel();
         ClientServices {
@@ -154,7 +154,7 @@ impl ClientServices {
             AnswerEffect::AskAgain(question) => vec![ServiceEffect::Ask(question)],
             AnswerEffect::RunCommand(id, mut command_request) => {
                 let command = command_request.line.clone();
-                if self.handing == Handing::Cut {
+                if self.handing == SizeLimit::Cut {
                     command_request.limit = command_request.limit.min(files::READ_CHUNK_BYTES);
                 }
                 let outcome = self.terminals.create(*command_request, &self.plan);

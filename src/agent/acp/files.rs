@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::program::Handing;
+use super::program::SizeLimit;
 use crate::agent::{Aside, Change, FileChange, FileWritten, Sandbox};
 use crate::files::{FileMode, write_whole};
 use crate::notebook::document::Document;
@@ -52,11 +52,11 @@ fn path(params: &Value) -> Result<PathBuf, RpcError> {
 }
 
 /// Answers `fs/read_text_file`. `line` counts from 1, `limit` lines.
-pub(super) fn read(params: &Value, handing: Handing) -> Result<(Value, Option<Aside>), RpcError> {
+pub(super) fn read(params: &Value, handing: SizeLimit) -> Result<(Value, Option<Aside>), RpcError> {
     let path = path(params)?;
     let name = path.display();
     let of_system = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound if handing == Handing::Cut => RpcError {
+        ErrorKind::NotFound if handing == SizeLimit::Cut => RpcError {
             data: json!({"path": path, "reason": "file not found"}),
             ..RpcError::invalid_params(format!("file not found: {name}"))
         },
@@ -93,8 +93,8 @@ pub(super) fn read(params: &Value, handing: Handing) -> Result<(Value, Option<As
         }
     };
     let (content, cut) = match handing {
-        Handing::Cut if content.len() > READ_CHUNK_BYTES => (truncated(&content), true),
-        Handing::Cut | Handing::Whole => (content, false),
+        SizeLimit::Cut if content.len() > READ_CHUNK_BYTES => (truncated(&content), true),
+        SizeLimit::Cut | SizeLimit::Whole => (content, false),
     };
     let aside = cut.then(|| Aside::Cut(name.to_string()));
     Ok((json!({"content": content}), aside))
@@ -248,7 +248,7 @@ mod tests {
                 .as_object_mut()
                 .expect("object")
                 .extend(more.as_object().expect("object").clone());
-            assert_eq!(text(read(&params, Handing::Whole)), expected, "{more}");
+            assert_eq!(text(read(&params, SizeLimit::Whole)), expected, "{more}");
         };
         check(json!({}), "1\n2\n3");
         check(json!({"line": 2}), "2\n3");
@@ -276,7 +276,7 @@ mod tests {
             "é".repeat(9).as_str().to_owned() + "\n" + &"x\n".repeat(READ_CHUNK_BYTES),
         )
         .expect("written");
-        let told = |params: Value| read(&params, Handing::Cut);
+        let told = |params: Value| read(&params, SizeLimit::Cut);
         let (value, aside) = told(json!({"path": file})).expect("content");
         let content = value["content"].as_str().expect("text");
         let (kept, note) = content.rsplit_once("\n\n").expect("a note");

@@ -40,12 +40,12 @@ use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
 use crate::agent::process_config::ProcessConfig;
 use crate::agent::{
-    Agent, AgentCapabilities, AgentFailure, AgentReply, Facts, Lookup, SuggestRequest, Suggested,
+    Agent, AgentCapabilities, AgentFailure, AgentReply, Facts, Lookup, SuggestRequest, SuggestReply,
     TurnId, TurnRequest,
 };
 use driver::Driver;
 use program::SharedCapabilities;
-pub use program::{Handing, Program};
+pub use program::{SizeLimit, Program};
 
 /// The handle. Dropping it ends the process.
 pub(crate) struct Acp {
@@ -85,7 +85,7 @@ impl Agent for Acp {
             .request(|sender| Command::LookUp(lookup, sender))
     }
 
-    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
         self.handle
             .request(|sender| Command::Suggest(Box::new(request), sender))
     }

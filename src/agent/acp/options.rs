@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::agent::process_failure::one_line;
-use crate::agent::{Model, News, Offering, Selection};
+use crate::agent::{Model, News, Offering, ConfigOption};
 
 /// What `%ipycodex option` calls the mode and the model.
 const MODE: &str = "mode";
@@ -16,9 +16,9 @@ const MODEL: &str = "model";
 #[derive(Debug, Default)]
 pub(super) struct Options {
     /// With the category of each.
-    config: Vec<(Selection, String)>,
-    modes: Option<Selection>,
-    models: Option<Selection>,
+    config: Vec<(ConfigOption, String)>,
+    modes: Option<ConfigOption>,
+    models: Option<ConfigOption>,
 }
 
 impl Options {
@@ -95,7 +95,7 @@ impl Options {
     }
 
     /// The option that is the model, and what it is at.
-    pub(super) fn model(&self) -> Option<&Selection> {
+    pub(super) fn model(&self) -> Option<&ConfigOption> {
         let config = self.config.iter();
         let config = config.map(|(it, of)| (it, of.as_str()));
         let mut of_config = config.filter(|(it, of)| *of == MODEL || it.of.id == MODEL);
@@ -120,13 +120,13 @@ impl Options {
         models.collect()
     }
 
-    fn selections(&mut self) -> impl Iterator<Item = &mut Selection> {
+    fn selections(&mut self) -> impl Iterator<Item = &mut ConfigOption> {
         let config = self.config.iter_mut().map(|(selection, _)| selection);
         config.chain(&mut self.modes).chain(&mut self.models)
     }
 
     fn news(&self) -> Vec<News> {
-        let is_mode = |(it, of): &&(Selection, String)| of == MODE || it.of.id == MODE;
+        let is_mode = |(it, of): &&(ConfigOption, String)| of == MODE || it.of.id == MODE;
         let of_config = self.config.iter().find(is_mode).map(|(it, _)| it);
         let mode = of_config.or(self.modes.as_ref());
         let rest = self.config.iter().filter(|it| !is_mode(it));
@@ -135,7 +135,7 @@ impl Options {
             .model()
             .is_some_and(|it| self.models.as_ref() != Some(it));
         let models = self.models.as_ref().filter(|_| !has_model);
-        let options: Vec<Selection> = rest.chain(models).cloned().collect();
+        let options: Vec<ConfigOption> = rest.chain(models).cloned().collect();
         let mut news: Vec<News> = mode.cloned().map(News::Modes).into_iter().collect();
         if !options.is_empty() {
             news.push(News::Options(options));
@@ -144,7 +144,7 @@ impl Options {
     }
 }
 
-fn config(options: &Value) -> Vec<(Selection, String)> {
+fn config(options: &Value) -> Vec<(ConfigOption, String)> {
     let options = options.as_array().into_iter().flatten();
     let read = |option: &Value| {
         let mut values = Vec::new();
@@ -155,7 +155,7 @@ fn config(options: &Value) -> Vec<(Selection, String)> {
                 None => values.extend(offering(value, "value")),
             }
         }
-        let selection = Selection {
+        let selection = ConfigOption {
             of: offering(option, "id")?,
             current: text(&option["currentValue"]),
             values,
@@ -166,9 +166,9 @@ fn config(options: &Value) -> Vec<(Selection, String)> {
 }
 
 /// Modes or models: the fields that hold all, the one in force, and the id of each.
-fn listed(told: &Value, name: &str, [all, current, id]: [&str; 3]) -> Option<Selection> {
+fn listed(told: &Value, name: &str, [all, current, id]: [&str; 3]) -> Option<ConfigOption> {
     let values = told[all].as_array()?;
-    Some(Selection {
+    Some(ConfigOption {
         of: Offering {
             id: name.to_owned(),
             ..Offering::default()
@@ -212,7 +212,7 @@ mod tests {
     fn lines(news: &[News]) -> Vec<String> {
         let lines = news.iter().flat_map(|news| match news {
             News::Modes(modes) => vec![modes.line()],
-            News::Options(options) => options.iter().map(Selection::line).collect(),
+            News::Options(options) => options.iter().map(ConfigOption::line).collect(),
             other => vec![format!("{other:?}")],
         });
         lines.collect()

@@ -6,7 +6,7 @@ use crate::agent::{AgentCapabilities, Login};
 
 /// How files and what terminals show are handed to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Handing {
+pub enum SizeLimit {
     /// Whole.
     #[default]
     Whole,
@@ -25,7 +25,7 @@ pub struct Program {
     /// Set in its environment.
     pub variables: Vec<(String, String)>,
     /// How files are handed to it.
-    pub handing: Handing,
+    pub handing: SizeLimit,
 }
 
 /// What the agent can, as far as it is known: the driver learns it, the handle tells it.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::content;
 use crate::agent::process_failure::one_line;
 use crate::agent::{
-    Activity, ActivityKind, AgentEvent, Change, CommandRun, FileChange, FilePlace, TurnId,
+    Activity, ActivityKind, AgentEvent, Change, CommandRun, FileChange, FileLocation, TurnId,
     WorkStatus,
 };
 use crate::dialog::{DENIED, call_line};
@@ -34,7 +34,7 @@ pub(super) struct ToolCallState {
     title: String,
     status: String,
     content: Vec<Value>,
-    places: Vec<FilePlace>,
+    places: Vec<FileLocation>,
     input: Value,
     result: Value,
     /// What a command has put out, as it came.
@@ -143,7 +143,7 @@ impl ToolCallState {
         }
         if let Some(places) = update["locations"].as_array() {
             let places = places.iter().filter_map(|place| {
-                Some(FilePlace {
+                Some(FileLocation {
                     path: place["path"].as_str()?.to_owned(),
                     line: place["line"]
                         .as_u64()

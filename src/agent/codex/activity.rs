@@ -9,7 +9,7 @@ use super::wire::item::{FileUpdateChange, ThreadItem};
 use super::wire::turn::TurnPlanUpdatedNotification;
 use crate::agent::process_failure::one_line;
 use crate::agent::{
-    Activity, ActivityKind, Change, FileChange, FilePlace, InputPart, PlanStep, WorkStatus,
+    Activity, ActivityKind, Change, FileChange, FileLocation, InputPart, PlanStep, WorkStatus,
 };
 use crate::dialog::call_line;
 
@@ -79,7 +79,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
             status: ended,
             content: Vec::new(),
             denied: false,
-            places: vec![FilePlace { path, line: None }],
+            places: vec![FileLocation { path, line: None }],
         },
         _ => return None,
     })

@@ -25,7 +25,7 @@ use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, User
 use crate::agent::handle::Command;
 use crate::agent::process_failure;
 use crate::agent::{
-    AgentEvent, AgentFailure, ConsultAnswer, Consulted, Effort, SuggestRequest, Suggested, TurnId,
+    AgentEvent, AgentFailure, ConsultAnswer, Consulted, Effort, SuggestRequest, SuggestReply, TurnId,
     Usage,
 };
 use crate::rpc::RpcError;
@@ -63,7 +63,7 @@ struct Completion {
 /// Who is told what.
 #[derive(Debug)]
 enum Responder {
-    Suggestion(oneshot::Sender<Suggested>),
+    Suggestion(oneshot::Sender<SuggestReply>),
     Answer(oneshot::Sender<Consulted>),
 }
 
@@ -76,7 +76,7 @@ impl Responder {
     }
 
     /// Whoever asked may have gone.
-    fn send(self, outcome: Suggested, usage: Option<Usage>) {
+    fn send(self, outcome: SuggestReply, usage: Option<Usage>) {
         match self {
             Responder::Suggestion(responder) => drop(responder.send(outcome)),
             Responder::Answer(responder) => {
@@ -109,7 +109,7 @@ impl Completions {
 }
 
 impl Completion {
-    fn end(self, outcome: Suggested) {
+    fn end(self, outcome: SuggestReply) {
         if let Some(responder) = self.responder {
             responder.send(outcome, self.usage);
         }
@@ -362,7 +362,7 @@ impl Completions {
         }
     }
 
-    fn end(&mut self, key: u64, outcome: Suggested, process: Option<&mut AgentProcess>) {
+    fn end(&mut self, key: u64, outcome: SuggestReply, process: Option<&mut AgentProcess>) {
         let Some(completion) = self.open.remove(&key) else {
             return;
         };

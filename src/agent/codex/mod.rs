@@ -38,7 +38,7 @@ use crate::agent::handle::{Command, Handle};
 use crate::agent::process_config::ProcessConfig;
 use crate::agent::{
     Agent, AgentCapabilities, AgentFailure, AgentReply, ConsultRequest, Consulted, Facts, Login,
-    Lookup, SuggestRequest, Suggested, TurnId, TurnRequest,
+    Lookup, SuggestRequest, SuggestReply, TurnId, TurnRequest,
 };
 use driver::Driver;
 pub(crate) use program::Program;
@@ -94,7 +94,7 @@ impl Agent for Codex {
             .request(|sender| Command::LookUp(lookup, sender))
     }
 
-    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
         self.handle
             .request(|sender| Command::Suggest(Box::new(request), sender))
     }

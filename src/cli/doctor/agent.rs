@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::finding::{DoctorContext, Finding, PATIENCE};
 use crate::config::AgentChoice;
-use crate::process::short_answer;
+use crate::process::output_within;
 use crate::skills::{Catalog, Roots};
 use crate::text::counted;
 
@@ -36,7 +36,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
 /// Whether an agent's program can be started; what it needs else it says itself at the first prompt.
 fn program(words: &[String], name: &str, context: &DoctorContext<'_>) -> Finding {
     let word = words.first().map_or("", String::as_str);
-    match context.environment.program_named(word) {
+    match context.environment.find_program(word) {
         Some(path) => Finding::ok("agent", format!("{name}: {}", context.shown(&path))),
         None => Finding::error(
             "agent",
@@ -48,7 +48,7 @@ fn program(words: &[String], name: &str, context: &DoctorContext<'_>) -> Finding
 
 fn codex(words: &[String], context: &DoctorContext<'_>) -> Vec<Finding> {
     let word = words.first().map_or("codex", String::as_str);
-    let Some(path) = context.environment.program_named(word) else {
+    let Some(path) = context.environment.find_program(word) else {
         return vec![Finding::error(
             "agent",
             format!("codex: `{word}` is not on PATH"),
@@ -60,7 +60,7 @@ fn codex(words: &[String], context: &DoctorContext<'_>) -> Vec<Finding> {
         let mut command = Command::new(&path);
         command.args(&words[1..]).args(arguments);
         command.env_clear().envs(&context.environment.variables);
-        short_answer(&mut command, PATIENCE).ok().flatten()
+        output_within(&mut command, PATIENCE).ok().flatten()
     };
     let version = ask(&["--version"]).filter(|answer| answer.status.success());
     let Some(version) = version else {

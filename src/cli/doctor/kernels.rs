@@ -40,7 +40,7 @@ fn installed(folders: &[PathBuf], context: &DoctorContext<'_>) -> Finding {
     let ours = kernel::list_installed(&places);
     let gone = ours.iter().find(|one| {
         let program = one.argv.first().map_or("", String::as_str);
-        context.environment.program_named(program).is_none()
+        context.environment.find_program(program).is_none()
     });
     match (gone, ours.first()) {
         (Some(gone), _) => Finding::error(

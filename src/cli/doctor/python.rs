@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::finding::{DoctorContext, Finding, PATIENCE};
 use crate::assemble::python_plan;
-use crate::process::short_answer;
+use crate::process::output_within;
 use crate::runtime::connect::{Candidate, ManagedPython, ManagedState, interpreters};
 
 /// What an interpreter tells of itself: one line of JSON.
@@ -74,7 +74,7 @@ fn ask(candidate: &Candidate) -> Result<Value, String> {
     let mut command = Command::new(&candidate.program);
     command.args(["-c", QUESTION]);
     command.env_clear().envs(&candidate.variables);
-    let answer = short_answer(&mut command, PATIENCE).map_err(|error| error.to_string())?;
+    let answer = output_within(&mut command, PATIENCE).map_err(|error| error.to_string())?;
     let Some(answer) = answer else {
         return Err(format!("said nothing within {} s", PATIENCE.as_secs()));
     };

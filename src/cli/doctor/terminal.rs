@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::finding::{DoctorContext, Finding, PATIENCE};
 use crate::display::Pictures;
-use crate::process::short_answer;
+use crate::process::output_within;
 
 /// Milliseconds behind Esc that a user feels.
 const LATE: u32 = 100;
@@ -48,10 +48,10 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
 /// What tmux has for an option; `None` where there is no tmux, or no answer.
 fn tmux_option(arguments: [&str; 2], context: &DoctorContext<'_>) -> Option<String> {
     context.environment.variable("TMUX")?;
-    let mut command = Command::new(context.environment.program_named("tmux")?);
+    let mut command = Command::new(context.environment.find_program("tmux")?);
     command.arg("show-options").args(arguments);
     command.env_clear().envs(&context.environment.variables);
-    let answer = short_answer(&mut command, PATIENCE).ok()??;
+    let answer = output_within(&mut command, PATIENCE).ok()??;
     let said = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
     Some(said).filter(|_| answer.status.success())
 }
@@ -66,7 +66,7 @@ fn keys(context: &DoctorContext<'_>) -> Finding {
             format!("tmux waits {waits} ms after Esc: Esc and Alt keys arrive late"),
             "`tmux set -s escape-time 10`, and the same line in ~/.tmux.conf",
         ),
-        None if context.environment.tells_keys_apart() => {
+        None if context.environment.supports_kitty_keyboard() => {
             let switch = match context.environment.variable("TERM_PROGRAM") {
                 Some("WezTerm") => ", if `enable_kitty_keyboard` is on in WezTerm",
                 Some("iTerm.app") => ", if iTerm2 may report modifiers by CSI u",

@@ -6,15 +6,15 @@ use super::args::{Apply, Delete, Edit, Insert, Move};
 use super::opening::opened;
 use crate::batch;
 use crate::notebook::document::{
-    Action, ActionError, ApplyError, Outcome, Slot, TextError, act, apply,
+    Action, CellActionError, ApplyError, Outcome, Slot, TextError, act, apply,
 };
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{MissingNotebook, OpenedNotebook, unusable};
+use crate::session::{IfMissing, OpenedNotebook, unusable};
 
 /// Changes a cell.
 pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
-    let mut opened = opened(&edit.file, MissingNotebook::Refused)?;
+    let mut opened = opened(&edit.file, IfMissing::Refused)?;
     let action = Action::Edit {
         cell: edit.cell,
         kind: edit.kind.map(Into::into),
@@ -32,7 +32,7 @@ pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
 
 /// Puts a cell in.
 pub(super) fn insert(insert: &Insert, screen: &Screen) -> Result<i32, Report> {
-    let mut opened = opened(&insert.file, MissingNotebook::Empty)?;
+    let mut opened = opened(&insert.file, IfMissing::Empty)?;
     let Some(source) = content(insert.content.as_deref())? else {
         return Err(Report::usage("Content is required for insert action")
             .hint("`--content TEXT`, or `--content -` for standard input"));
@@ -48,7 +48,7 @@ pub(super) fn insert(insert: &Insert, screen: &Screen) -> Result<i32, Report> {
 
 /// Takes a cell out.
 pub(super) fn delete(delete: &Delete, screen: &Screen) -> Result<i32, Report> {
-    let mut opened = opened(&delete.file, MissingNotebook::Refused)?;
+    let mut opened = opened(&delete.file, IfMissing::Refused)?;
     let action = Action::Delete { cell: delete.cell };
     let outcome = done(&mut opened, &action, delete.json, screen)?;
     if !delete.json && !outcome.source.is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn delete(delete: &Delete, screen: &Screen) -> Result<i32, Report> {
 
 /// Puts a cell elsewhere.
 pub(super) fn moved(moved: &Move, screen: &Screen) -> Result<i32, Report> {
-    let mut opened = opened(&moved.file, MissingNotebook::Refused)?;
+    let mut opened = opened(&moved.file, IfMissing::Refused)?;
     let action = Action::Move {
         cell: moved.cell,
         to: moved.to,
@@ -78,7 +78,7 @@ fn done(
     let outcome = act(&opened.document, action).map_err(|why| {
         let report = Report::failure(why.to_string());
         match why {
-            ActionError::NoContent => Report::usage(why.to_string())
+            CellActionError::NoContent => Report::usage(why.to_string())
                 .hint("`--content TEXT`, or `--content -` for standard input"),
             _ => report.hint(format!(
                 "`ipycodex notebook show {}` numbers the cells",
@@ -121,7 +121,7 @@ fn content(given: Option<&str>) -> Result<Option<String>, Report> {
 
 /// Writes edited text back.
 pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report> {
-    let mut opened = opened(&wanted.file, MissingNotebook::Empty)?;
+    let mut opened = opened(&wanted.file, IfMissing::Empty)?;
     let text = batch::standard_input()?;
     let draft = apply(&opened.document, &text).map_err(|error| match error {
         ApplyError::Notebook(error) => unusable(&error, &opened.name),

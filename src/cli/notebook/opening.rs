@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::report::Report;
-use crate::session::{MissingNotebook, OpenedNotebook};
+use crate::session::{IfMissing, OpenedNotebook};
 
 /// Opens it.
 ///
 /// # Errors
 /// It is not there, cannot be read, or is no notebook.
-pub(super) fn opened(path: &Path, missing: MissingNotebook) -> Result<OpenedNotebook, Report> {
+pub(super) fn opened(path: &Path, missing: IfMissing) -> Result<OpenedNotebook, Report> {
     OpenedNotebook::open(path, &path.display().to_string(), missing)
 }

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use super::args::{Diff, Show};
 use super::opening::opened;
-use crate::files::{FileMode, FoundFile, write_whole};
+use crate::files::{FileMode, TrackedFile, write_whole};
 use crate::notebook::document::{
-    Cell, Difference, Document, LineRange, Part, TextError, difference, lines_of, outline,
+    Cell, DiffLine, Document, LineRange, Part, TextError, difference, lines_of, outline,
     output_mark,
 };
 use crate::notebook::{LARGEST, outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{MissingNotebook, OpenedNotebook, unusable};
+use crate::session::{IfMissing, OpenedNotebook, unusable};
 use crate::text::MARKED;
 
 /// What is read and printed at once of a file that is printed as it is, in bytes.
@@ -37,7 +37,7 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
         .transpose()
         .map_err(|why| Report::usage(why.to_string()))?;
     if let Some(file) = raw(&show.file) {
-        let (text, _) = FoundFile::read(&file, LARGEST)?;
+        let (text, _) = TrackedFile::read(&file, LARGEST)?;
         let missing = || Report::failure(format!("Notebook not found: {}", file.display()));
         let text = text.ok_or_else(missing)?;
         let told = |why: TextError| Report::failure(why.to_string());
@@ -50,7 +50,7 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
     }
     let document = match outlined(show) {
         Some(document) => document,
-        None => opened(&show.file, MissingNotebook::Refused)?.document,
+        None => opened(&show.file, IfMissing::Refused)?.document,
     };
     let (document, name) = (&document, show.file.display().to_string());
     let part = Part {
@@ -83,7 +83,7 @@ fn textconv(show: &Show, screen: &Screen, terminal: bool) -> Result<(), Report> 
     let read = || {
         let document = match outlined(show) {
             Some(document) => document,
-            None => opened(&show.file, MissingNotebook::Refused)?.document,
+            None => opened(&show.file, IfMissing::Refused)?.document,
         };
         let part = Part {
             unnumbered: true,
@@ -244,8 +244,8 @@ fn extract(document: &Document, part: &Part, folder: &Path, screen: &Screen) -> 
 
 /// Prints what differs between two notebooks; 1 when something does.
 pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, Report> {
-    let old = opened(&diff.old, MissingNotebook::Refused)?;
-    let new = opened(&diff.new, MissingNotebook::Refused)?;
+    let old = opened(&diff.old, IfMissing::Refused)?;
+    let new = opened(&diff.new, IfMissing::Refused)?;
     let text = |opened: &OpenedNotebook| {
         text(
             &opened.document,
@@ -280,10 +280,10 @@ pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, 
     screen.untrusted(&format!("--- {}\n+++ {}\n", old.name, new.name))?;
     for line in &differences {
         let style = match line {
-            Difference::Place(_) => MARKED.normal(),
-            Difference::Removed(_) => Color::Red.normal(),
-            Difference::Added(_) => Color::Green.normal(),
-            Difference::Same(_) => Style::new(),
+            DiffLine::Place(_) => MARKED.normal(),
+            DiffLine::Removed(_) => Color::Red.normal(),
+            DiffLine::Added(_) => Color::Green.normal(),
+            DiffLine::Same(_) => Style::new(),
         };
         screen.trusted(style.prefix().to_string().as_bytes())?;
         screen.untrusted(&line.text())?;

@@ -22,7 +22,7 @@ macro_rules! actions {
                 action: KeyAction::$action,
                 name: $name,
                 chords: &[$($chord),*],
-                shares: [$(Shares::$when,)? Shares::Never][0],
+                shares: [$(ChordPriority::$when,)? ChordPriority::Never][0],
                 help: $help,
             }),*]),)*
         ];
@@ -39,14 +39,14 @@ pub struct ActionRow {
     /// Its default chords.
     pub chords: &'static [&'static str],
     /// When it has its turn at a chord it shares with another action.
-    pub shares: Shares,
+    pub shares: ChordPriority,
     /// One line.
     pub help: &'static str,
 }
 
 /// When an action comes before another of the same chord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shares {
+pub enum ChordPriority {
     /// It shares none.
     Never,
     /// Where it has something to do.
@@ -162,14 +162,14 @@ impl KeyAction {
     }
 
     /// When it has its turn at a chord it shares with another action.
-    pub fn shares(self) -> Shares {
+    pub fn shares(self) -> ChordPriority {
         KeyAction::rows()
             .find(|row| row.action == self)
-            .map_or(Shares::Never, |row| row.shares)
+            .map_or(ChordPriority::Never, |row| row.shares)
     }
 
     /// True for what may share a chord with another action, which has its turn where this one has not.
     pub fn gives_way(self) -> bool {
-        self.shares() != Shares::Never
+        self.shares() != ChordPriority::Never
     }
 }

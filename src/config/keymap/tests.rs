@@ -9,13 +9,13 @@ fn keymap(setting: Value) -> (Keymap, Vec<WrongKey>) {
     Keymap::new(setting.as_object().unwrap())
 }
 
-fn meaning(keymap: &Keymap, chord: &str) -> Meaning {
+fn meaning(keymap: &Keymap, chord: &str) -> KeyMatch {
     let chord: Chord = chord.parse().unwrap();
     keymap.meaning(chord.strokes())
 }
 
-fn only(action: KeyAction) -> Meaning {
-    Meaning::Actions(vec![action])
+fn only(action: KeyAction) -> KeyMatch {
+    KeyMatch::Actions(vec![action])
 }
 
 #[test]
@@ -52,17 +52,17 @@ fn keys_mean_what_the_table_says() {
     for (chord, expected) in [
         ("alt-p", only(KeyAction::PromptMode)),
         ("alt-shift-w", only(KeyAction::Blocks)),
-        ("ctrl-x", Meaning::Begun),
+        ("ctrl-x", KeyMatch::Begun),
         ("ctrl-x ctrl-e", only(KeyAction::OpenEditor)),
-        ("ctrl-x ctrl-p", Meaning::Nothing),
-        ("alt-x", Meaning::Nothing),
+        ("ctrl-x ctrl-p", KeyMatch::Nothing),
+        ("alt-x", KeyMatch::Nothing),
         (
             "right",
-            Meaning::Actions(vec![KeyAction::AcceptSuggestion, KeyAction::Right]),
+            KeyMatch::Actions(vec![KeyAction::AcceptSuggestion, KeyAction::Right]),
         ),
         (
             "alt-c",
-            Meaning::Actions(vec![KeyAction::Copy, KeyAction::Capitalize]),
+            KeyMatch::Actions(vec![KeyAction::Copy, KeyAction::Capitalize]),
         ),
     ] {
         assert_eq!(meaning(&keymap, chord), expected, "{chord}");
@@ -83,18 +83,18 @@ fn the_users_own_take_the_place_of_the_defaults() {
     assert_eq!(wrong, []);
     for (chord, expected) in [
         ("ctrl-space", only(KeyAction::Suggest)),
-        ("alt-.", Meaning::Nothing),
+        ("alt-.", KeyMatch::Nothing),
         ("f3", only(KeyAction::PromptMode)),
         ("ctrl-x p", only(KeyAction::PromptMode)),
-        ("alt-p", Meaning::Nothing),
+        ("alt-p", KeyMatch::Nothing),
         ("alt-1", only(KeyAction::Block1)),
-        ("alt-!", Meaning::Nothing),
-        ("alt-r", Meaning::Nothing),
-        ("ctrl-o", Meaning::Nothing),
+        ("alt-!", KeyMatch::Nothing),
+        ("alt-r", KeyMatch::Nothing),
+        ("ctrl-o", KeyMatch::Nothing),
         ("alt-shift-w", only(KeyAction::Blocks)),
         (
             "ctrl-f",
-            Meaning::Actions(vec![KeyAction::AcceptWord, KeyAction::Right]),
+            KeyMatch::Actions(vec![KeyAction::AcceptWord, KeyAction::Right]),
         ),
     ] {
         assert_eq!(meaning(&keymap, chord), expected, "{chord}");
@@ -116,7 +116,7 @@ fn a_chord_taken_from_an_action_that_has_others_is_nobodys_trouble() {
         ("ctrl-e", KeyAction::Blocks),
     ] {
         let expected = vec![KeyAction::AcceptSuggestion, action];
-        assert_eq!(meaning(&keymap, chord), Meaning::Actions(expected));
+        assert_eq!(meaning(&keymap, chord), KeyMatch::Actions(expected));
     }
 }
 

@@ -19,7 +19,7 @@ const WEATHER: &str = "<details class='tool-usage-details'>\n\
 
 #[test]
 fn the_stored_form() {
-    let mut answer = GatheredAnswer::default();
+    let mut answer = AnswerBuilder::default();
     assert!(answer.is_empty());
     answer.thought(0, "hm");
     answer.thought(0, "m\n");
@@ -48,7 +48,7 @@ fn the_stored_form() {
 
 #[test]
 fn a_restarted_message_is_replaced() {
-    let mut answer = GatheredAnswer::default();
+    let mut answer = AnswerBuilder::default();
     answer.text(1, "wro");
     answer.restarted(1);
     answer.text(1, "right");
@@ -57,7 +57,7 @@ fn a_restarted_message_is_replaced() {
 
 #[test]
 fn empty_thoughts_leave_nothing() {
-    let mut answer = GatheredAnswer::default();
+    let mut answer = AnswerBuilder::default();
     answer.thought(0, " \n");
     answer.text(0, "");
     assert!(answer.is_empty());
@@ -65,7 +65,7 @@ fn empty_thoughts_leave_nothing() {
 
 #[test]
 fn a_command() {
-    let mut answer = GatheredAnswer::default();
+    let mut answer = AnswerBuilder::default();
     answer.command(&CommandRecord {
         id: "c".into(),
         command: "ls '<x>'".into(),
@@ -124,7 +124,7 @@ fn one_line_for_a_call() {
 
 #[test]
 fn a_block_the_model_writes_is_no_tools_block() {
-    let mut answer = GatheredAnswer::default();
+    let mut answer = AnswerBuilder::default();
     answer.text(0, &format!("see:\n\n{WEATHER}"));
     let stored = answer.stored();
     assert_eq!(tool_records(&stored), []);

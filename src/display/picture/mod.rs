@@ -33,7 +33,7 @@ use crate::config::Images;
 use crate::environment::Environment;
 use crate::markdown::Background;
 use crate::output::picture_type;
-use crate::picture::{self, Pixels, Trouble};
+use crate::picture::{self, Pixels, PictureError};
 use crate::screen::Screen;
 
 pub(super) use animation::Animation;
@@ -202,7 +202,7 @@ impl OpenedPicture<'_> {
         }
     }
 
-    fn pixels(&self, width: u32, height: u32) -> Result<Pixels, Trouble> {
+    fn pixels(&self, width: u32, height: u32) -> Result<Pixels, PictureError> {
         match self {
             OpenedPicture::File(file, _) => Ok(picture::pixels(file)?.shrunk(width, height)),
             OpenedPicture::Drawing(drawing) => drawing.pixels(width, height),
@@ -210,7 +210,7 @@ impl OpenedPicture<'_> {
     }
 
     /// A PNG of this size, for a terminal of this background; the very file when that will do.
-    fn png(&self, fit: Fit, background: [u8; 3]) -> Result<Vec<u8>, Trouble> {
+    fn png(&self, fit: Fit, background: [u8; 3]) -> Result<Vec<u8>, PictureError> {
         let pixels = self.pixels(fit.width, fit.height)?;
         if let Some(needed) = contrast::background_for(&pixels, background) {
             return pixels.over(needed).to_png();
@@ -234,7 +234,7 @@ fn draw(
     method: Method,
     room: Room,
     background: [u8; 3],
-) -> Result<PictureOutput, Trouble> {
+) -> Result<PictureOutput, PictureError> {
     let opened = match source {
         PictureSource::File(file) => OpenedPicture::File(file, picture::size(file)?),
         PictureSource::Drawing(text) => OpenedPicture::Drawing(Box::new(Drawing::read(text)?)),
@@ -328,7 +328,7 @@ fn blocks(
     room: Room,
     background: [u8; 3],
     true_colour: bool,
-) -> Result<(Vec<u8>, u32), Trouble> {
+) -> Result<(Vec<u8>, u32), PictureError> {
     let fit = room.fit_blocks(opened.size());
     let pixels = match opened {
         OpenedPicture::File(file, _) => picture::pixels(file)?,

@@ -13,7 +13,7 @@ use resvg::usvg::roxmltree::{Document, ParsingOptions};
 use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 
 use super::svg_depth::is_too_deep;
-use crate::picture::{Pixels, Trouble, allowed};
+use crate::picture::{Pixels, PictureError, allowed};
 
 /// The longest text that is read.
 const MOST_BYTES: usize = 8 << 20;
@@ -25,9 +25,9 @@ pub(super) struct Drawing {
 
 impl Drawing {
     /// Reads a drawing.
-    pub(super) fn read(text: &str) -> Result<Self, Trouble> {
+    pub(super) fn read(text: &str) -> Result<Self, PictureError> {
         if text.len() > MOST_BYTES {
-            return Err(Trouble::Long(text.len() >> 20));
+            return Err(PictureError::Long(text.len() >> 20));
         }
         let mut options = Options {
             image_href_resolver: ImageHrefResolver {
@@ -44,14 +44,14 @@ impl Drawing {
             allow_dtd: true,
             ..ParsingOptions::default()
         };
-        let document = Document::parse_with_options(text, parsing).map_err(|_| Trouble::Broken)?;
+        let document = Document::parse_with_options(text, parsing).map_err(|_| PictureError::Broken)?;
         if is_too_deep(&document) {
-            return Err(Trouble::Deep);
+            return Err(PictureError::Deep);
         }
-        let tree = Tree::from_xmltree(&document, &options).map_err(|_| Trouble::Broken)?;
+        let tree = Tree::from_xmltree(&document, &options).map_err(|_| PictureError::Broken)?;
         // Their sizes overflow in `resvg` 0.49 (`box_blur.rs`), which would end the program; plots have none.
         if !tree.filters().is_empty() {
-            return Err(Trouble::Effects);
+            return Err(PictureError::Effects);
         }
         Ok(Drawing { tree })
     }
@@ -63,9 +63,9 @@ impl Drawing {
     }
 
     /// The pixels of the drawing at a size.
-    pub(super) fn pixels(&self, width: u32, height: u32) -> Result<Pixels, Trouble> {
+    pub(super) fn pixels(&self, width: u32, height: u32) -> Result<Pixels, PictureError> {
         allowed(width, height)?;
-        let mut map = Pixmap::new(width, height).ok_or(Trouble::Broken)?;
+        let mut map = Pixmap::new(width, height).ok_or(PictureError::Broken)?;
         map.fill(Color::WHITE);
         let size = self.tree.size();
         let (across, down) = (width as f32 / size.width(), height as f32 / size.height());
@@ -78,7 +78,7 @@ impl Drawing {
             let pixel = pixel.demultiply();
             [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()]
         });
-        Pixels::new(width, height, straight.collect()).ok_or(Trouble::Broken)
+        Pixels::new(width, height, straight.collect()).ok_or(PictureError::Broken)
     }
 }
 
@@ -178,9 +178,9 @@ mod tests {
             "{HEAD}<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter><rect filter='url(#f)' width='1' \
              height='1'/></svg>"
         );
-        assert!(matches!(Drawing::read(&blurred), Err(Trouble::Effects)));
+        assert!(matches!(Drawing::read(&blurred), Err(PictureError::Effects)));
         let long = " ".repeat(MOST_BYTES + 1);
-        assert!(matches!(Drawing::read(&long), Err(Trouble::Long(8))));
+        assert!(matches!(Drawing::read(&long), Err(PictureError::Long(8))));
         // Entities that multiply.
         let mut bomb = String::from("<!DOCTYPE svg [<!ENTITY a0 \"aaaaaaaaaa\">");
         for n in 1..12 {
@@ -224,8 +224,8 @@ mod tests {
             assert!(opacity.pixels(4, 2).is_ok());
             for levels in [110, 1_000, 100_000] {
                 // Some are too long as well.
-                let deep = |read: Result<Drawing, Trouble>| {
-                    matches!(read, Err(Trouble::Deep | Trouble::Long(_)))
+                let deep = |read: Result<Drawing, PictureError>| {
+                    matches!(read, Err(PictureError::Deep | PictureError::Long(_)))
                 };
                 assert!(deep(within("<g>", "</g>", levels)), "{levels}");
                 assert!(deep(within("<svg>", "</svg>", levels)), "{levels}");

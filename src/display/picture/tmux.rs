@@ -7,7 +7,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::process::short_answer;
+use crate::process::output_within;
 
 /// The longest tmux is waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ pub(super) fn ask(pane: Option<&str>) -> Option<TmuxAnswer> {
         command.args(["-t", pane]);
     }
     command.arg("#{allow-passthrough}|#{client_termname} #{client_termtype}");
-    let answer = short_answer(&mut command, PATIENCE).ok()??;
+    let answer = output_within(&mut command, PATIENCE).ok()??;
     let well = answer.status.success();
     well.then(|| read_answer(std::str::from_utf8(&answer.stdout).ok()?))?
 }

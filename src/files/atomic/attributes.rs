@@ -22,9 +22,9 @@ const CONTENT_ATTRIBUTES: [&str; 3] = ["security.capability", "security.ima", "s
 
 /// What of the old file the new one has not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unkept(Vec<String>);
+pub struct LostAttributes(Vec<String>);
 
-impl Unkept {
+impl LostAttributes {
     /// One sentence about the file at `path`; `None` when all was kept.
     pub fn said(&self, path: &Path) -> Option<String> {
         if self.0.is_empty() {
@@ -51,8 +51,8 @@ pub(super) fn copy_to(
     name: &std::ffi::OsStr,
     stat: &Stat,
     new: &File,
-) -> Result<Unkept, Errno> {
-    let mut unkept = Unkept::default();
+) -> Result<LostAttributes, Errno> {
+    let mut unkept = LostAttributes::default();
     match stat.st_nlink.saturating_sub(1) {
         0 => {}
         1 => unkept.add("its other name (a hard link) still has the old contents"),
@@ -78,7 +78,7 @@ pub(super) fn copy_to(
 }
 
 /// Owner and group. False: the group is not that of the old file.
-fn copy_owner(stat: &Stat, new: &File, unkept: &mut Unkept) -> Result<bool, Errno> {
+fn copy_owner(stat: &Stat, new: &File, unkept: &mut LostAttributes) -> Result<bool, Errno> {
     let now = fstat(new)?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     if (now.st_uid, now.st_gid) == (stat.st_uid, stat.st_gid)
@@ -103,7 +103,7 @@ fn copy_owner(stat: &Stat, new: &File, unkept: &mut Unkept) -> Result<bool, Errn
 }
 
 /// The access list and the other attributes. False: the new file has not the list of the old one.
-fn copy_attributes(old: &OwnedFd, new: &File, unkept: &mut Unkept) -> bool {
+fn copy_attributes(old: &OwnedFd, new: &File, unkept: &mut LostAttributes) -> bool {
     let mut list_kept = true;
     let names = names(old);
     for name in &names {

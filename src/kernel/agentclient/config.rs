@@ -110,7 +110,7 @@ impl AgentConfig {
         let mut words = vec![self.command.clone()];
         words.extend(self.arguments.iter().cloned());
         let file = self.cwd().join(&self.command);
-        if file.is_file() && self.environment.program_named(&self.command).is_none() {
+        if file.is_file() && self.environment.find_program(&self.command).is_none() {
             words[0] = file.display().to_string();
             words.insert(0, self.python.display().to_string());
         }

@@ -9,7 +9,7 @@ use super::config::{AgentCommand, AgentConfig};
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
     Agent, AgentEvent, AgentReply, Approvals, Effort, InputPart, McpServer, News, Offering,
-    Sandbox, Selection, Threads, TurnId, TurnRequest, TurnSettings, WebSearchUse,
+    Sandbox, ConfigOption, Threads, TurnId, TurnRequest, TurnSettings, WebSearchUse,
 };
 
 /// Makes an agent; starts nothing.
@@ -43,8 +43,8 @@ pub(super) struct AgentSession {
 #[derive(Debug, Default)]
 pub(super) struct AgentFeatures {
     pub(super) commands: Vec<Offering>,
-    pub(super) options: Vec<Selection>,
-    mode: Option<Selection>,
+    pub(super) options: Vec<ConfigOption>,
+    mode: Option<ConfigOption>,
 }
 
 impl AgentFeatures {
@@ -77,7 +77,7 @@ impl AgentFeatures {
     }
 
     /// All that can be chosen.
-    pub(super) fn selections(&self) -> impl Iterator<Item = &Selection> {
+    pub(super) fn selections(&self) -> impl Iterator<Item = &ConfigOption> {
         self.mode.iter().chain(&self.options)
     }
 }

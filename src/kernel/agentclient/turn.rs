@@ -17,7 +17,7 @@ use crate::display::Spoken;
 use crate::jupyter::Request;
 use crate::kernel::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
 use crate::kernel::stream_buffer::sleep_until;
-use crate::session::{About, Question, attached_files};
+use crate::session::{About, Question, read_attachments};
 
 /// Why a turn did not come to its end.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ pub(super) async fn prompt(
 async fn input(context: &Context, output: &mut ClientOutput<'_>, text: &str) -> Vec<InputPart> {
     let (cwd, home) = (context.cwd.clone(), context.config.home());
     let prompt = text.to_owned();
-    let read = tokio::task::spawn_blocking(move || attached_files(&prompt, &cwd, home));
+    let read = tokio::task::spawn_blocking(move || read_attachments(&prompt, &cwd, home));
     let (files, notices) = read.await.unwrap_or_default();
     for notice in notices {
         let mark = if notice.warning { "⚠️" } else { "📎" };

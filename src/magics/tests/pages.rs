@@ -3,9 +3,9 @@
 use super::*;
 use crate::text::{Page, columns};
 
-fn page(orders: Result<Vec<MagicOrder>, String>) -> Page {
+fn page(orders: Result<Vec<MagicEffect>, String>) -> Page {
     match orders.unwrap().as_slice() {
-        [MagicOrder::Help(page)] => page.clone(),
+        [MagicEffect::Help(page)] => page.clone(),
         orders => panic!("{orders:?}"),
     }
 }

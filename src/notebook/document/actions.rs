@@ -44,7 +44,7 @@ pub enum Action {
 
 /// Why nothing was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ActionError {
+pub enum CellActionError {
     /// There is no such place to insert at.
     #[error("Cell index {0} out of range for insert (0-{1})")]
     NoPlace(usize, usize),
@@ -111,13 +111,13 @@ impl Outcome {
 ///
 /// # Errors
 /// There is no such cell or place, or an edit changes nothing.
-pub fn act(document: &Document, action: &Action) -> Result<Outcome, ActionError> {
+pub fn act(document: &Document, action: &Action) -> Result<Outcome, CellActionError> {
     let count = document.len();
     let mut draft = Draft::of(document);
     let find = |number: usize| {
         document.cell(number).ok_or(match count {
-            0 => ActionError::NoCells(number),
-            _ => ActionError::NoCell(number, count),
+            0 => CellActionError::NoCells(number),
+            _ => CellActionError::NoCell(number, count),
         })
     };
     let kind_of = |number: usize| {
@@ -143,10 +143,10 @@ pub fn act(document: &Document, action: &Action) -> Result<Outcome, ActionError>
         } => {
             let cell = find(*number)?;
             if kind.is_none() && source.is_none() && !clear {
-                return Err(ActionError::NoContent);
+                return Err(CellActionError::NoContent);
             }
             if !cell.is_object() {
-                return Err(ActionError::NoObject(*number));
+                return Err(CellActionError::NoObject(*number));
             }
             let (was, text) = (cell.kind(), cell.source());
             let kind = kind.filter(|kind| was != Some(*kind));
@@ -181,7 +181,7 @@ pub fn act(document: &Document, action: &Action) -> Result<Outcome, ActionError>
         Action::Insert { cell, kind, source } => {
             let place = cell.unwrap_or(count);
             if place > count {
-                return Err(ActionError::NoPlace(place, count));
+                return Err(CellActionError::NoPlace(place, count));
             }
             let made = Slot::Made(NewCell::of(*kind, source.clone()));
             draft.cells.insert(place, made);

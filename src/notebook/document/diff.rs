@@ -11,7 +11,7 @@ const AROUND: usize = 3;
 
 /// A line of a diff, without its sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Difference<'a> {
+pub enum DiffLine<'a> {
     /// Which lines follow: `@@ -1,4 +1,5 @@`.
     Place(String),
     /// In both.
@@ -22,20 +22,20 @@ pub enum Difference<'a> {
     Added(&'a str),
 }
 
-impl Difference<'_> {
+impl DiffLine<'_> {
     /// The line with its sign.
     pub fn text(&self) -> String {
         match self {
-            Difference::Place(place) => place.clone(),
-            Difference::Same(line) => format!(" {line}"),
-            Difference::Removed(line) => format!("-{line}"),
-            Difference::Added(line) => format!("+{line}"),
+            DiffLine::Place(place) => place.clone(),
+            DiffLine::Same(line) => format!(" {line}"),
+            DiffLine::Removed(line) => format!("-{line}"),
+            DiffLine::Added(line) => format!("+{line}"),
         }
     }
 }
 
 /// What differs between two texts; empty when nothing does.
-pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<Difference<'a>> {
+pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     // A carriage return before the newline is part of the line.
     let lines = |text: &'a str| -> Vec<&'a str> { text.split_terminator('\n').collect() };
     let (old, new) = (lines(old), lines(new));
@@ -54,7 +54,7 @@ pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<Difference<'a>> {
         // Of no lines it is told behind which they would stand.
         let place =
             |from: usize, to: usize| format!("{},{}", from + usize::from(to > from), to - from);
-        differences.push(Difference::Place(format!(
+        differences.push(DiffLine::Place(format!(
             "@@ -{} +{} @@",
             place(first.old_range().start, last.old_range().end),
             place(first.new_range().start, last.new_range().end)
@@ -64,14 +64,14 @@ pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<Difference<'a>> {
                 differences.extend(
                     new[op.new_range()]
                         .iter()
-                        .map(|line| Difference::Same(line)),
+                        .map(|line| DiffLine::Same(line)),
                 );
                 continue;
             }
             let removed = old[op.old_range()].iter();
-            differences.extend(removed.map(|line| Difference::Removed(line)));
+            differences.extend(removed.map(|line| DiffLine::Removed(line)));
             let added = new[op.new_range()].iter();
-            differences.extend(added.map(|line| Difference::Added(line)));
+            differences.extend(added.map(|line| DiffLine::Added(line)));
         }
     }
     differences
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn check(old: &str, new: &str, expected: &[&str]) {
-        let lines: Vec<String> = difference(old, new).iter().map(Difference::text).collect();
+        let lines: Vec<String> = difference(old, new).iter().map(DiffLine::text).collect();
         assert_eq!(lines, expected);
     }
 

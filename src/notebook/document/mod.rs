@@ -24,9 +24,9 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use actions::{Action, ActionError, Outcome, act};
+pub use actions::{Action, CellActionError, Outcome, act};
 pub use apply::{ApplyError, apply};
-pub use diff::{Difference, difference};
+pub use diff::{DiffLine, difference};
 pub use draft::{Draft, NewCell, Revision, Slot, Written};
 pub use fault::NotebookError;
 pub use marked::{

@@ -22,7 +22,7 @@ fn applied(text: &str, edited: &str) -> String {
     draft.written(&document).unwrap().text()
 }
 
-fn acted(text: &str, action: &Action) -> Result<String, ActionError> {
+fn acted(text: &str, action: &Action) -> Result<String, CellActionError> {
     let document = parse(text);
     let outcome = act(&document, action)?;
     Ok(outcome.draft.written(&document).unwrap().text())
@@ -356,7 +356,7 @@ fn old_formats_are_shown_and_not_changed() {
 fn differences_do_not_count_numbers() {
     let old = "# %% [code] cell:0\na\n# %% [code] cell:1\nb\n";
     let new = "# %% [raw] cell:0\nr\n# %% [code] cell:1\na\n# %% [code] cell:2\nc\n";
-    let lines: Vec<String> = difference(old, new).iter().map(Difference::text).collect();
+    let lines: Vec<String> = difference(old, new).iter().map(DiffLine::text).collect();
     assert_eq!(
         lines,
         [
@@ -383,7 +383,7 @@ fn what_is_no_cell_can_go_but_not_be_edited() {
         source: Some("b".into()),
         clear: false,
     };
-    assert_eq!(acted(text, &edit(0)), Err(ActionError::NoObject(0)));
+    assert_eq!(acted(text, &edit(0)), Err(CellActionError::NoObject(0)));
     let deleted = acted(text, &Action::Delete { cell: 0 }).unwrap();
     assert_eq!(parse(&deleted).len(), 1);
     let edited = acted(text, &edit(1)).unwrap();

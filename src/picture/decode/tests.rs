@@ -128,7 +128,7 @@ fn what_is_too_large_is_not_decoded() {
     bomb[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
     let sum = crc(&bomb[12..29]);
     bomb[29..33].copy_from_slice(&sum.to_be_bytes());
-    let large = Trouble::Large {
+    let large = PictureError::Large {
         width: 60_000,
         height: 60_000,
     };
@@ -136,16 +136,16 @@ fn what_is_too_large_is_not_decoded() {
     assert_eq!(pixels(&bomb), Err(large));
     assert_eq!(large.to_string(), "60000×60000 pixels is too large to draw");
     let long = [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![0; MOST_BYTES]].concat();
-    assert_eq!(pixels(&long), Err(Trouble::Long(64)));
+    assert_eq!(pixels(&long), Err(PictureError::Long(64)));
     let mut wide = gif();
     wide[6..10].fill(0xff);
-    let large = Trouble::Large {
+    let large = PictureError::Large {
         width: 65_535,
         height: 65_535,
     };
     assert_eq!(pixels(&wide), Err(large));
-    assert_eq!(pixels(b"plain text"), Err(Trouble::Unknown));
-    assert_eq!(pixels(b""), Err(Trouble::Unknown));
+    assert_eq!(pixels(b"plain text"), Err(PictureError::Unknown));
+    assert_eq!(pixels(b""), Err(PictureError::Unknown));
 }
 
 /// The checksum of PNG's chunks (CRC-32 of ISO 3309).

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::output::traceback::CellError;
-use crate::process::short_answer;
+use crate::process::output_within;
 use crate::runtime::python::finished;
 use crate::runtime::{Ending, Execute, RequestId, RuntimeEvent};
 
@@ -62,7 +62,7 @@ fn missing(code: &str) -> Option<String> {
     bash.args(["--norc", "--noprofile", "-n", "-c", code])
         .env("LC_ALL", "C")
         .env_remove("BASH_ENV");
-    let told = short_answer(&mut bash, READS).ok()??;
+    let told = output_within(&mut bash, READS).ok()??;
     let told = String::from_utf8_lossy(&told.stderr);
     let line = told
         .lines()

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::runtime::{Completing, RuntimeCapabilities};
+use crate::runtime::{CompletionSupport, RuntimeCapabilities};
 
 /// What a kernel can do, as the handle tells it and the owner learns it.
 pub(super) type SharedCapabilities = Arc<Mutex<RuntimeCapabilities>>;
@@ -14,7 +14,7 @@ pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabili
     let base = match language {
         "Python" => RuntimeCapabilities {
             cells: "Magics, `!command` and top-level await work.".into(),
-            completion: Completing::Quick,
+            completion: CompletionSupport::Quick,
             set_up: false,
             checkpoints: false,
             keeps_variables: false,
@@ -22,7 +22,7 @@ pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabili
             ..RuntimeCapabilities::all(language)
         },
         _ => RuntimeCapabilities {
-            completion: Completing::Quick,
+            completion: CompletionSupport::Quick,
             inspection: true,
             expressions: true,
             input: true,

@@ -8,7 +8,7 @@ use crate::jupyter::{Incoming, comm_message};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{
-    Completeness, Completion, Display, OutputStream, RequestId, RuntimeAnswer, RuntimeEvent,
+    Completeness, Completion, Display, OutputStream, RequestId, RuntimeReply, RuntimeEvent,
     RuntimeInfo,
 };
 use crate::text::offset::CodePoints;
@@ -108,7 +108,7 @@ pub(super) fn payload(id: RequestId, payload: &Value) -> Option<RuntimeEvent> {
 }
 
 /// A completion's place and words.
-pub(super) fn completions(reply: &Map<String, Value>) -> RuntimeAnswer {
+pub(super) fn completions(reply: &Map<String, Value>) -> RuntimeReply {
     let position = |name: &str| {
         let number = reply.get(name).and_then(Value::as_u64).unwrap_or(0);
         CodePoints(usize::try_from(number).unwrap_or(0))
@@ -140,20 +140,20 @@ pub(super) fn completions(reply: &Map<String, Value>) -> RuntimeAnswer {
             everywhere: false,
         }
     };
-    RuntimeAnswer::Completions(words.take(MOST).map(completion).collect())
+    RuntimeReply::Completions(words.take(MOST).map(completion).collect())
 }
 
 /// What stands at the cursor.
-pub(super) fn inspection(reply: &Map<String, Value>) -> RuntimeAnswer {
+pub(super) fn inspection(reply: &Map<String, Value>) -> RuntimeReply {
     let data = reply.get("data").and_then(Value::as_object);
     let data =
         data.filter(|data| reply.get("found") == Some(&Value::Bool(true)) && !data.is_empty());
-    RuntimeAnswer::Inspection(data.map(|data| MimeBundle::new(data.clone().into_iter().collect())))
+    RuntimeReply::Inspection(data.map(|data| MimeBundle::new(data.clone().into_iter().collect())))
 }
 
 /// Whether a text could be run as it stands.
-pub(super) fn completeness(reply: &Map<String, Value>) -> RuntimeAnswer {
-    RuntimeAnswer::Completeness(match text_of(reply, "status") {
+pub(super) fn completeness(reply: &Map<String, Value>) -> RuntimeReply {
+    RuntimeReply::Completeness(match text_of(reply, "status") {
         "complete" => Completeness::Complete,
         "incomplete" => Completeness::Incomplete(text_of(reply, "indent").to_owned()),
         "invalid" => Completeness::Invalid,
@@ -176,9 +176,9 @@ pub(super) fn expressing(expressions: &[String]) -> Value {
 }
 
 /// What came of them; their names are their places.
-pub(super) fn expressed(reply: &Map<String, Value>) -> RuntimeAnswer {
+pub(super) fn expressed(reply: &Map<String, Value>) -> RuntimeReply {
     let Some(told) = reply.get("user_expressions").and_then(Value::as_object) else {
-        return RuntimeAnswer::Failed("the kernel returned no expressions".to_owned());
+        return RuntimeReply::Failed("the kernel returned no expressions".to_owned());
     };
     let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
     let one = |value: &Value| match value["status"].as_str() {
@@ -189,7 +189,7 @@ pub(super) fn expressed(reply: &Map<String, Value>) -> RuntimeAnswer {
         ),
     };
     let found = (0..).map_while(|number: usize| told.get(&number.to_string()));
-    RuntimeAnswer::Expressed(found.map(one).collect())
+    RuntimeReply::Expressed(found.map(one).collect())
 }
 
 /// The text of a Python string literal of a plain path; `None`: it needs more than that.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::convert::text_of;
 use crate::jupyter::{Channel, Outgoing};
 use crate::runtime::python::{RequestKind, answer_of, injectable_modules, request_line};
-use crate::runtime::{Execute, RequestId, RuntimeAnswer, RuntimeRequest, Stdin};
+use crate::runtime::{Execute, RequestId, RuntimeReply, RuntimeRequest, Stdin};
 
 /// The form an answer comes in.
 const ANSWER: &str = "application/vnd.ipycodex.answer+json";
@@ -92,16 +92,16 @@ pub(super) fn answer(
     kind: RequestKind,
     reply: &Map<String, Value>,
     interrupted: bool,
-) -> RuntimeAnswer {
+) -> RuntimeReply {
     let told = reply
         .get("user_expressions")
         .and_then(|told| told["ipycodex"]["data"][ANSWER].as_object());
     match told {
         Some(told) => answer_of(kind, told.clone()),
-        None if interrupted => RuntimeAnswer::Failed("interrupted".to_owned()),
+        None if interrupted => RuntimeReply::Failed("interrupted".to_owned()),
         None => {
             let (name, value) = (text_of(reply, "ename"), text_of(reply, "evalue"));
-            RuntimeAnswer::Failed(format!("the kernel gave no answer: {name} {value}"))
+            RuntimeReply::Failed(format!("the kernel gave no answer: {name} {value}"))
         }
     }
 }
@@ -141,7 +141,7 @@ mod tests {
         let reply = json!({"status": "error", "ename": "NameError", "evalue": "x"});
         let answer = answer(RequestKind::Evaluate, reply.as_object().unwrap(), false);
         assert!(
-            matches!(&answer, RuntimeAnswer::Failed(why) if why.contains("NameError x")),
+            matches!(&answer, RuntimeReply::Failed(why) if why.contains("NameError x")),
             "{answer:?}"
         );
     }

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use super::kernel::{Kernel, KernelEvent};
 use super::plan::{JupyterPlan, JupyterTarget};
 use crate::jupyter::{
-    Channel, Channels, ConnectionInfo, KeptPort, Kernelspec, Outgoing, answers, find,
+    Channel, ClientChannels, ConnectionInfo, ReservedPort, Kernelspec, Outgoing, answers, find,
     for_new_kernel, open, read, write,
 };
 use crate::process::{Child, Group, Leadership, Plan, Tail, spawn};
@@ -40,7 +40,7 @@ pub(super) struct LocalKernel {
     plan: JupyterPlan,
     spec: Option<Kernelspec>,
     child: Option<ChildKernel>,
-    channels: Arc<OnceLock<Channels>>,
+    channels: Arc<OnceLock<ClientChannels>>,
     place: String,
 }
 
@@ -153,7 +153,7 @@ fn watch_exit(
     mut child: Child,
     tail: Tail,
     file: PathBuf,
-    ports: Vec<KeptPort>,
+    ports: Vec<ReservedPort>,
     news: Sender<KernelEvent>,
 ) -> ChildKernel {
     let (tell, ended) = watch::channel(false);

@@ -38,7 +38,7 @@ pub use gateway::{GatewayPlan, GatewayTarget};
 use kernel::Kernel;
 use local::LocalKernel;
 pub use plan::{JupyterPlan, JupyterTarget, STARTS};
-pub use shared::{IDLES, SharedGateway, SharedPlan, can_share, keep_gateway, shared_gateways};
+pub use shared::{IDLE_TIMEOUT, SharedGateway, SharedPlan, can_share, keep_gateway, shared_gateways};
 use supervisor::{KernelSupervisor, SupervisorCommand};
 
 /// The handle of a kernel. Dropping it ends the kernel, if we started it.

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::convert::{self, text_of};
 use super::{bash, injected_runner};
-use crate::jupyter::{Channel, Incoming, Outgoing, comm_to_send};
+use crate::jupyter::{Channel, Incoming, Outgoing, comm_to_wire};
 use crate::runtime::python::{RequestKind, finished, interrupted};
 use crate::runtime::{
-    Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeAnswer, RuntimeEvent,
+    Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeReply, RuntimeEvent,
     RuntimeRequest, Stdin,
 };
 
@@ -106,9 +106,9 @@ impl RequestTracker {
             ),
             RuntimeRequest::Comm(message) => {
                 // Nobody answers it; what it leads to comes with its name.
-                let message = comm_to_send(Channel::Shell, message.clone());
+                let message = comm_to_wire(Channel::Shell, message.clone());
                 self.remember(message.id.clone(), id);
-                return (vec![message], at_once(RuntimeAnswer::Done));
+                return (vec![message], at_once(RuntimeReply::Done));
             }
             request => match injected_runner::content(id, request) {
                 Some(content) if self.python => {
@@ -117,7 +117,7 @@ impl RequestTracker {
                 }
                 _ => {
                     let why = "this kernel cannot do that".to_owned();
-                    return (before, at_once(RuntimeAnswer::Unable(why)));
+                    return (before, at_once(RuntimeReply::Unable(why)));
                 }
             },
         };
@@ -283,7 +283,7 @@ impl RequestTracker {
             RequestKind::Execute => finished(one.id, Ending::Lost(why.to_owned())),
             _ => RuntimeEvent::Answered {
                 id: one.id,
-                answer: RuntimeAnswer::Failed(format!("the connection to the kernel broke: {why}")),
+                answer: RuntimeReply::Failed(format!("the connection to the kernel broke: {why}")),
             },
         };
         gone.iter().map(end).collect()

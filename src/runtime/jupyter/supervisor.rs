@@ -22,7 +22,7 @@ use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
 use super::{bash, convert, start_failure};
 use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
 use crate::runtime::{
-    Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+    Death, RequestId, RuntimeReply, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 
 /// It is asked again after this time: what is sent before it subscribes is lost.
@@ -136,7 +136,7 @@ impl KernelSupervisor {
                     match *request {
                         RuntimeRequest::Shutdown { .. } => {
                             let (held, left) = self.shut_down().await;
-                            let answer = RuntimeAnswer::Done;
+                            let answer = RuntimeReply::Done;
                             self.outbox.push(RuntimeEvent::Answered { id, answer });
                             if left {
                                 return;

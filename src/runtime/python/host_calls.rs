@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{CallReply, CodeWish, InputReply, RuntimeRequest};
+use super::super::{CallReply, HostRequest, InputReply, RuntimeRequest};
 
 /// What a `call` frame wants.
 #[derive(Debug, Deserialize)]
@@ -23,19 +23,19 @@ pub(super) enum HostCallFrame {
     },
 }
 
-impl From<HostCallFrame> for CodeWish {
+impl From<HostCallFrame> for HostRequest {
     fn from(wish: HostCallFrame) -> Self {
         match wish {
             HostCallFrame::Ask {
                 prompt,
                 schema,
                 tools,
-            } => CodeWish::Ask {
+            } => HostRequest::Ask {
                 prompt,
                 schema,
                 tools,
             },
-            HostCallFrame::Tool { name, args } => CodeWish::Tool {
+            HostCallFrame::Tool { name, args } => HostRequest::Tool {
                 name,
                 arguments: Value::Object(args),
             },

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::super::{
-    CodeCall, CodeWish, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
+    CodeCall, HostRequest, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
 };
 use super::wire::{FrameId, RunnerFrame};
 use answers::{bundle_of, cell_error, comm_message, raised};
@@ -200,7 +200,7 @@ impl InFlightRequests {
                 let asker = id.0?;
                 let call = CodeCall {
                     call: self.question(asker, call),
-                    wish: CodeWish::from(*wish),
+                    wish: HostRequest::from(*wish),
                     waits,
                 };
                 RuntimeEvent::Called { id: id.0, call }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    BranchWish, CheckpointWish, Dark, RequestId, RuntimeRequest, SetUp, Stdin, VariablesWish,
+    BranchWish, CheckpointWish, Dark, RequestId, RuntimeRequest, SetUp, Stdin, VariablesRequest,
 };
 use super::comm::comm_line;
 use super::host_calls;
@@ -146,9 +146,9 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
         }
         RuntimeRequest::Variables { wish, file } => {
             let op = match wish {
-                VariablesWish::Keep => "keep",
-                VariablesWish::List => "list",
-                VariablesWish::Bring => "bring",
+                VariablesRequest::Keep => "keep",
+                VariablesRequest::List => "list",
+                VariablesRequest::Bring => "bring",
             };
             json!({"type": "variables", "id": id, "op": op, "file": file.to_string_lossy()})
         }

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use super::super::channel::{CloseFlag, EventSender};
 use super::super::terminal::CellPty;
 use super::super::{
-    Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+    Death, RequestId, RuntimeReply, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
 use super::deferred_finish::DeferredFinish;
@@ -172,8 +172,8 @@ impl PythonSupervisor {
                         self.control.submit(id, request);
                         continue;
                     }
-                    Some(RequestKind::Shutdown) => RuntimeAnswer::Done,
-                    Some(_) => RuntimeAnswer::Failed("no Python interpreter is running".into()),
+                    Some(RequestKind::Shutdown) => RuntimeReply::Done,
+                    Some(_) => RuntimeReply::Failed("no Python interpreter is running".into()),
                 };
                 self.events.send(RuntimeEvent::Answered { id, answer });
             }

@@ -17,7 +17,7 @@ use super::super::channel::{CloseFlag, EventSender};
 use super::super::marks::StreamPiece;
 use super::super::terminal::CellPty;
 use super::super::{
-    Completeness, Death, Ending, Execute, Finish, OutputStream, RequestId, RuntimeAnswer,
+    Completeness, Death, Ending, Execute, Finish, OutputStream, RequestId, RuntimeReply,
     RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
@@ -127,12 +127,12 @@ impl ShellSupervisor {
             RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }
             | RuntimeRequest::ReplyCall { .. } => return,
-            RuntimeRequest::IsComplete { .. } => RuntimeAnswer::Completeness(Completeness::Unknown),
+            RuntimeRequest::IsComplete { .. } => RuntimeReply::Completeness(Completeness::Unknown),
             RuntimeRequest::Shutdown { .. } => {
                 self.end();
-                RuntimeAnswer::Done
+                RuntimeReply::Done
             }
-            _ => RuntimeAnswer::Unable("a shell only runs commands".to_owned()),
+            _ => RuntimeReply::Unable("a shell only runs commands".to_owned()),
         };
         self.events.send(RuntimeEvent::Answered { id, answer });
     }

@@ -3,11 +3,11 @@
 
 use std::time::SystemTime;
 
-use super::{ApprovalEffect, Asker, AskingEvent};
+use super::{ApprovalEffect, Asker, ApprovalEvent};
 use crate::runtime::{CheckpointWish, RuntimeRequest};
 use crate::session::commands::undo;
 use crate::session::events::{Notice, QuestionEvent};
-use crate::session::floor::Holder;
+use crate::session::floor::ActiveJob;
 use crate::session::prompt::PromptEvent;
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::run::RunSender;
@@ -21,7 +21,7 @@ impl Session {
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
         let can_ask = self.floor.asks(self.setup.asks);
         let caller = self.floor.caller().map(str::to_owned);
-        self.on_asking(AskingEvent::Requested {
+        self.on_approval(ApprovalEvent::Requested {
             about,
             asker,
             caller,
@@ -35,8 +35,8 @@ impl Session {
         let about_project = self.asking.is_asked_by(&Asker::Startup);
         // The front-end that shows the question must get its end.
         self.floor
-            .start(Holder::Command { firm: false }, out.clone());
-        self.on_asking(AskingEvent::TurnOver);
+            .start(ActiveJob::Command { firm: false }, out.clone());
+        self.on_approval(ApprovalEvent::TurnOver);
         self.floor.release();
         if about_project {
             self.set_up_without_project(out);
@@ -47,7 +47,7 @@ impl Session {
     }
 
     /// Tells the questions, and does what they say.
-    pub(in crate::session) fn on_asking(&mut self, event: AskingEvent) {
+    pub(in crate::session) fn on_approval(&mut self, event: ApprovalEvent) {
         for action in self.asking.on(event, SystemTime::now()) {
             self.run_approval_effect(action);
         }
@@ -60,7 +60,7 @@ impl Session {
         let out = self.out_or_background();
         match action {
             ApprovalEffect::Show(question) => {
-                self.tell_caller(QuestionEvent::Asked(question.clone()));
+                self.notify_caller(QuestionEvent::Asked(question.clone()));
                 out.send(QuestionEvent::Asked(question));
             }
             ApprovalEffect::Close(id) => out.send(QuestionEvent::Over(id)),
@@ -76,7 +76,7 @@ impl Session {
                 self.on_prompt(PromptEvent::AgentAnswered(question, answer));
             }
             ApprovalEffect::Deliver(Asker::Tool(by), reply) => {
-                self.on_tool(by, ToolEvent::Replied(reply));
+                self.on_tool_event(by, ToolEvent::Replied(reply));
             }
             ApprovalEffect::Deliver(Asker::Prompt, reply) => {
                 let yes = reply == Reply::Chosen(QuestionChoice::Once);
@@ -116,7 +116,7 @@ impl Session {
             );
         }
         self.floor
-            .start(Holder::Command { firm: false }, out.clone());
+            .start(ActiveJob::Command { firm: false }, out.clone());
         let about = About::StepBack {
             exchange: request.line,
             over: request.over.clone(),
@@ -141,7 +141,7 @@ impl Session {
                     self.steps.sessions.clone(),
                     request,
                 );
-                self.await_effects_as(Holder::Command { firm: true }, &out, done);
+                self.await_effects_as(ActiveJob::Command { firm: true }, &out, done);
             }
             Reply::Declined => self.run_effects(
                 undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),

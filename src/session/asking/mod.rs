@@ -1,6 +1,6 @@
 //! Questions to the user: one open at a time, the others queued.
 //!
-//! In: requests of agents, tools and commands, and the user's replies ([`AskingEvent`]). Out: effects for the loop
+//! In: requests of agents, tools and commands, and the user's replies ([`ApprovalEvent`]). Out: effects for the loop
 //! ([`ApprovalEffect`]). Invariants: a requester gets exactly one reply, or its turn has ended; where no user can be
 //! asked, every request gets at once the reply that changes nothing; a decision is in the record before its effect.
 //! Values typed into a form are not recorded: they may be secrets.
@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::agent::{Choosable, QuestionAnswer, Subject};
-use crate::history::Decided;
+use crate::history::RecordedDecision;
 use crate::session::question::{About, Question, QuestionChoice, Reply};
-use crate::session::ticket::CalledBy;
+use crate::session::ticket::ToolCaller;
 use crate::session::undo::UndoRequest;
 
 use description::{decision, describe, unasked_note};
@@ -37,7 +37,7 @@ pub(super) enum Asker {
         reasons: bool,
     },
     /// The active tool of this caller.
-    Tool(CalledBy),
+    Tool(ToolCaller),
     /// The start-up files of the project.
     Startup,
     /// A command that undoes this exchange.
@@ -74,7 +74,7 @@ impl Asker {
     }
 }
 
-pub(super) enum AskingEvent {
+pub(super) enum ApprovalEvent {
     /// Somebody wants to know something, while the prompt at `line` is worked on.
     Requested {
         about: About,
@@ -102,7 +102,7 @@ pub(super) enum ApprovalEffect {
     Close(u64),
     /// Notice that nobody could be asked.
     Note(String),
-    Record(Decided),
+    Record(RecordedDecision),
     Deliver(Asker, Reply),
 }
 
@@ -133,7 +133,7 @@ impl PendingApproval {
         if let Some(caller) = &self.caller {
             subject.push_str(&format!("\n(asked by {caller})"));
         }
-        ApprovalEffect::Record(Decided {
+        ApprovalEffect::Record(RecordedDecision {
             line: self.line,
             asked_at: self.asked_at,
             kind: kind.to_owned(),
@@ -146,9 +146,9 @@ impl PendingApproval {
 impl ApprovalQueue {
     /// Takes an event; says what is to be done, in order. The next question follows by [`ApprovalQueue::next`], when
     /// all of it has been done.
-    pub(super) fn on(&mut self, event: AskingEvent, now: SystemTime) -> Vec<ApprovalEffect> {
+    pub(super) fn on(&mut self, event: ApprovalEvent, now: SystemTime) -> Vec<ApprovalEffect> {
         match event {
-            AskingEvent::Requested {
+            ApprovalEvent::Requested {
                 about,
                 asker,
                 caller,
@@ -184,7 +184,7 @@ impl ApprovalQueue {
                 self.waiting.push_back(wanted);
                 Vec::new()
             }
-            AskingEvent::Answered { question, reply } => {
+            ApprovalEvent::Answered { question, reply } => {
                 let Some(open) = self.open.take_if(|open| open.id == question) else {
                     return Vec::new();
                 };
@@ -196,7 +196,7 @@ impl ApprovalQueue {
                     ApprovalEffect::Deliver(open.asker, reply),
                 ]
             }
-            AskingEvent::Withdrawn { question } => {
+            ApprovalEvent::Withdrawn { question } => {
                 let of = |open: &PendingApproval| matches!(&open.asker, Asker::Agent { question: it, .. } if *it == question);
                 self.waiting.retain(|open| !of(open));
                 let over = self.open.take_if(|open| of(open));
@@ -204,14 +204,14 @@ impl ApprovalQueue {
                     .map(|open| ApprovalEffect::Close(open.id))
                     .collect()
             }
-            AskingEvent::Cancelled(asker) => {
+            ApprovalEvent::Cancelled(asker) => {
                 self.waiting.retain(|open| open.asker != asker);
                 let over = self.open.take_if(|open| open.asker == asker);
                 over.into_iter()
                     .map(|open| ApprovalEffect::Close(open.id))
                     .collect()
             }
-            AskingEvent::TurnOver => {
+            ApprovalEvent::TurnOver => {
                 self.waiting.clear();
                 let over = self.open.take().map(|open| ApprovalEffect::Close(open.id));
                 over.into_iter().collect()
@@ -239,7 +239,7 @@ impl ApprovalQueue {
             about: open.about.clone(),
             // A tool of ours that asks as an agent would is answered in the usual ways.
             options: match (&open.asker, &open.about) {
-                (Asker::Tool(_), About::Agent(subject)) => subject.usual_options(),
+                (Asker::Tool(_), About::Agent(subject)) => subject.default_options(),
                 (asker, _) => asker.options().to_vec(),
             },
             reasons: match (&open.asker, &open.about) {

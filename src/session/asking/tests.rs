@@ -19,13 +19,13 @@ fn agent(question: &str) -> Asker {
     };
     Asker::Agent {
         question: question.into(),
-        options: subject.usual_options(),
+        options: subject.default_options(),
         reasons: true,
     }
 }
 
-fn wanted(about: About, asker: &str) -> AskingEvent {
-    AskingEvent::Requested {
+fn wanted(about: About, asker: &str) -> ApprovalEvent {
+    ApprovalEvent::Requested {
         about,
         asker: agent(asker),
         caller: None,
@@ -34,15 +34,15 @@ fn wanted(about: About, asker: &str) -> AskingEvent {
     }
 }
 
-fn answered(question: u64, choice: QuestionChoice) -> AskingEvent {
-    AskingEvent::Answered {
+fn answered(question: u64, choice: QuestionChoice) -> ApprovalEvent {
+    ApprovalEvent::Answered {
         question,
         reply: Reply::Chosen(choice),
     }
 }
 
 /// Plays events as the loop does; a word for each action.
-fn play(asking: &mut ApprovalQueue, events: Vec<AskingEvent>) -> Vec<String> {
+fn play(asking: &mut ApprovalQueue, events: Vec<ApprovalEvent>) -> Vec<String> {
     let now = SystemTime::UNIX_EPOCH;
     let mut words = Vec::new();
     for event in events {
@@ -96,7 +96,7 @@ fn a_yes_for_the_session_is_not_asked_again_until_the_session_is_left() {
         ["ask 2"]
     );
     asking.allowed = Allowed::default();
-    let over = vec![AskingEvent::TurnOver];
+    let over = vec![ApprovalEvent::TurnOver];
     assert_eq!(play(&mut asking, over), ["over 2"]);
     assert_eq!(play(&mut asking, again()), ["ask 3"]);
 }
@@ -106,8 +106,8 @@ fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
     let events = vec![
         wanted(command("a"), "A"),
         wanted(command("b"), "B"),
-        AskingEvent::TurnOver,
-        AskingEvent::TurnOver,
+        ApprovalEvent::TurnOver,
+        ApprovalEvent::TurnOver,
         answered(1, QuestionChoice::Once),
     ];
     assert_eq!(
@@ -118,7 +118,7 @@ fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
 
 #[test]
 fn what_the_agent_no_longer_wants_to_know_is_not_asked() {
-    let withdrawn = |question: &str| AskingEvent::Withdrawn {
+    let withdrawn = |question: &str| ApprovalEvent::Withdrawn {
         question: question.into(),
     };
     let events = vec![
@@ -139,7 +139,7 @@ fn what_the_agent_no_longer_wants_to_know_is_not_asked() {
 
 #[test]
 fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
-    let wanted = AskingEvent::Requested {
+    let wanted = ApprovalEvent::Requested {
         caller: None,
         about: command("a"),
         asker: agent("A"),

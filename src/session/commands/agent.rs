@@ -5,13 +5,13 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::agent::{
-    Agent, AgentCapabilities, AgentFailure, Facts, Kept, Limit, Login, Lookup, Model, Selection,
+    Agent, AgentCapabilities, AgentFailure, Facts, Kept, Limit, Login, Lookup, Model, ConfigOption,
     Usage,
 };
 use crate::history::{History, TurnRow};
 use crate::output::limits::grouped;
 use crate::session::agent_profile::AgentProfile;
-use crate::session::editor::EditorWish;
+use crate::session::editor::EditorRequest;
 use crate::session::effect::{Effect, EffectsFuture, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
 use crate::text::similar::did_you_mean;
@@ -124,7 +124,7 @@ pub(super) fn choose_option(
     name: String,
     value: String,
 ) -> Result<EffectsFuture, Vec<Effect>> {
-    let lines: Vec<String> = offers.selections().map(Selection::line).collect();
+    let lines: Vec<String> = offers.selections().map(ConfigOption::line).collect();
     if lines.is_empty() {
         let agent = agent.capabilities().name;
         let message = format!("the agent `{agent}` offers no modes or options");
@@ -182,7 +182,7 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> EffectsFu
         match (wanted, done) {
             (_, Some(done)) => match done.await {
                 Ok(Ok(())) => match program {
-                    Some(program) => vec![Effect::RequestEditor(EditorWish::LogIn(program))],
+                    Some(program) => vec![Effect::RequestEditor(EditorRequest::LogIn(program))],
                     None => emit(ToldEvent::Text("Logged in.".to_owned())),
                 },
                 Ok(Err(failure)) => emit(refused(failure)),

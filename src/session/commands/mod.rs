@@ -16,22 +16,22 @@ pub(super) mod undo;
 use std::time::Instant;
 
 use crate::config::{AgentChoice, Choices, RunCells};
-use crate::history::{Earlier, RecordedCell, TakenUp};
-use crate::magics::{MagicOrder, View, for_now};
+use crate::history::{Earlier, RecordedCell, SwitchedSession};
+use crate::magics::{MagicEffect, MagicContext, format_session_value};
 use crate::runtime::RuntimeRequest;
-use crate::session::editor::{EditorWish, Pick};
+use crate::session::editor::{EditorRequest, SessionPick};
 use crate::session::effect::{Effect, StepResult, emit};
 use crate::session::events::{Notice, ToldEvent, notice};
-use crate::session::floor::{FloorEvent, Holder};
+use crate::session::floor::{SchedulerEvent, ActiveJob};
 use crate::session::handle::Command;
 use crate::session::loading::{self, Loading, with_suffix};
 use crate::session::prompt::{Preview, Prompt};
 use crate::session::replay::{ReplayPurpose, ReplayRun};
 use crate::session::resume::{self, MissingNames};
 use crate::session::run::RunSender;
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 use crate::session::task::Session;
-use crate::session::ticket::Ticket;
+use crate::session::ticket::JobId;
 use crate::session::undo::{SteppedLines, UndoFollowUp};
 use crate::session::variables;
 
@@ -43,7 +43,7 @@ impl Session {
     /// Runs a command; `line` is the text after `%ipycodex`.
     pub(super) fn command(&mut self, line: &str, number: u32, out: &RunSender) {
         let able = self.agent_turns.agent.get().capabilities();
-        let view = View {
+        let view = MagicContext {
             choices: &self.choices,
             provenance: &self.setup.provenance,
             keys: &self.setup.keys,
@@ -59,36 +59,36 @@ impl Session {
         }
     }
 
-    fn run_order(&mut self, order: MagicOrder, number: u32, out: &RunSender) {
+    fn run_order(&mut self, order: MagicEffect, number: u32, out: &RunSender) {
         let history = self.history.clone();
         let places = (&self.setup.notebooks, self.cwd.as_path());
         match order {
-            MagicOrder::Say(text) => out.send(ToldEvent::Text(text)),
-            MagicOrder::Note(text) => out.send(Notice::note(text)),
-            MagicOrder::Keep { name, value } => {
+            MagicEffect::Say(text) => out.send(ToldEvent::Text(text)),
+            MagicEffect::Note(text) => out.send(Notice::note(text)),
+            MagicEffect::Keep { name, value } => {
                 let agents = &self.setup.agents;
                 if let Some(trouble) = settings::no_such_agent(agents, name, value.as_ref()) {
                     return out.send(notice(&trouble));
                 }
                 let kept = settings::keep(self.setup.config_file.clone(), name, value);
-                self.await_effects_as(Holder::Command { firm: true }, out, kept);
+                self.await_effects_as(ActiveJob::Command { firm: true }, out, kept);
             }
-            MagicOrder::ChangeServer { name, command } => {
+            MagicEffect::ChangeServer { name, command } => {
                 let kept = settings::change_server(self.setup.config_file.clone(), name, command);
-                self.await_effects_as(Holder::Command { firm: true }, out, kept);
+                self.await_effects_as(ActiveJob::Command { firm: true }, out, kept);
             }
-            MagicOrder::Help(page) => out.send(ToldEvent::Help(page)),
-            MagicOrder::Themes(in_force) => self
+            MagicEffect::Help(page) => out.send(ToldEvent::Help(page)),
+            MagicEffect::Themes(in_force) => self
                 .shared
                 .editor
-                .request(EditorWish::ShowThemes(in_force), out),
-            MagicOrder::UseAgent(choice) => {
-                let note = for_now("agent", &choice.to_string());
+                .request(EditorRequest::ShowThemes(in_force), out),
+            MagicEffect::UseAgent(choice) => {
+                let note = format_session_value("agent", &choice.to_string());
                 if self.use_agent(choice, out) {
                     out.send(Notice::note(note));
                 }
             }
-            MagicOrder::DescribeAgent => {
+            MagicEffect::DescribeAgent => {
                 let told = self.agent_turns.profile.listing();
                 if !told.is_empty() {
                     out.send(ToldEvent::Text(told));
@@ -97,58 +97,58 @@ impl Session {
                     self.await_effects(out, kept);
                 }
             }
-            MagicOrder::ChooseOption { name, value } => {
+            MagicEffect::ChooseOption { name, value } => {
                 let agent = self.agent_turns.agent.get();
                 match agent::choose_option(agent, &self.agent_turns.profile, name, value) {
                     Ok(chosen) => self.await_effects(out, chosen),
                     Err(told) => self.run_effects(told, out),
                 }
             }
-            MagicOrder::Choose(choices) => self.choose(*choices),
-            MagicOrder::ListModels(current) => {
+            MagicEffect::Choose(choices) => self.choose(*choices),
+            MagicEffect::ListModels(current) => {
                 let listed = agent::list_models(self.agent_turns.agent.get(), current);
                 self.await_effects(out, listed);
             }
-            MagicOrder::CheckModel(name) => {
+            MagicEffect::CheckModel(name) => {
                 let checked = agent::check_model(self.agent_turns.agent.get(), name);
                 self.await_effects(out, checked);
             }
-            MagicOrder::Reset => self.reset_conversation(out),
-            MagicOrder::ListSessions => {
+            MagicEffect::Reset => self.reset_conversation(out),
+            MagicEffect::ListSessions => {
                 let cwd = self.cwd.clone();
                 self.await_effects(out, async move {
                     let rows = recorded_sessions(history, cwd, false).await;
                     emit(ToldEvent::Text(listing(&rows)))
                 });
             }
-            MagicOrder::Show(shown) => {
+            MagicEffect::Show(shown) => {
                 // An empty prompt that goes as far as the agent's door.
                 let prompt = Prompt::new(number, String::new(), String::new(), Instant::now());
                 self.begin_prompt(prompt.previewing(Preview::of(shown)), out.clone())
             }
-            MagicOrder::Hide { lines, hidden } => {
+            MagicEffect::Hide { lines, hidden } => {
                 self.await_effects(out, turns::hide(history, lines, hidden, number));
             }
-            MagicOrder::Undo => {
+            MagicEffect::Undo => {
                 let ran_for = self.steps.ran_for.clone();
                 self.await_effects(
                     out,
                     undo::undo_last(history, UndoFollowUp::Nothing, ran_for),
                 );
             }
-            MagicOrder::Retry => {
+            MagicEffect::Retry => {
                 let ran_for = self.steps.ran_for.clone();
                 self.await_effects(out, undo::undo_last(history, UndoFollowUp::Resend, ran_for));
             }
-            MagicOrder::Copy(copied) => {
+            MagicEffect::Copy(copied) => {
                 self.await_effects(out, turns::copy(history, copied, number))
             }
-            MagicOrder::ShowHistory => self.await_effects(out, turns::show_history(history)),
-            MagicOrder::Save { file, force } => {
+            MagicEffect::ShowHistory => self.await_effects(out, turns::show_history(history)),
+            MagicEffect::Save { file, force } => {
                 let saved = notebooks::save(history, file, force, places, out.clone());
                 self.await_effects(out, saved);
             }
-            MagicOrder::Load(name) => {
+            MagicEffect::Load(name) => {
                 let shown = with_suffix(&name);
                 let loading = Loading {
                     path: self.setup.notebooks.file(&shown, &self.cwd),
@@ -158,64 +158,64 @@ impl Session {
                 let language = self.runtimes.user.able().language.clone();
                 self.await_effects(out, loading::load(loading, history, language, out.clone()));
             }
-            MagicOrder::Open(name) => match notebooks::open(&self.workbook, &name, places) {
+            MagicEffect::Open(name) => match notebooks::open(&self.workbook, &name, places) {
                 Ok(opening) => self.await_effects(out, opening),
                 Err(why) => out.send(why),
             },
-            MagicOrder::Bring(number) => match notebooks::bring(&self.workbook, number) {
+            MagicEffect::Bring(number) => match notebooks::bring(&self.workbook, number) {
                 Ok(looked) => self.await_effects(out, looked),
                 Err(why) => out.send(why),
             },
-            MagicOrder::Close => out.send(self.workbook.close()),
-            MagicOrder::Export { file, force } => {
+            MagicEffect::Close => out.send(self.workbook.close()),
+            MagicEffect::Export { file, force } => {
                 let exported = notebooks::export(history, file, force, places, out.clone());
                 self.await_effects(out, exported);
             }
-            MagicOrder::ShowOutput(id) => {
+            MagicEffect::ShowOutput(id) => {
                 self.await_effects(out, output::show(self.outputs.clone(), id));
             }
-            MagicOrder::ListSkills => {
+            MagicEffect::ListSkills => {
                 let found = self.shelf.found();
                 self.await_effects(out, async move {
                     found.await;
                     vec![Effect::ListSkills(Box::new(history.dialog().await))]
                 });
             }
-            MagicOrder::ShowUsage => {
+            MagicEffect::ShowUsage => {
                 let told = agent::show_usage(self.agent_turns.agent.get(), history);
                 self.await_effects(out, told);
             }
-            MagicOrder::Login(method) => {
+            MagicEffect::Login(method) => {
                 let done = agent::log_in(self.agent_turns.agent.get(), method);
                 self.await_effects(out, done);
             }
-            MagicOrder::PickSession => {
+            MagicEffect::PickSession => {
                 let cwd = self.cwd.clone();
                 self.await_effects(out, async move {
                     let current = history.session().await.map_or(0, |start| start.number);
-                    vec![Effect::RequestEditor(EditorWish::PickSession(Pick {
+                    vec![Effect::RequestEditor(EditorRequest::PickSession(SessionPick {
                         current,
                         cwd,
                     }))]
                 });
             }
-            MagicOrder::Resume(wanted) => {
+            MagicEffect::Resume(wanted) => {
                 let kept = self.keep_variables();
                 let found = resume::change_session(history, self.outputs.clone(), wanted);
                 let done = variables::join(kept, found);
-                self.await_effects_as(Holder::Command { firm: true }, out, done);
+                self.await_effects_as(ActiveJob::Command { firm: true }, out, done);
             }
-            MagicOrder::NewSession(name) => {
+            MagicEffect::NewSession(name) => {
                 let kept = self.keep_variables();
                 let begun = resume::begin_session(history, self.outputs.clone(), name);
                 let done = variables::join(kept, begun);
-                self.await_effects_as(Holder::Command { firm: true }, out, done);
+                self.await_effects_as(ActiveJob::Command { firm: true }, out, done);
             }
-            MagicOrder::Replay(again) => {
+            MagicEffect::Replay(again) => {
                 let gone_before = self.numbering.gone_before();
                 self.await_effects(out, resume::run_again(history, again, number, gone_before));
             }
-            MagicOrder::Rename(name) => {
+            MagicEffect::Rename(name) => {
                 self.history.rename(&name);
                 self.await_effects(out, async move {
                     let session = history.session().await.map_or(0, |start| start.number);
@@ -224,19 +224,19 @@ impl Session {
                     )))
                 });
             }
-            MagicOrder::TogglePrompts => self.shared.editor.request(EditorWish::TogglePrompts, out),
-            MagicOrder::ToggleShell => self.shared.editor.request(EditorWish::ToggleShell, out),
-            MagicOrder::Step(steps) => {
+            MagicEffect::TogglePrompts => self.shared.editor.request(EditorRequest::TogglePrompts, out),
+            MagicEffect::ToggleShell => self.shared.editor.request(EditorRequest::ToggleShell, out),
+            MagicEffect::Step(steps) => {
                 let wish = steps::request(steps, &self.steps.sessions);
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
                 let done = steps::on_answer(told, wish, history, self.steps.sessions.clone(), None);
-                self.await_effects_as(Holder::Command { firm: true }, out, done);
+                self.await_effects_as(ActiveJob::Command { firm: true }, out, done);
             }
-            MagicOrder::Interrupt if self.floor.holder().is_some() => {
-                self.on_floor(FloorEvent::Interrupted)
+            MagicEffect::Interrupt if self.floor.holder().is_some() => {
+                self.on_scheduler(SchedulerEvent::Interrupted)
             }
-            MagicOrder::Interrupt => out.send(Notice::note("nothing is running")),
-            MagicOrder::RestartRuntime => {
+            MagicEffect::Interrupt => out.send(Notice::note("nothing is running")),
+            MagicEffect::RestartRuntime => {
                 self.runtimes
                     .user
                     .restart()
@@ -252,7 +252,7 @@ impl Session {
         out: &RunSender,
         wait: impl Future<Output = Vec<Effect>> + Send + 'static,
     ) {
-        self.await_effects_as(Holder::Command { firm: false }, out, wait);
+        self.await_effects_as(ActiveJob::Command { firm: false }, out, wait);
     }
 
     fn choose(&mut self, choices: Choices) {
@@ -265,7 +265,7 @@ impl Session {
     fn on_stepped(&mut self, moved: StepResult) {
         self.runtimes.user.is_another();
         if let Some(cwd) = moved.cwd {
-            self.goes_to(Role::User, cwd);
+            self.goes_to(RuntimeRole::User, cwd);
         }
         let SteppedLines { here, elsewhere } = moved.over;
         self.history.step_over(None, here, moved.back);
@@ -277,7 +277,7 @@ impl Session {
     /// As [`Session::await_effects`], with `holder` as the active job.
     pub(in crate::session) fn await_effects_as(
         &mut self,
-        holder: Holder,
+        holder: ActiveJob,
         out: &RunSender,
         wait: impl Future<Output = Vec<Effect>> + Send + 'static,
     ) {
@@ -290,11 +290,11 @@ impl Session {
     }
 
     /// The wait of the job with this ticket is over: runs its effects.
-    pub(super) fn on_effects_ready(&mut self, ticket: Ticket, effects: Vec<Effect>) {
+    pub(super) fn on_effects_ready(&mut self, ticket: JobId, effects: Vec<Effect>) {
         if let Some((out, interrupted)) = self.floor.finish_wait(ticket) {
             self.run_effects(effects, &out);
             if interrupted {
-                self.on_floor(FloorEvent::Interrupted);
+                self.on_scheduler(SchedulerEvent::Interrupted);
             }
             self.advance();
         }
@@ -313,7 +313,7 @@ impl Session {
                 Effect::Resend { line, text } => self.resend(line, text, out),
                 Effect::BeginInput(submission) => self.begin_now(*submission, out.clone()),
                 Effect::ListSkills(dialog) => {
-                    self.shelf.look_through(&dialog);
+                    self.shelf.scan_conversation(&dialog);
                     out.send(ToldEvent::Text(self.shelf.listing()));
                 }
                 Effect::ApplySetting { name, value } => {
@@ -397,10 +397,10 @@ impl Session {
     }
 
     /// Goes on in another session. Interpreter, variables and choices stay.
-    fn switch_session(&mut self, (taken, earlier): (TakenUp, Option<Earlier>), out: &RunSender) {
-        let TakenUp { start, thread } = taken;
+    fn switch_session(&mut self, (taken, earlier): (SwitchedSession, Option<Earlier>), out: &RunSender) {
+        let SwitchedSession { start, thread } = taken;
         self.agent_turns.set_recorded_thread(thread);
-        self.shelf.nothing_fresh();
+        self.shelf.clear_newly_loaded();
         self.end_all_kernels();
         self.outputs = self.outputs.anew();
         self.outputs.settle(&start);

@@ -8,7 +8,7 @@ use crate::notebook::SavedSession;
 use crate::report::Report;
 use crate::session::effect::{Effect, EffectsFuture, emit, warn};
 use crate::session::events::{AfterEvent, Notice, ToldEvent, notice};
-use crate::session::opened::{MissingNotebook, OpenedNotebook};
+use crate::session::opened::{IfMissing, OpenedNotebook};
 use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
 use crate::session::workbook::{CellLookup, OpenWorkbook, Workbook};
@@ -28,7 +28,7 @@ pub(super) fn open(
     let (path, name) = workbook.named(name, places, cwd)?;
     let (file, shown) = (path.clone(), name.clone());
     let opening = tokio::task::spawn_blocking(move || {
-        OpenedNotebook::open(&file, &shown, MissingNotebook::Empty)
+        OpenedNotebook::open(&file, &shown, IfMissing::Empty)
     });
     Ok(Box::pin(async move {
         let failed = |error| Err(Report::failure("the file could not be read").because(error));

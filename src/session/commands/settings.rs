@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::config::{AgentCommand, Choices, ConfigFile, Setting, When, mcp_servers};
+use crate::config::{AgentCommand, Choices, ConfigFile, Setting, TakesEffect, mcp_servers};
 use crate::magics::kept;
 use crate::report::Report;
 use crate::session::effect::{Effect, emit};
@@ -92,7 +92,7 @@ pub(super) fn in_force(choices: &Choices, name: &str, value: &Value) -> Option<C
         choices.mcp_servers = mcp_servers(value.as_object()?).0;
         return Some(choices);
     }
-    let row = Setting::named(name).filter(|row| row.when == When::Now)?;
+    let row = Setting::named(name).filter(|row| row.when == TakesEffect::Now)?;
     row.set_from(&mut choices, value).ok()?;
     Some(choices)
 }

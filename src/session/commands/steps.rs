@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::dialog::Dialog;
 use crate::history::History;
-use crate::magics::Steps;
-use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, Stepped};
+use crate::magics::StepRequest;
+use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeReply, Stepped};
 use crate::session::effect::{Effect, StepResult, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::undo::{InterpreterSessions, SteppedLines, in_words};
@@ -22,29 +22,29 @@ use crate::text::{age_in_words, aligned, bytes_in_words};
 /// Names that a line holds of what a cell has written.
 const NAMED: usize = 3;
 
-pub(super) fn request(steps: Steps, sessions: &InterpreterSessions) -> CheckpointWish {
+pub(super) fn request(steps: StepRequest, sessions: &InterpreterSessions) -> CheckpointWish {
     match steps {
-        Steps::List => CheckpointWish::List,
-        Steps::Back(to) => sessions.back(to),
-        Steps::Forward => CheckpointWish::Forward,
+        StepRequest::List => CheckpointWish::List,
+        StepRequest::Back(to) => sessions.back(to),
+        StepRequest::Forward => CheckpointWish::Forward,
     }
 }
 
 /// The effects of its answer; the exchange at `leaves` leaves the conversation, too.
 pub(super) async fn on_answer(
-    told: oneshot::Receiver<RuntimeAnswer>,
+    told: oneshot::Receiver<RuntimeReply>,
     wish: CheckpointWish,
     history: History,
     sessions: InterpreterSessions,
     leaves: Option<u32>,
 ) -> Vec<Effect> {
     match told.await {
-        Ok(RuntimeAnswer::Checkpoints(there)) => emit(ToldEvent::Text(listed(&there, &sessions))),
-        Ok(RuntimeAnswer::Stepped(stepped)) => {
+        Ok(RuntimeReply::Checkpoints(there)) => emit(ToldEvent::Text(listed(&there, &sessions))),
+        Ok(RuntimeReply::Stepped(stepped)) => {
             let back = wish != CheckpointWish::Forward;
             on_stepped(*stepped, back, &history, &sessions, leaves).await
         }
-        Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
+        Ok(RuntimeReply::Failed(why) | RuntimeReply::Unable(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
     }
 }
@@ -90,7 +90,7 @@ async fn on_stepped(
 /// AgentTurns that stay, and whose answers hold what these cells showed.
 fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String> {
     let cells = dialog.cells.iter();
-    let gone = cells.filter(|cell| !cell.is_out() && over.contains(&cell.line));
+    let gone = cells.filter(|cell| !cell.is_excluded() && over.contains(&cell.line));
     let told: BTreeSet<u32> = gone.filter_map(|cell| cell.told).collect();
     let prompts = dialog
         .prompts

@@ -9,10 +9,10 @@ use super::undo::named;
 use crate::dialog::{Dialog, display_form};
 use crate::history::History;
 use crate::input::is_ours;
-use crate::magics::Copied;
+use crate::magics::CopyTarget;
 use crate::markdown::fences::python_blocks;
 use crate::output::mime::MimeBundle;
-use crate::session::editor::EditorWish;
+use crate::session::editor::EditorRequest;
 use crate::session::effect::{Effect, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
 
@@ -45,10 +45,10 @@ pub(super) async fn hide(
 }
 
 /// Puts something of the conversation into the clipboard.
-pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<Effect> {
+pub(super) async fn copy(history: History, copied: CopyTarget, number: u32) -> Vec<Effect> {
     let dialog = history.dialog().await;
     let (what, text) = match copied {
-        Copied::Entry(line) => {
+        CopyTarget::Entry(line) => {
             let cell = dialog.cells.iter().find(|cell| cell.line == line);
             let prompt = dialog.prompts.iter().find(|prompt| prompt.line == line);
             match (prompt, cell) {
@@ -57,9 +57,9 @@ pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<E
                 (None, None) => return warn(no_entry(&dialog, line, number)),
             }
         }
-        Copied::Answer | Copied::Code => match (dialog.last_exchange(), copied) {
+        CopyTarget::Answer | CopyTarget::Code => match (dialog.last_exchange(), copied) {
             (None, _) => return warn("there is no answer yet"),
-            (Some(last), Copied::Code) => match python_blocks(&answer(&last.response)) {
+            (Some(last), CopyTarget::Code) => match python_blocks(&answer(&last.response)) {
                 blocks if blocks.is_empty() => return warn("the last answer has no Python block"),
                 blocks => (format!("the code of [{}]", last.line), blocks.join("\n")),
             },
@@ -69,7 +69,7 @@ pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<E
             ),
         },
     };
-    vec![Effect::RequestEditor(EditorWish::Copy { what, text })]
+    vec![Effect::RequestEditor(EditorRequest::Copy { what, text })]
 }
 
 /// Sends the last prompt once more.
@@ -184,7 +184,7 @@ fn conversation(dialog: &Dialog) -> String {
         if kind(dialog, cell.line) == Kind::Command {
             continue;
         }
-        let hidden = answered.map_or(cell.is_out(), |prompt| prompt.hidden);
+        let hidden = answered.map_or(cell.is_excluded(), |prompt| prompt.hidden);
         let mark = if hidden { " (hidden)" } else { "" };
         let mut lines = cell.source.trim_end().lines();
         let first = lines.next().unwrap_or_default();

@@ -13,7 +13,7 @@ use super::steps;
 use crate::dialog::{CellEntry, Dialog};
 use crate::history::History;
 use crate::input::is_ours;
-use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer};
+use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeReply};
 use crate::session::Submission;
 use crate::session::effect::{Effect, emit, warn};
 use crate::session::events::{Notice, ToldEvent};
@@ -75,7 +75,7 @@ fn over(
 ) -> Vec<SteppedCell> {
     let prompt_of = |cell: &CellEntry| ran_for.get(&cell.line);
     let own = |cell: &CellEntry| prompt_of(cell).is_some_and(|line| lines.contains(line));
-    let cells = dialog.cells.iter().filter(|cell| !cell.is_out());
+    let cells = dialog.cells.iter().filter(|cell| !cell.is_excluded());
     let cells = cells.skip_while(|cell| !own(cell));
     let cells = cells.filter(|cell| cell.shell.is_none() && !is_ours(&cell.source));
     let stepped = cells.map(|cell| SteppedCell {
@@ -117,18 +117,18 @@ pub(in crate::session) fn remove_exchange_only(request: &UndoRequest, why: &str)
 }
 
 pub(in crate::session) async fn on_checkpoints(
-    told: oneshot::Receiver<RuntimeAnswer>,
+    told: oneshot::Receiver<RuntimeReply>,
     sessions: InterpreterSessions,
     request: UndoRequest,
 ) -> Vec<Effect> {
     let why = match told.await {
-        Ok(RuntimeAnswer::Checkpoints(there)) => {
+        Ok(RuntimeReply::Checkpoints(there)) => {
             match why_no_step_back(&there, &sessions, &request) {
                 None => return vec![Effect::OfferStepBack(request)],
                 Some(why) => why,
             }
         }
-        Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => why,
+        Ok(RuntimeReply::Failed(why) | RuntimeReply::Unable(why)) => why,
         _ => "the interpreter gave no answer".to_owned(),
     };
     remove_exchange_only(&request, &format!(": {why}"))
@@ -156,7 +156,7 @@ fn why_no_step_back(
 
 /// The effects of a step back that the user agreed to.
 pub(in crate::session) async fn on_stepped(
-    told: oneshot::Receiver<RuntimeAnswer>,
+    told: oneshot::Receiver<RuntimeReply>,
     wish: CheckpointWish,
     history: History,
     sessions: InterpreterSessions,

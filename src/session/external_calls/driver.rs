@@ -10,17 +10,17 @@ use super::{ExternalCall, ExternalRequest, Toolset, inside_id};
 use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
 use crate::dialog::{Dialog, call_line, tool_line};
 use crate::input::prompt_source;
-use crate::runtime::{CallReply, CodeCall, CodeWish, RequestId, RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{CallReply, CodeCall, HostRequest, RequestId, RuntimeReply, RuntimeRequest};
 use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
-use crate::session::floor::{FloorEvent, Holder, QueuedJob};
+use crate::session::floor::{SchedulerEvent, ActiveJob, QueuedJob};
 use crate::session::handle::Command;
 use crate::session::host_calls::schema_error;
 use crate::session::prompt::{Prompt, PromptEvent, functions};
 use crate::session::run::RunSender;
-use crate::session::runtimes::Role;
-use crate::session::slots::Waiter;
+use crate::session::runtimes::RuntimeRole;
+use crate::session::slots::RuntimeRequester;
 use crate::session::task::Session;
-use crate::session::ticket::CalledBy;
+use crate::session::ticket::ToolCaller;
 use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::Offer;
 
@@ -40,7 +40,7 @@ impl Session {
             return self.enqueue(QueuedJob::Call(call), out);
         }
         match self.floor.holder() {
-            Some(Holder::Prompt(_)) => self.on_inside_call(call, out),
+            Some(ActiveJob::Prompt(_)) => self.on_inside_call(call, out),
             // The running job and its caller would wait for each other.
             Some(_) => refused(
                 &out,
@@ -110,7 +110,7 @@ impl Session {
         } else if let Some(out) = self.floor.drop_call(id) {
             refused(&out, "cancelled");
         } else if self.floor.abandon_call(id) {
-            self.on_floor(FloorEvent::Interrupted);
+            self.on_scheduler(SchedulerEvent::Interrupted);
         }
     }
 
@@ -127,7 +127,7 @@ impl Session {
             });
         }
         self.floor.start(
-            Holder::Call {
+            ActiveJob::Call {
                 id,
                 caller: caller.name,
                 asks,
@@ -137,8 +137,8 @@ impl Session {
             },
             out,
         );
-        if let Some(result) = self.begin_tool(CalledBy::Turn, call) {
-            self.call_returned(result);
+        if let Some(result) = self.begin_tool(ToolCaller::Turn, call) {
+            self.on_call_return(result);
         }
     }
 
@@ -146,11 +146,11 @@ impl Session {
     pub(in crate::session) fn on_code_call(&mut self, id: Option<RequestId>, call: CodeCall) {
         if let Some(why) = schema_error(&call.wish) {
             self.reply_to_code(call.call, CallReply::Refused(why));
-        } else if id.is_some_and(|id| self.floor.cell(Role::User, id).is_some()) {
+        } else if id.is_some_and(|id| self.floor.cell(RuntimeRole::User, id).is_some()) {
             self.cell_calls.enqueue(call);
             self.begin_next_cell_call();
         } else {
-            self.on_agent_code_call(Role::User, id, call);
+            self.on_agent_code_call(RuntimeRole::User, id, call);
         }
     }
 
@@ -160,8 +160,8 @@ impl Session {
             return;
         }
         match self.cell_calls.cancel(Some(call)) {
-            true => self.on_floor(FloorEvent::Interrupted),
-            false => self.on_agent_code_call_cancelled(Role::User, call),
+            true => self.on_scheduler(SchedulerEvent::Interrupted),
+            false => self.on_agent_code_call_cancelled(RuntimeRole::User, call),
         }
     }
 
@@ -170,14 +170,14 @@ impl Session {
         if !self.cell_calls.cell_ended() {
             return;
         }
-        self.on_floor(FloorEvent::Interrupted);
-        if self.floor.is_asked_from_beneath() {
+        self.on_scheduler(SchedulerEvent::Interrupted);
+        if self.floor.has_suspended() {
             // Code of its tools was interrupted: nothing waits for it.
-            self.agents_code_ended();
+            self.on_agent_code_end();
             self.toolbox.abandon();
             match self.floor.holder() {
-                Some(Holder::Prompt(_)) => self.on_prompt(PromptEvent::ToolsAway),
-                _ => self.call_returned(ToolReturn::failed("the cell has ended")),
+                Some(ActiveJob::Prompt(_)) => self.on_prompt(PromptEvent::ToolsAway),
+                _ => self.on_call_return(ToolReturn::failed("the cell has ended")),
             }
         }
     }
@@ -214,7 +214,7 @@ impl Session {
         };
         self.floor.suspend();
         match call.wish {
-            CodeWish::Ask {
+            HostRequest::Ask {
                 prompt,
                 schema,
                 tools,
@@ -231,7 +231,7 @@ impl Session {
                     .verbatim(tools);
                 self.begin_prompt(prompt, out);
             }
-            CodeWish::Tool { name, arguments } => self.begin_cell_tool(name, arguments, out),
+            HostRequest::Tool { name, arguments } => self.begin_cell_tool(name, arguments, out),
         }
     }
 
@@ -239,7 +239,7 @@ impl Session {
         out.send(AnswerEvent::ToolStarted {
             call: call_line(&name, &arguments),
         });
-        let holder = Holder::Call {
+        let holder = ActiveJob::Call {
             id: 0,
             caller: "the cell that runs".to_owned(),
             asks: self.setup.asks,
@@ -259,7 +259,7 @@ impl Session {
         if !names.contains(&name) {
             let names = names.join(", ");
             let why = format!("there is no tool `{name}` in this session: it has {names}");
-            return self.call_returned(ToolReturn::failed(&why));
+            return self.on_call_return(ToolReturn::failed(&why));
         }
         let id = String::new();
         let call = ToolCall {
@@ -267,15 +267,15 @@ impl Session {
             name,
             arguments,
         };
-        if let Some(result) = self.begin_tool(CalledBy::Turn, call) {
-            self.call_returned(result);
+        if let Some(result) = self.begin_tool(ToolCaller::Turn, call) {
+            self.on_call_return(result);
         }
     }
 
     /// Sends the result to the caller, and to the front-end that shows the call.
-    pub(in crate::session) fn call_returned(&mut self, result: ToolReturn) {
+    pub(in crate::session) fn on_call_return(&mut self, result: ToolReturn) {
         self.end_branch();
-        let Some(Holder::Call { told, stopped, .. }) = self.floor.holder() else {
+        let Some(ActiveJob::Call { told, stopped, .. }) = self.floor.holder() else {
             return;
         };
         if let Some(shown) = self.cell_calls.tool_returned(&result, *stopped) {
@@ -300,8 +300,8 @@ impl Session {
     }
 
     /// Sends an event to the caller of the active call, where a front-end shows the call.
-    pub(in crate::session) fn tell_caller(&self, event: impl Into<SessionEvent>) {
-        if let Some(Holder::Call {
+    pub(in crate::session) fn notify_caller(&self, event: impl Into<SessionEvent>) {
+        if let Some(ActiveJob::Call {
             told: Some((back, ..)),
             ..
         }) = self.floor.holder()
@@ -346,7 +346,7 @@ impl Session {
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
             let found = match asked.await {
-                Ok(RuntimeAnswer::Tools(found)) => crate::session::prompt::callable(found),
+                Ok(RuntimeReply::Tools(found)) => crate::session::prompt::callable(found),
                 _ => known,
             };
             let _ = inbox.send(Command::External(ExternalRequest::FunctionsAre(
@@ -355,7 +355,7 @@ impl Session {
             told(answer, toolset, found);
         });
         let request = RuntimeRequest::DescribeTools { names };
-        self.ask_runtime(request, Waiter::Asker(asker));
+        self.ask_runtime(request, RuntimeRequester::Asker(asker));
     }
 }
 

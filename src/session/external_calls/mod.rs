@@ -1,7 +1,7 @@
 //! Tool calls from outside of any turn: the caller, the front-end that shows the call, and calls inside a running turn.
 //!
 //! A caller holds a [`PendingCall`]. Where a front-end holds the [`Visits`] of the session, each call reaches it as a
-//! [`Visit`]: the front-end shows the events and asks the user; the caller gets the result, and the fact that the user
+//! [`IncomingCall`]: the front-end shows the events and asks the user; the caller gets the result, and the fact that the user
 //! is being asked. Without such a front-end the caller gets every event.
 //!
 //! A caller that the session's own agent started calls *inside* the running turn: the turn runs these calls between its
@@ -41,7 +41,7 @@ pub struct PendingCall {
 
 /// A call as the front-end sees it.
 #[derive(Debug)]
-pub struct Visit {
+pub struct IncomingCall {
     /// Who calls; foreign.
     pub caller: String,
     /// Everything that comes of it.
@@ -50,11 +50,11 @@ pub struct Visit {
 
 /// Calls from outside, for the front-end that shows them.
 #[derive(Debug)]
-pub struct Visits(Receiver<Visit>);
+pub struct Visits(Receiver<IncomingCall>);
 
 impl Visits {
     /// The next call; `None` when the session is over. Blocks.
-    pub fn next(&self) -> Option<Visit> {
+    pub fn next(&self) -> Option<IncomingCall> {
         self.0.recv().ok()
     }
 }
@@ -87,7 +87,7 @@ pub(super) struct ExternalCall {
 
 /// The front-end that shows calls, if one does.
 #[derive(Debug, Default)]
-pub(super) struct CallHost(Mutex<Option<Sender<Visit>>>);
+pub(super) struct CallHost(Mutex<Option<Sender<IncomingCall>>>);
 
 impl CallHost {
     /// Later calls go to the receiver returned.
@@ -101,7 +101,7 @@ impl CallHost {
     fn announce(&self, caller: &str) -> Option<RunSender> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (sender, run) = stream();
-        let visit = Visit {
+        let visit = IncomingCall {
             caller: caller.to_owned(),
             run,
         };

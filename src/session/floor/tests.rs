@@ -3,11 +3,11 @@
 use super::*;
 use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending};
-use crate::session::cell::Whose;
+use crate::session::cell::CellOrigin;
 use crate::session::events::{EndEvent, SessionEvent};
 use crate::session::outputs::Outputs;
 use crate::session::replay::{ReplayPurpose, ReplayStep};
-use crate::session::replay_summary::{ReplayStop, Replayed};
+use crate::session::replay_summary::{ReplayStop, ReplaySummary};
 use crate::session::run::{Next, Run, stream};
 
 fn result(ending: Ending) -> Remains {
@@ -24,10 +24,10 @@ fn result(ending: Ending) -> Remains {
     }
 }
 
-fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> Holder {
+fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> ActiveJob {
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
-    let run = CellRun::new(RequestId(1), Whose::User(1), out.clone(), outputs);
-    Holder::Cell(Box::new(CellJob::new(run, replay)))
+    let run = CellRun::new(RequestId(1), CellOrigin::User(1), out.clone(), outputs);
+    ActiveJob::Cell(Box::new(CellJob::new(run, replay)))
 }
 
 fn replay(out: RunSender) -> Box<ReplayRun> {
@@ -59,7 +59,7 @@ fn word(action: &SchedulerEffect) -> &'static str {
 }
 
 /// Feeds events to a floor that `holder` has; a word for each action.
-fn told(holder: Holder, out: &RunSender, events: Vec<FloorEvent<'_>>) -> (Vec<&'static str>, bool) {
+fn told(holder: ActiveJob, out: &RunSender, events: Vec<SchedulerEvent<'_>>) -> (Vec<&'static str>, bool) {
     let mut floor = Scheduler::default();
     floor.start(holder, out.clone());
     let mut words = Vec::new();
@@ -73,10 +73,10 @@ fn told(holder: Holder, out: &RunSender, events: Vec<FloorEvent<'_>>) -> (Vec<&'
 fn what_happens_to_each_holder() {
     let (ok, died) = (result(Ending::Ok), result(Ending::Died(Death::Killed)));
     let (out, _run) = stream();
-    let command = |firm| Holder::Command { firm };
+    let command = |firm| ActiveJob::Command { firm };
     let one = || cell(&out, None);
     let step = || cell(&out, Some(replay(out.clone())));
-    use FloorEvent::{CellDied, CellEnded, DeathTold, Interrupted, Skipped};
+    use SchedulerEvent::{CellDied, CellEnded, DeathTold, Interrupted, Skipped};
     for (holder, events, expected, held) in [
         (one(), vec![CellEnded(&ok)], vec!["free"], false),
         (step(), vec![CellEnded(&ok)], vec!["go on"], false),
@@ -105,7 +105,7 @@ fn what_happens_to_each_holder() {
             false,
         ),
         (
-            Holder::Call {
+            ActiveJob::Call {
                 id: 0,
                 caller: String::new(),
                 asks: true,
@@ -133,11 +133,11 @@ fn a_free_floor_hears_nothing() {
     let mut floor = Scheduler::default();
     let ok = result(Ending::Ok);
     for event in [
-        FloorEvent::CellEnded(&ok),
-        FloorEvent::CellDied(&ok),
-        FloorEvent::DeathTold,
-        FloorEvent::Interrupted,
-        FloorEvent::Skipped,
+        SchedulerEvent::CellEnded(&ok),
+        SchedulerEvent::CellDied(&ok),
+        SchedulerEvent::DeathTold,
+        SchedulerEvent::Interrupted,
+        SchedulerEvent::Skipped,
     ] {
         assert!(floor.on(event).is_empty());
     }
@@ -159,7 +159,7 @@ fn work_waits_in_order_and_not_beside_a_holder() {
         _ => None,
     };
     assert_eq!(next(&mut floor).as_deref(), Some("a"));
-    let ticket = floor.start(Holder::Command { firm: false }, out.clone());
+    let ticket = floor.start(ActiveJob::Command { firm: false }, out.clone());
     assert_eq!(next(&mut floor), None);
     assert!(floor.finish_wait(ticket).is_some());
     assert_eq!(next(&mut floor).as_deref(), Some("b"));
@@ -170,7 +170,7 @@ fn work_waits_in_order_and_not_beside_a_holder() {
 }
 
 /// Plays a replay of three cells with these endings; how it says it ended.
-fn replayed(endings: &[(Ending, Option<FloorEvent<'_>>)]) -> Replayed {
+fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
     let (out, run) = stream();
     let mut held = replay(out.clone());
     for (ending, before) in endings {
@@ -178,13 +178,13 @@ fn replayed(endings: &[(Ending, Option<FloorEvent<'_>>)]) -> Replayed {
         let mut floor = Scheduler::default();
         floor.start(cell(&out, Some(held)), out.clone());
         let before = match before {
-            Some(FloorEvent::Skipped) => Some(FloorEvent::Skipped),
-            Some(_) => Some(FloorEvent::Interrupted),
+            Some(SchedulerEvent::Skipped) => Some(SchedulerEvent::Skipped),
+            Some(_) => Some(SchedulerEvent::Interrupted),
             None => None,
         };
         before.map(|event| floor.on(event));
         let ended = result(ending.clone());
-        let mut actions = floor.on(FloorEvent::CellEnded(&ended));
+        let mut actions = floor.on(SchedulerEvent::CellEnded(&ended));
         let Some(SchedulerEffect::Free(Some(left))) = actions.pop() else {
             panic!("the replay is handed on");
         };
@@ -196,7 +196,7 @@ fn replayed(endings: &[(Ending, Option<FloorEvent<'_>>)]) -> Replayed {
     ended(&run)
 }
 
-fn ended(run: &Run) -> Replayed {
+fn ended(run: &Run) -> ReplaySummary {
     loop {
         match run.next_blocking(None) {
             Next::Event(event) => {
@@ -212,15 +212,15 @@ fn ended(run: &Run) -> Replayed {
 #[test]
 fn the_end_of_a_replay() {
     let ok = || (Ending::Ok, None);
-    let check = |endings: &[(Ending, Option<FloorEvent<'_>>)], ran, skipped, stopped| {
+    let check = |endings: &[(Ending, Option<SchedulerEvent<'_>>)], ran, skipped, stopped| {
         let told = replayed(endings);
         assert_eq!((told.ran, told.skipped), (ran, skipped));
         assert_eq!(told.stopped, stopped);
     };
     check(&[ok(), ok(), ok()], 3, 0, None);
-    let skip = || (Ending::Interrupted, Some(FloorEvent::Skipped));
+    let skip = || (Ending::Interrupted, Some(SchedulerEvent::Skipped));
     check(&[ok(), skip(), ok()], 2, 1, None);
-    let stop = || (Ending::Ok, Some(FloorEvent::Interrupted));
+    let stop = || (Ending::Ok, Some(SchedulerEvent::Interrupted));
     let stopped = ReplayStop::Interrupted { line: 0 };
     check(&[ok(), stop()], 1, 0, Some(stopped));
     let error = "ValueError: bad".to_owned();
@@ -233,9 +233,9 @@ fn a_cell_stopped_on_its_way_into_the_record_is_interrupted_when_it_runs() {
     let (out, _run) = stream();
     for stopped in [false, true] {
         let mut floor = Scheduler::default();
-        let ticket = floor.start(Holder::Recording { interrupted: false }, out.clone());
+        let ticket = floor.start(ActiveJob::Recording { interrupted: false }, out.clone());
         if stopped {
-            assert!(floor.on(FloorEvent::Interrupted).is_empty());
+            assert!(floor.on(SchedulerEvent::Interrupted).is_empty());
         }
         let ended = floor
             .finish_wait(ticket)

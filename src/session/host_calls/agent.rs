@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Activity, ActivityKind, InputPart, WorkStatus};
 use crate::dialog::call_line;
-use crate::runtime::{CallReply, CodeCall, CodeWish};
+use crate::runtime::{CallReply, CodeCall, HostRequest};
 use crate::schema::AnswerSchema;
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 use crate::session::toolbox::Toolbox;
 
 /// Calls of tools here have numbers that those of the agent never reach.
@@ -23,7 +23,7 @@ const FIRST_CALL: u64 = 1 << 32;
 /// The calls of the code that runs for the agent.
 pub(in crate::session) struct AgentHostCalls {
     pub(in crate::session) active: Option<ActiveAgentCall>,
-    waiting: VecDeque<(Role, CodeCall)>,
+    waiting: VecDeque<(RuntimeRole, CodeCall)>,
     numbers: u64,
     /// Runs the tools of these calls.
     pub(in crate::session) bench: Toolbox,
@@ -32,7 +32,7 @@ pub(in crate::session) struct AgentHostCalls {
 pub(in crate::session) struct ActiveAgentCall {
     pub(in crate::session) number: u64,
     /// Whose code has called.
-    pub(in crate::session) role: Role,
+    pub(in crate::session) role: RuntimeRole,
     pub(in crate::session) call: u64,
     /// As it is shown.
     title: String,
@@ -77,26 +77,26 @@ impl Default for AgentHostCalls {
             active: None,
             waiting: VecDeque::new(),
             numbers: 0,
-            bench: Toolbox::counting_from(FIRST_CALL),
+            bench: Toolbox::with_first_call(FIRST_CALL),
         }
     }
 }
 
 impl AgentHostCalls {
-    pub(in crate::session) fn enqueue(&mut self, role: Role, call: CodeCall) {
+    pub(in crate::session) fn enqueue(&mut self, role: RuntimeRole, call: CodeCall) {
         self.waiting.push_back((role, call));
     }
 
     /// Makes the next call active; `None` while one is.
-    pub(in crate::session) fn next(&mut self) -> Option<CodeWish> {
+    pub(in crate::session) fn next(&mut self) -> Option<HostRequest> {
         if self.active.is_some() {
             return None;
         }
         let (role, call) = self.waiting.pop_front()?;
         self.numbers += 1;
         let title = match &call.wish {
-            CodeWish::Ask { prompt, .. } => call_line("ipycodex.ask", &json!({"prompt": prompt})),
-            CodeWish::Tool { name, arguments } => call_line(name, arguments),
+            HostRequest::Ask { prompt, .. } => call_line("ipycodex.ask", &json!({"prompt": prompt})),
+            HostRequest::Tool { name, arguments } => call_line(name, arguments),
         };
         self.active = Some(ActiveAgentCall {
             number: self.numbers,
@@ -115,7 +115,7 @@ impl AgentHostCalls {
     }
 
     /// Cancels a call; returns it when it was the active one.
-    pub(in crate::session) fn cancel(&mut self, role: Role, call: u64) -> Option<ActiveAgentCall> {
+    pub(in crate::session) fn cancel(&mut self, role: RuntimeRole, call: u64) -> Option<ActiveAgentCall> {
         self.waiting
             .retain(|(whose, waiting)| (*whose, waiting.call) != (role, call));
         match &self.active {
@@ -138,7 +138,7 @@ mod tests {
     fn call(call: u64) -> CodeCall {
         CodeCall {
             call,
-            wish: CodeWish::Tool {
+            wish: HostRequest::Tool {
                 name: "read_output".into(),
                 arguments: json!({"id": "cell-1"}),
             },
@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn one_is_in_hand_and_each_ends_once() {
         let mut calls = AgentHostCalls::default();
-        let role = Role::Agent(1);
+        let role = RuntimeRole::Agent(1);
         (1..=4).for_each(|number| calls.enqueue(role, call(number)));
         assert!(calls.next().is_some() && calls.next().is_none());
         assert!(calls.cancel(role, 2).is_none());
-        assert!(calls.cancel(Role::User, 1).is_none());
+        assert!(calls.cancel(RuntimeRole::User, 1).is_none());
         let first = calls.cancel(role, 1).unwrap();
         assert_eq!(first.title, "read_output(id='cell-1')");
         calls.next();

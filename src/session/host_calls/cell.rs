@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{AgentFailure, FailureKind};
 use crate::dialog::tool_line;
-use crate::runtime::{CallReply, CodeCall, CodeWish};
+use crate::runtime::{CallReply, CodeCall, HostRequest};
 use crate::schema::AnswerSchema;
 use crate::session::events::{AfterEvent, AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 use crate::session::tool_return::ToolReturn;
@@ -59,16 +59,16 @@ impl ActiveHostCall {
             outcome: None,
             refused: None,
             tool: match &call.wish {
-                CodeWish::Tool { name, arguments } => Some((name.clone(), arguments.clone())),
-                CodeWish::Ask { .. } => None,
+                HostRequest::Tool { name, arguments } => Some((name.clone(), arguments.clone())),
+                HostRequest::Ask { .. } => None,
             },
             returned: None,
             waits: call.waits,
             schema: match &call.wish {
-                CodeWish::Ask { schema, .. } => {
+                HostRequest::Ask { schema, .. } => {
                     schema.as_ref().and_then(|it| AnswerSchema::new(it).ok())
                 }
-                CodeWish::Tool { .. } => None,
+                HostRequest::Tool { .. } => None,
             },
         }
     }
@@ -124,9 +124,9 @@ pub(in crate::session) fn answered(
 }
 
 /// Why the schema of a call cannot be used.
-pub(in crate::session) fn schema_error(wish: &CodeWish) -> Option<String> {
+pub(in crate::session) fn schema_error(wish: &HostRequest) -> Option<String> {
     match wish {
-        CodeWish::Ask {
+        HostRequest::Ask {
             schema: Some(schema),
             ..
         } => AnswerSchema::new(schema).err(),
@@ -267,7 +267,7 @@ mod tests {
         let (name, arguments) = ("read_output".to_owned(), json!({}));
         CodeCall {
             call,
-            wish: CodeWish::Tool { name, arguments },
+            wish: HostRequest::Tool { name, arguments },
             waits: true,
         }
     }

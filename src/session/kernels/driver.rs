@@ -8,27 +8,27 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::{CheckedDirectory, KernelRequest, Lease, Opened, Opening, Which};
+use super::{CheckedDirectory, KernelRequest, Lease, Opened, Opening, KernelChoice};
 use crate::agent::{
     Activity, AgentEvent, AgentFailure, ConsultRequest, Consulted, FailureKind, SuggestRequest,
     ToolCall, WorkStatus,
 };
 use crate::runtime::{
-    CallReply, CodeCall, CodeWish, Death, RequestId, RuntimeEvent, RuntimeRequest,
+    CallReply, CodeCall, HostRequest, Death, RequestId, RuntimeEvent, RuntimeRequest,
 };
 use crate::schema::{self, AnswerSchema};
-use crate::session::asking::{Asker, AskingEvent};
+use crate::session::asking::{Asker, ApprovalEvent};
 use crate::session::events::{AnswerEvent, Notice};
-use crate::session::floor::Holder;
+use crate::session::floor::ActiveJob;
 use crate::session::handle::Command;
 use crate::session::host_calls::ActiveAgentCall;
 use crate::session::host_calls::{answered, schema_error};
 use crate::session::prompt::PromptEvent;
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 use crate::session::task::Session;
-use crate::session::ticket::CalledBy;
+use crate::session::ticket::ToolCaller;
 use crate::session::tool_return::ToolReturn;
-use crate::session::toolbox::{Offer, RUN_CELLS, RUNS_CELLS, ToolEvent};
+use crate::session::toolbox::{Offer, RUN_CELLS, NESTED_CELLS, ToolEvent};
 use crate::text::counted;
 
 /// The system prompt of a question beside the turn.
@@ -57,9 +57,9 @@ impl Session {
     /// The place was checked at.
     pub(in crate::session) fn kernel_at(&mut self, opening: &Opening, checked: CheckedDirectory) {
         let cwd = match checked {
-            Err(why) => return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why))),
-            Ok(cwd) if opening.which == Which::Live => {
-                return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(Opened::live(cwd))));
+            Err(why) => return self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Err(why))),
+            Ok(cwd) if opening.which == KernelChoice::Live => {
+                return self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Ok(Opened::live(cwd))));
             }
             Ok(cwd) => cwd,
         };
@@ -67,14 +67,14 @@ impl Session {
             cwd,
             sandbox: self.choices.sandbox,
         };
-        let fresh = opening.which == Which::Fresh;
+        let fresh = opening.which == KernelChoice::Fresh;
         let (leased, ends) = self
             .kernels
             .lease(wish.clone(), fresh, opening.reset, Instant::now());
         self.end_kernels(ends);
         match leased {
-            Err(why) => self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why))),
-            Ok(Lease::Up(opened)) => self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(opened))),
+            Err(why) => self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Err(why))),
+            Ok(Lease::Up(opened)) => self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Ok(opened))),
             Ok(Lease::Starting) => {}
             Ok(Lease::Start(number)) => self.start_kernel(number, &wish),
         }
@@ -115,24 +115,24 @@ impl Session {
     }
 
     pub(in crate::session) fn on_kernel(&mut self, number: u32, event: RuntimeEvent) {
-        let role = Role::Agent(number);
+        let role = RuntimeRole::Agent(number);
         match event {
             RuntimeEvent::Ready(info) => {
                 if let Some(runtime) = self.runtimes.of(role) {
                     runtime.is_ready();
                 }
                 if let Some(opened) = self.kernels.up(number, info.unprotected) {
-                    self.on_tool(CalledBy::Turn, ToolEvent::Opened(Ok(opened)));
+                    self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Ok(opened)));
                 }
             }
             RuntimeEvent::StartFailed(failure)
-                if failure.is_of_room() && self.evict_for(number) => {}
+                if failure.is_resource_exhaustion() && self.evict_for(number) => {}
             RuntimeEvent::StartFailed(failure) => {
                 let awaited = self.kernels.failed(number);
                 self.end_kernels(vec![number]);
                 let why = format!("{}; {}", failure.message, failure.hint);
                 if awaited {
-                    self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(why)));
+                    self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Err(why)));
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
@@ -149,7 +149,7 @@ impl Session {
                     self.end_kernels(vec![number]);
                 }
                 if self.toolbox.role() == role {
-                    self.tools_go_on();
+                    self.resume_tools();
                 }
             }
             RuntimeEvent::Answered { id, answer } => self.on_answer(role, id, answer),
@@ -168,13 +168,13 @@ impl Session {
             event => {
                 if let Some(id) = event.request() {
                     // Output after the end of its cell is dropped.
-                    drop(self.on_code(role, id, event));
+                    drop(self.on_code_event(role, id, event));
                 }
             }
         }
     }
 
-    pub(in crate::session) fn give_kernel_back(&mut self) {
+    pub(in crate::session) fn release_kernel(&mut self) {
         let ends = self.kernels.release(Instant::now());
         self.end_kernels(ends);
     }
@@ -187,7 +187,7 @@ impl Session {
 
     /// Ends all of them; the session they were kept for is over.
     pub(in crate::session) fn end_all_kernels(&mut self) {
-        self.give_kernel_back();
+        self.release_kernel();
         let ends = self.kernels.clear();
         self.end_kernels(ends);
     }
@@ -204,13 +204,13 @@ impl Session {
     /// Code of the agent asks for something.
     pub(in crate::session) fn on_agent_code_call(
         &mut self,
-        role: Role,
+        role: RuntimeRole,
         id: Option<RequestId>,
         call: CodeCall,
     ) {
         if let Some(why) = schema_error(&call.wish) {
             self.reply_to(role, call.call, CallReply::Refused(why));
-        } else if id.is_some_and(|id| self.toolbox.works_on(role, id)) {
+        } else if id.is_some_and(|id| self.toolbox.is_running_request(role, id)) {
             self.from_agent.enqueue(role, call);
             self.begin_next_agent_call();
         } else {
@@ -220,7 +220,7 @@ impl Session {
     }
 
     /// Code of the agent no longer waits for a call.
-    pub(in crate::session) fn on_agent_code_call_cancelled(&mut self, role: Role, call: u64) {
+    pub(in crate::session) fn on_agent_code_call_cancelled(&mut self, role: RuntimeRole, call: u64) {
         if let Some(at) = self.from_agent.cancel(role, call) {
             self.on_call_cancelled(&at);
             self.begin_next_agent_call();
@@ -228,7 +228,7 @@ impl Session {
     }
 
     /// The code has ended, or nobody waits for it: so does what it asked for.
-    pub(in crate::session) fn agents_code_ended(&mut self) {
+    pub(in crate::session) fn on_agent_code_end(&mut self) {
         if let Some(at) = self.from_agent.clear() {
             self.on_call_cancelled(&at);
         }
@@ -236,11 +236,11 @@ impl Session {
 
     /// Closes its question and shows it as interrupted.
     fn on_call_cancelled(&mut self, at: &ActiveAgentCall) {
-        self.on_asking(AskingEvent::Cancelled(Asker::Tool(CalledBy::Code)));
+        self.on_approval(ApprovalEvent::Cancelled(Asker::Tool(ToolCaller::Code)));
         self.show_of_code(at.ended(&CallReply::Interrupted));
     }
 
-    fn reply_to(&mut self, role: Role, call: u64, reply: CallReply) {
+    fn reply_to(&mut self, role: RuntimeRole, call: u64, reply: CallReply) {
         if let Some(runtime) = self.runtimes.of(role) {
             runtime.tell(RuntimeRequest::ReplyCall { call, reply });
         }
@@ -275,7 +275,7 @@ impl Session {
             self.show_of_code(begun);
         }
         match wish {
-            CodeWish::Ask {
+            HostRequest::Ask {
                 prompt,
                 schema,
                 tools,
@@ -283,7 +283,7 @@ impl Session {
                 Some(why) => self.finish_agent_call(CallReply::Refused(why.to_owned())),
                 None => self.consult(prompt, schema),
             },
-            CodeWish::Tool { name, arguments } => {
+            HostRequest::Tool { name, arguments } => {
                 let call = ToolCall {
                     id: String::new(),
                     name,
@@ -295,7 +295,7 @@ impl Session {
     }
 
     fn ask_refusal(&self, tools: &[String]) -> Option<&'static str> {
-        if !matches!(self.floor.holder(), Some(Holder::Prompt(_))) {
+        if !matches!(self.floor.holder(), Some(ActiveJob::Prompt(_))) {
             return Some("ask() is for code of a turn: nobody here is in one");
         }
         let none = "ask() offers no functions to the agent here: it waits for this code, and what it is asked is \
@@ -371,7 +371,7 @@ impl Session {
     fn begin_agent_tool(&mut self, call: ToolCall) {
         let name = call.name.clone();
         if name == RUN_CELLS {
-            return self.finish_agent_call(CallReply::Refused(RUNS_CELLS.to_owned()));
+            return self.finish_agent_call(CallReply::Refused(NESTED_CELLS.to_owned()));
         }
         let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
         let mut names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
@@ -383,13 +383,13 @@ impl Session {
                 format!("there is no tool `{name}` for code that the agent runs: it has {names}");
             return self.finish_agent_call(CallReply::Refused(why));
         }
-        if let Some(result) = self.begin_tool(CalledBy::Code, call) {
-            self.tool_told_code(result);
+        if let Some(result) = self.begin_tool(ToolCaller::Code, call) {
+            self.on_agent_tool_return(result);
         }
     }
 
     /// The tool that code of the agent has called is over.
-    pub(in crate::session) fn tool_told_code(&mut self, result: ToolReturn) {
+    pub(in crate::session) fn on_agent_tool_return(&mut self, result: ToolReturn) {
         let ToolReturn { success, text, .. } = result;
         self.finish_agent_call(match success {
             true => CallReply::Value(text.into()),

@@ -25,7 +25,7 @@ const IDLE_LIMIT: Duration = Duration::from_secs(5 * 60);
 const WINDOW: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum KernelChoice {
     /// The user's interpreter.
     Live,
     /// The agent's own, kept for the session.
@@ -39,7 +39,7 @@ pub(super) enum Which {
 /// The kernel and place that a call asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Opening {
-    pub which: Which,
+    pub which: KernelChoice,
     /// Where, as the agent wrote it; `None`: where the user is.
     pub cwd: Option<String>,
     /// Without what it holds.

@@ -2,22 +2,22 @@
 
 use std::time::Instant;
 
-use super::turn::TurnAction;
+use super::turn::TurnEffect;
 use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::history::{PromptStart, RecordedThread};
-use crate::runtime::{RuntimeAnswer, RuntimeCapabilities, RuntimeRequest};
-use crate::session::attached::Attached;
+use crate::runtime::{RuntimeReply, RuntimeCapabilities, RuntimeRequest};
+use crate::session::attached::Attachments;
 use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::outputs::Outputs;
 use crate::session::tool_return::ToolReturn;
 
 pub(in crate::session) enum PromptEvent {
     /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt names.
-    RecordRead(Box<Dialog>, Attached),
-    /// The answer to the last [`PromptAction::AskRuntime`].
-    Answered(RuntimeAnswer),
-    /// The answer to [`PromptAction::AskAboutPictures`]; true: send the prompt without its pictures.
+    RecordRead(Box<Dialog>, Attachments),
+    /// The answer to the last [`PromptEffect::AskRuntime`].
+    Answered(RuntimeReply),
+    /// The answer to [`PromptEffect::AskAboutPictures`]; true: send the prompt without its pictures.
     WithoutPictures(bool),
     /// The agent has ended the interrupted turn.
     AgentFree,
@@ -38,7 +38,7 @@ pub(in crate::session) enum PromptEvent {
 }
 
 #[derive(Debug)]
-pub(in crate::session) enum PromptAction {
+pub(in crate::session) enum PromptEffect {
     Show(SessionEvent),
     /// Warn once per agent about features the agent does not support: a key, and the text.
     Lacking(Vec<(&'static str, String)>),
@@ -54,8 +54,8 @@ pub(in crate::session) enum PromptAction {
     /// Record that the prompt is sent.
     Begin(PromptStart),
     Start(Box<TurnRequest>),
-    /// An effect of the turn; never [`TurnAction::End`].
-    Turn(TurnAction),
+    /// An effect of the turn; never [`TurnEffect::End`].
+    Turn(TurnEffect),
     /// Record the answer so far, in its stored form.
     Save(String),
     /// Withdraw questions and cancel tool calls; [`PromptEvent::ToolsAway`] follows when no code of the turn runs.

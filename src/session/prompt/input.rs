@@ -7,7 +7,7 @@ use super::preview::Preview;
 use crate::agent::InputPart;
 use crate::dialog::Expansion;
 use crate::output::limits::exceeds;
-use crate::session::attached::Attached;
+use crate::session::attached::Attachments;
 use crate::session::events::Notice;
 use crate::session::outputs::{OutputKind, Outputs};
 
@@ -47,7 +47,7 @@ pub(super) struct PromptPictures {
 
 impl PromptInput {
     /// Attaches the files that the prompt names, shortened where too long for the model; returns notices for the user.
-    pub(super) fn attach(&mut self, attached: Attached, outputs: &Outputs) -> Vec<Notice> {
+    pub(super) fn attach(&mut self, attached: Attachments, outputs: &Outputs) -> Vec<Notice> {
         let mut notices = attached.notices;
         self.pictures.not_sent.extend(attached.lost);
         for mut part in attached.parts {

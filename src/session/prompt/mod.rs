@@ -1,10 +1,10 @@
 //! The state machine of one prompt: preparing, queued, running, stopping, settled.
 //!
-//! In: [`PromptEvent`]. Out: [`PromptAction`]s, which the session carries out. The machine knows no channel, no clock, no
+//! In: [`PromptEvent`]. Out: [`PromptEffect`]s, which the session carries out. The machine knows no channel, no clock, no
 //! peer and no record. The request is built from the record each time; the conversation is not kept here.
 //!
 //! Invariants: nothing is sent or recorded before everything the prompt needs has arrived; no command runs for a refused
-//! prompt; a prompt that was never sent goes back to the editor; exactly one [`PromptAction::Leave`] is returned, as the
+//! prompt; a prompt that was never sent goes back to the editor; exactly one [`PromptEffect::Leave`] is returned, as the
 //! last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
 
 mod event;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
-use crate::input::{NamedFile, named_files};
+use crate::input::{FileReference, named_files};
 use crate::schema;
 use crate::session::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
 use crate::text::xml_text;
@@ -35,11 +35,11 @@ use preparation::{Preparation, Progress};
 use request::SentRequest;
 use turn::{Turn, TurnEvent};
 
-pub(super) use event::{Around, CompletedExchange, Finished, PromptAction, PromptEvent};
+pub(super) use event::{Around, CompletedExchange, Finished, PromptEffect, PromptEvent};
 pub(super) use preview::Preview;
 pub(super) use request::Surroundings;
 pub(super) use tool_mentions::{callable, functions};
-pub(super) use turn::{TurnAction, TurnEnd};
+pub(super) use turn::{TurnEffect, TurnEnd};
 
 /// New bytes of an answer after which it is saved.
 const SAVE_EVERY: usize = 4096;
@@ -94,7 +94,7 @@ impl ActiveTurn {
 
     /// Returns the answer so far for saving when enough bytes are new or enough time has passed; with `must`, in any
     /// case.
-    fn save(&mut self, now: Instant, must: bool) -> Option<PromptAction> {
+    fn save(&mut self, now: Instant, must: bool) -> Option<PromptEffect> {
         let grown = self.turn.received_bytes().saturating_sub(self.saved_bytes);
         let due =
             grown >= SAVE_EVERY || now.saturating_duration_since(self.saved_at) >= SAVE_AT_LEAST;
@@ -103,7 +103,7 @@ impl ActiveTurn {
         }
         self.saved_bytes = self.turn.received_bytes();
         self.saved_at = now;
-        Some(PromptAction::Save(self.turn.stored()))
+        Some(PromptEffect::Save(self.turn.stored()))
     }
 }
 
@@ -177,7 +177,7 @@ impl Prompt {
     }
 
     /// The files that the prompt's text names.
-    pub(super) fn names_files(&self) -> Vec<NamedFile> {
+    pub(super) fn names_files(&self) -> Vec<FileReference> {
         named_files(&self.input.reference_text())
     }
 
@@ -201,14 +201,14 @@ impl Prompt {
         event: PromptEvent,
         around: &Around<'_>,
         surroundings: impl FnOnce() -> Surroundings<'a>,
-    ) -> Vec<PromptAction> {
+    ) -> Vec<PromptEffect> {
         match (
             std::mem::replace(&mut self.state, PromptState::Settled),
             event,
         ) {
             (PromptState::Preparing(stage), PromptEvent::RecordRead(dialog, attached)) => {
                 let notices = self.input.attach(attached, around.outputs).into_iter();
-                let notices = notices.map(|it| PromptAction::Show(SessionEvent::Notice(it)));
+                let notices = notices.map(|it| PromptEffect::Show(SessionEvent::Notice(it)));
                 let (progress, actions) = stage.on_record(dialog, &mut self.input, around);
                 let actions = notices.chain(actions).collect();
                 self.on_progress((progress, actions), around, surroundings)
@@ -270,10 +270,10 @@ impl Prompt {
     /// Applies the progress of the preparation.
     fn on_progress<'a>(
         &mut self,
-        (progress, mut actions): (Progress, Vec<PromptAction>),
+        (progress, mut actions): (Progress, Vec<PromptEffect>),
         around: &Around<'_>,
         surroundings: impl FnOnce() -> Surroundings<'a>,
-    ) -> Vec<PromptAction> {
+    ) -> Vec<PromptEffect> {
         match progress {
             Progress::Waiting(stage) => self.state = PromptState::Preparing(stage),
             Progress::Ready { dialog, tools } => {
@@ -291,11 +291,11 @@ impl Prompt {
         tools: Vec<ToolSpec>,
         surroundings: &Surroundings<'_>,
         around: &Around<'_>,
-    ) -> Vec<PromptAction> {
+    ) -> Vec<PromptEffect> {
         let able = &surroundings.able;
         let no_images = (!able.images).then(|| unsupported::no_image_input(able));
         if let Some(lost) = self.input.only_lost_pictures(no_images.clone()) {
-            let asks = PromptAction::AskAboutPictures(lost.clone());
+            let asks = PromptEffect::AskAboutPictures(lost.clone());
             self.state = PromptState::Preparing(Preparation::ConfirmingPictures {
                 dialog,
                 tools,
@@ -325,26 +325,26 @@ impl Prompt {
                 dialog,
                 surroundings.thread,
             );
-            return vec![PromptAction::Show(preview), PromptAction::Leave];
+            return vec![PromptEffect::Show(preview), PromptEffect::Leave];
         }
         request::place_instructions(&mut request, able, sent.commanded);
         let mut actions = Vec::new();
         if let Some(why) = left_out {
             let line = format!("{why}: those of this prompt are left out");
-            actions.push(PromptAction::Show(Notice::note(line).into()));
+            actions.push(PromptEffect::Show(Notice::note(line).into()));
         }
         if !warnings.is_empty() {
-            actions.push(PromptAction::Lacking(warnings));
+            actions.push(PromptEffect::Lacking(warnings));
         }
         let large = dialog.next_too_large().into_iter().filter(|_| able.images);
         actions.extend(large.map(|line| {
             let line = format!(
                 "a picture of In [{line}] is not sent: it is too large for the model (4 MB at most)"
             );
-            PromptAction::Show(Notice::warning(line).into())
+            PromptEffect::Show(Notice::warning(line).into())
         }));
         let start = request::prompt_start(&mut self.input, dialog);
-        actions.push(PromptAction::Begin(start));
+        actions.push(PromptEffect::Begin(start));
         if surroundings.agent_is_busy {
             self.state = PromptState::Queued(Box::new((request, sent)));
         } else {
@@ -358,9 +358,9 @@ impl Prompt {
         request: TurnRequest,
         sent: SentRequest,
         around: &Around<'_>,
-    ) -> PromptAction {
+    ) -> PromptEffect {
         self.state = PromptState::Running(Box::new(ActiveTurn::new(sent, around.now)));
-        PromptAction::Start(Box::new(request))
+        PromptEffect::Start(Box::new(request))
     }
 
     /// Passes an event to the turn. When the turn ends, the prompt waits until the code of its tools has stopped.
@@ -369,18 +369,18 @@ impl Prompt {
         mut running: Box<ActiveTurn>,
         event: TurnEvent,
         around: &Around<'_>,
-    ) -> Vec<PromptAction> {
+    ) -> Vec<PromptEffect> {
         let mut actions = Vec::new();
         let mut end = None;
         for action in running.turn.on(event) {
             match action {
-                TurnAction::End(turn_end) => end = Some(*turn_end),
-                action => actions.push(PromptAction::Turn(action)),
+                TurnEffect::End(turn_end) => end = Some(*turn_end),
+                action => actions.push(PromptEffect::Turn(action)),
             }
         }
         match end {
             Some(end) => {
-                actions.push(PromptAction::PutAway);
+                actions.push(PromptEffect::PutAway);
                 self.state = PromptState::Stopping(Box::new((running.sent, end)));
             }
             None => {
@@ -391,7 +391,7 @@ impl Prompt {
         actions
     }
 
-    fn on_interrupt(&mut self, state: PromptState, around: &Around<'_>) -> Vec<PromptAction> {
+    fn on_interrupt(&mut self, state: PromptState, around: &Around<'_>) -> Vec<PromptEffect> {
         let mut actions = Vec::new();
         match state {
             PromptState::Running(running) => {
@@ -400,27 +400,27 @@ impl Prompt {
             // Code of the turn still runs: interrupt it again.
             PromptState::Stopping(_) => {
                 self.state = state;
-                return vec![PromptAction::InterruptRuntime];
+                return vec![PromptEffect::InterruptRuntime];
             }
             PromptState::Settled => return actions,
-            PromptState::Queued(_) => actions.push(PromptAction::Finish(Box::new(Finished {
+            PromptState::Queued(_) => actions.push(PromptEffect::Finish(Box::new(Finished {
                 outcome: TurnOutcome::Interrupted,
                 exchange: None,
                 usage: None,
             }))),
             // Nothing was sent or recorded, so the prompt goes back to the editor.
             PromptState::Preparing(Preparation::Evaluating { .. }) => {
-                actions.push(PromptAction::InterruptRuntime);
+                actions.push(PromptEffect::InterruptRuntime);
                 actions.extend(self.refill_editor());
             }
             PromptState::Preparing(Preparation::ConfirmingPictures { .. }) => {
-                actions.push(PromptAction::AskNoMore);
+                actions.push(PromptEffect::AskNoMore);
                 actions.extend(self.refill_editor());
             }
             PromptState::Preparing(_) => actions.extend(self.refill_editor()),
         }
         actions.push(self.end_event(TurnOutcome::Interrupted, None, around));
-        actions.push(PromptAction::Leave);
+        actions.push(PromptEffect::Leave);
         actions
     }
 
@@ -430,7 +430,7 @@ impl Prompt {
         sent: SentRequest,
         end: TurnEnd,
         around: &Around<'_>,
-    ) -> Vec<PromptAction> {
+    ) -> Vec<PromptEffect> {
         let TurnEnd {
             outcome,
             stored,
@@ -451,29 +451,29 @@ impl Prompt {
             }),
             usage,
         };
-        let mut actions = vec![PromptAction::Finish(Box::new(finished))];
+        let mut actions = vec![PromptEffect::Finish(Box::new(finished))];
         if failed {
             actions.extend(self.refill_editor());
         }
         actions.push(self.end_event(outcome, usage, around));
-        actions.push(PromptAction::Leave);
+        actions.push(PromptEffect::Leave);
         actions
     }
 
     /// Shows why the prompt is not sent, and puts its text back into the editor.
-    fn refuse(&self, line: String) -> Vec<PromptAction> {
+    fn refuse(&self, line: String) -> Vec<PromptEffect> {
         let notice = SessionEvent::Notice(Notice::warning(line));
-        let mut actions = vec![PromptAction::Show(notice)];
+        let mut actions = vec![PromptEffect::Show(notice)];
         actions.extend(self.refill_editor());
-        actions.push(PromptAction::Leave);
+        actions.push(PromptEffect::Leave);
         actions
     }
 
     /// A preview was not typed as a prompt, so its text does not go back.
-    fn refill_editor(&self) -> Option<PromptAction> {
+    fn refill_editor(&self) -> Option<PromptEffect> {
         let refill = || AfterEvent::Refill(self.source.clone());
         let refill = self.input.preview.is_none().then(refill);
-        refill.map(|it| PromptAction::Show(SessionEvent::After(it)))
+        refill.map(|it| PromptEffect::Show(SessionEvent::After(it)))
     }
 
     fn end_event(
@@ -481,8 +481,8 @@ impl Prompt {
         outcome: TurnOutcome,
         usage: Option<crate::agent::Usage>,
         around: &Around<'_>,
-    ) -> PromptAction {
-        PromptAction::Show(SessionEvent::End(EndEvent::Turn {
+    ) -> PromptEffect {
+        PromptEffect::Show(SessionEvent::End(EndEvent::Turn {
             outcome,
             usage,
             took: around.now.saturating_duration_since(self.started),

@@ -3,13 +3,13 @@
 //! Invariant: a request that the runtime does not support is not sent to it; `RuntimeCapabilities::refusal` is taken as
 //! the answer.
 
-use super::event::{Around, PromptAction};
+use super::event::{Around, PromptEffect};
 use super::input::PromptInput;
 use super::references::{EvaluatedReferences, PromptReferences, requested_error};
 use super::tool_mentions::ToolMentions;
 use crate::agent::ToolSpec;
 use crate::dialog::Dialog;
-use crate::runtime::{RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::events::{AnswerEvent, SessionEvent};
 
 /// The step that is waited for.
@@ -44,7 +44,7 @@ pub(super) enum Progress {
     Refused(String),
 }
 
-type PreparationStep = (Progress, Vec<PromptAction>);
+type PreparationStep = (Progress, Vec<PromptEffect>);
 
 impl Preparation {
     /// Looks the tools up, or continues when the conversation mentions none.
@@ -72,14 +72,14 @@ impl Preparation {
             Some(answer) => stage.on_answer(answer, input, around),
             None => (
                 Progress::Waiting(stage),
-                vec![PromptAction::AskRuntime(request)],
+                vec![PromptEffect::AskRuntime(request)],
             ),
         }
     }
 
     pub(super) fn on_answer(
         self,
-        answer: RuntimeAnswer,
+        answer: RuntimeReply,
         input: &mut PromptInput,
         around: &Around<'_>,
     ) -> PreparationStep {
@@ -132,8 +132,8 @@ fn evaluate(
             command: command.clone(),
         })
     });
-    let mut actions: Vec<PromptAction> = started.collect();
-    actions.push(PromptAction::AskRuntime(request));
+    let mut actions: Vec<PromptEffect> = started.collect();
+    actions.push(PromptEffect::AskRuntime(request));
     let stage = Preparation::Evaluating {
         dialog,
         tools,
@@ -145,12 +145,12 @@ fn evaluate(
 /// Renders the evaluated references, or the reason why they could not be evaluated, into the prompt.
 fn expand(
     references: &PromptReferences,
-    answer: RuntimeAnswer,
+    answer: RuntimeReply,
     input: &mut PromptInput,
     around: &Around<'_>,
-) -> Vec<PromptAction> {
+) -> Vec<PromptEffect> {
     let mut actions = Vec::new();
-    if let RuntimeAnswer::Evaluated { shells, .. } = &answer {
+    if let RuntimeReply::Evaluated { shells, .. } = &answer {
         let ran = references.shells.iter().zip(shells).enumerate();
         actions.extend(ran.map(|(n, (command, output))| {
             show(AnswerEvent::CommandRan {
@@ -170,14 +170,14 @@ fn expand(
     input.pictures.not_sent.extend(lost_pictures);
     input.pictures.has_other_values |= other_values;
     let notices = notices.into_iter().map(SessionEvent::Notice);
-    actions.extend(notices.map(PromptAction::Show));
+    actions.extend(notices.map(PromptEffect::Show));
     let error = std::mem::replace(&mut input.expansion, expansion);
     input.expansion.xml.push_str(&error.xml);
     actions
 }
 
-fn show(event: AnswerEvent) -> PromptAction {
-    PromptAction::Show(SessionEvent::Answer(event))
+fn show(event: AnswerEvent) -> PromptEffect {
+    PromptEffect::Show(SessionEvent::Answer(event))
 }
 
 /// The event id of the `n`th command of a prompt.

@@ -15,7 +15,7 @@ use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
 };
 use crate::input::{is_name, is_ours, may_call, note_value, references};
-use crate::runtime::{RuntimeAnswer, Variable};
+use crate::runtime::{RuntimeReply, Variable};
 use crate::session::events::Notice;
 use crate::session::outputs::{OutputKind, Outputs};
 use crate::session::pictures::Pictures;
@@ -100,18 +100,18 @@ impl PromptReferences {
     /// Renders the runtime's answer for the prompt with the In number `line`.
     pub(super) fn render(
         &self,
-        answer: RuntimeAnswer,
+        answer: RuntimeReply,
         outputs: &Outputs,
         line: u32,
     ) -> EvaluatedReferences {
         let mut notices = Vec::new();
-        let answered = matches!(answer, RuntimeAnswer::Evaluated { .. });
+        let answered = matches!(answer, RuntimeReply::Evaluated { .. });
         let (mut variables, shells) = match answer {
-            RuntimeAnswer::Evaluated { variables, shells } => (variables, shells),
+            RuntimeReply::Evaluated { variables, shells } => (variables, shells),
             other => {
                 let (why, able) = match other {
-                    RuntimeAnswer::Failed(why) => (why, true),
-                    RuntimeAnswer::Unable(why) => (why, false),
+                    RuntimeReply::Failed(why) => (why, true),
+                    RuntimeReply::Unable(why) => (why, false),
                     _ => ("the interpreter gave no values".to_owned(), true),
                 };
                 let message = format!("what the prompt refers to could not be evaluated: {why}");
@@ -240,7 +240,7 @@ pub(super) fn requested_error(prompt: &str, dialog: &Dialog) -> String {
 }
 
 fn is_live(cell: &CellEntry, dialog: &Dialog) -> bool {
-    cell.line > dialog.reset_line && !cell.is_out()
+    cell.line > dialog.reset_line && !cell.is_excluded()
 }
 
 /// The last code line before the newest prompt; 0 without a prompt. `hidden`: hidden prompts count, too.

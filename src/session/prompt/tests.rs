@@ -4,8 +4,8 @@ use super::*;
 use crate::agent::{
     AgentCapabilities, AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId,
 };
-use crate::runtime::{RuntimeAnswer, RuntimeRequest, ToolLookup, Variable};
-use crate::session::attached::Attached;
+use crate::runtime::{RuntimeReply, RuntimeRequest, ToolLookup, Variable};
+use crate::session::attached::Attachments;
 use crate::session::events::AnswerEvent;
 use crate::session::outputs::Outputs;
 use crate::session::tests::choices;
@@ -38,40 +38,40 @@ fn found(name: &str) -> ToolLookup {
     }
 }
 
-fn word(action: &PromptAction) -> String {
+fn word(action: &PromptEffect) -> String {
     match action {
-        PromptAction::Show(SessionEvent::After(AfterEvent::Refill(text))) => format!("back {text}"),
-        PromptAction::Show(SessionEvent::Notice(notice)) => notice.message.clone(),
-        PromptAction::Show(SessionEvent::End(EndEvent::Turn { outcome, .. })) => match outcome {
+        PromptEffect::Show(SessionEvent::After(AfterEvent::Refill(text))) => format!("back {text}"),
+        PromptEffect::Show(SessionEvent::Notice(notice)) => notice.message.clone(),
+        PromptEffect::Show(SessionEvent::End(EndEvent::Turn { outcome, .. })) => match outcome {
             TurnOutcome::Complete => "complete".into(),
             TurnOutcome::Interrupted => "interrupted".into(),
             TurnOutcome::Failed(_) => "failed".into(),
         },
-        PromptAction::Show(_) => "show".into(),
-        PromptAction::AskRuntime(RuntimeRequest::DescribeTools { names }) => {
+        PromptEffect::Show(_) => "show".into(),
+        PromptEffect::AskRuntime(RuntimeRequest::DescribeTools { names }) => {
             format!("look up {}", names.join(" "))
         }
-        PromptAction::AskRuntime(_) => "evaluate".into(),
-        PromptAction::AskAboutPictures(lost) => format!("asks {}", lost.join("; ")),
-        PromptAction::AskNoMore => "asks no more".into(),
-        PromptAction::InterruptRuntime => "interrupt runtime".into(),
-        PromptAction::Lacking(lines) => format!("lacks {}", lines.len()),
-        PromptAction::Begin(start) => format!("begin {}", start.prompt),
-        PromptAction::Start(request) => format!("start {}", request.tools.len()),
-        PromptAction::Turn(TurnAction::Show(AnswerEvent::Text { delta, .. })) => delta.clone(),
-        PromptAction::Turn(TurnAction::Show(_)) => "show".into(),
-        PromptAction::Turn(TurnAction::CallTool(_)) => "call".into(),
-        PromptAction::Turn(TurnAction::Reply(AgentReply::ToolResult { .. })) => "reply".into(),
-        PromptAction::Turn(TurnAction::CancelAgent) => "cancel".into(),
-        PromptAction::Turn(TurnAction::InterruptTool) => "interrupt tool".into(),
-        PromptAction::Turn(_) => "turn".into(),
-        PromptAction::Save(stored) => format!("save {stored}"),
-        PromptAction::PutAway => "put away".into(),
-        PromptAction::Finish(finished) => match &finished.exchange {
+        PromptEffect::AskRuntime(_) => "evaluate".into(),
+        PromptEffect::AskAboutPictures(lost) => format!("asks {}", lost.join("; ")),
+        PromptEffect::AskNoMore => "asks no more".into(),
+        PromptEffect::InterruptRuntime => "interrupt runtime".into(),
+        PromptEffect::Lacking(lines) => format!("lacks {}", lines.len()),
+        PromptEffect::Begin(start) => format!("begin {}", start.prompt),
+        PromptEffect::Start(request) => format!("start {}", request.tools.len()),
+        PromptEffect::Turn(TurnEffect::Show(AnswerEvent::Text { delta, .. })) => delta.clone(),
+        PromptEffect::Turn(TurnEffect::Show(_)) => "show".into(),
+        PromptEffect::Turn(TurnEffect::CallTool(_)) => "call".into(),
+        PromptEffect::Turn(TurnEffect::Reply(AgentReply::ToolResult { .. })) => "reply".into(),
+        PromptEffect::Turn(TurnEffect::CancelAgent) => "cancel".into(),
+        PromptEffect::Turn(TurnEffect::InterruptTool) => "interrupt tool".into(),
+        PromptEffect::Turn(_) => "turn".into(),
+        PromptEffect::Save(stored) => format!("save {stored}"),
+        PromptEffect::PutAway => "put away".into(),
+        PromptEffect::Finish(finished) => match &finished.exchange {
             Some(exchange) => format!("finish {} {:?}", exchange.stored, exchange.thread.is_some()),
             None => "finish nothing".into(),
         },
-        PromptAction::Leave => "leave".into(),
+        PromptEffect::Leave => "leave".into(),
     }
 }
 
@@ -102,10 +102,10 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         let agent = |event| PromptEvent::Agent(event);
         let event = match event {
             On::Record | On::RecordWhileBusy => {
-                PromptEvent::RecordRead(Box::default(), Attached::default())
+                PromptEvent::RecordRead(Box::default(), Attachments::default())
             }
-            On::Tools(found) => PromptEvent::Answered(RuntimeAnswer::Tools(found)),
-            On::Values => PromptEvent::Answered(RuntimeAnswer::Evaluated {
+            On::Tools(found) => PromptEvent::Answered(RuntimeReply::Tools(found)),
+            On::Values => PromptEvent::Answered(RuntimeReply::Evaluated {
                 variables: vec![Variable::Undefined {
                     names: vec!["x".into()],
                     expression: "x".into(),
@@ -113,7 +113,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
                 shells: Vec::new(),
             }),
             On::Lost => {
-                PromptEvent::Answered(RuntimeAnswer::Failed("the interpreter is gone".into()))
+                PromptEvent::Answered(RuntimeReply::Failed("the interpreter is gone".into()))
             }
             On::Free => PromptEvent::AgentFree,
             On::Text(delta) => agent(AgentEvent::Text {

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use crate::agent::ToolSpec;
 use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
-use crate::runtime::{RuntimeAnswer, ToolLookup};
+use crate::runtime::{RuntimeReply, ToolLookup};
 use crate::session::toolbox::is_built_in;
 use crate::text::{cut_characters, frontmatter};
 
@@ -70,11 +70,11 @@ impl ToolMentions {
 
     /// # Errors
     /// As [`ToolMentions::resolve`]; and why the runtime could not look the names up, when this prompt mentions one.
-    pub(super) fn specs_from(&self, answer: RuntimeAnswer) -> Result<Vec<ToolSpec>, String> {
+    pub(super) fn specs_from(&self, answer: RuntimeReply) -> Result<Vec<ToolSpec>, String> {
         match answer {
-            RuntimeAnswer::Tools(found) => self.resolve(found),
+            RuntimeReply::Tools(found) => self.resolve(found),
             _ if self.required.iter().all(|name| is_built_in(name)) => Ok(Vec::new()),
-            RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => Err(why),
+            RuntimeReply::Failed(why) | RuntimeReply::Unable(why) => Err(why),
             _ => Err("the interpreter did not say what the tools are".to_owned()),
         }
     }
@@ -191,7 +191,7 @@ pub(in crate::session) fn first_mention(name: &str, dialog: &Dialog) -> String {
 
 /// True for cells whose notes count: of the user, in the conversation, after the last reset.
 fn may_hold_note(cell: &CellEntry, dialog: &Dialog) -> bool {
-    cell.line > dialog.reset_line && !cell.is_out() && cell.told.is_none()
+    cell.line > dialog.reset_line && !cell.is_excluded() && cell.told.is_none()
 }
 
 /// The tool results in a stored answer whose frontmatter declares tools.

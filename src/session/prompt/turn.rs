@@ -5,7 +5,7 @@
 //! clock and no peer, so every path (tool rounds, an interrupt at any moment, late events of a dead turn, a lost
 //! interpreter) is a table of events in `turn/tests.rs`.
 //!
-//! Invariants: exactly one [`TurnAction::End`] is returned, as the last effect; every tool call is answered once, or the
+//! Invariants: exactly one [`TurnEffect::End`] is returned, as the last effect; every tool call is answered once, or the
 //! turn has ended; an interrupt ends the turn for the user at once, while the agent may still be finishing ([`Turn::on`]
 //! returns nothing for events after the end).
 
@@ -18,7 +18,7 @@ use crate::agent::{
     AgentEvent, AgentQuestion, AgentReply, Aside, Decision, FileChange, InputPart, QuestionAnswer,
     ToolCall, Usage,
 };
-use crate::dialog::{GatheredAnswer, ToolRecord, call_line, interrupted, tool_line};
+use crate::dialog::{AnswerBuilder, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::answered::answer_event;
 use crate::session::events::{AnswerEvent, TurnOutcome};
 use crate::session::tool_return::ToolReturn;
@@ -41,7 +41,7 @@ pub(super) enum TurnEvent {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::session) enum TurnAction {
+pub(in crate::session) enum TurnEffect {
     Show(AnswerEvent),
     /// [`TurnEvent::ToolReturned`] follows.
     CallTool(ToolCall),
@@ -72,7 +72,7 @@ pub(in crate::session) struct TurnEnd {
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    answer: GatheredAnswer,
+    answer: AnswerBuilder,
     usage: Option<Usage>,
     /// Tokens of requests that code of the turn made beside it.
     side_usage: Option<Usage>,
@@ -115,7 +115,7 @@ impl Turn {
     }
 
     /// Returns the effects in order.
-    pub(super) fn on(&mut self, event: TurnEvent) -> Vec<TurnAction> {
+    pub(super) fn on(&mut self, event: TurnEvent) -> Vec<TurnEffect> {
         if self.ended {
             return Vec::new();
         }
@@ -128,14 +128,14 @@ impl Turn {
                 Vec::new()
             }
             TurnEvent::Interrupted => {
-                let mut actions = vec![TurnAction::CancelAgent];
+                let mut actions = vec![TurnEffect::CancelAgent];
                 actions.extend(self.end(TurnOutcome::Interrupted, None));
                 actions
             }
         }
     }
 
-    fn on_agent(&mut self, event: AgentEvent) -> Vec<TurnAction> {
+    fn on_agent(&mut self, event: AgentEvent) -> Vec<TurnEffect> {
         match event {
             AgentEvent::ToolCalled { call, .. } => {
                 self.queue.push_back(AgentRequest::Call(call));
@@ -161,14 +161,14 @@ impl Turn {
             }
             AgentEvent::Failed { failure, .. } => self.end(TurnOutcome::Failed(failure), None),
             AgentEvent::Sent { .. } => match std::mem::take(&mut self.agent_starting) {
-                true => vec![TurnAction::Show(AnswerEvent::AgentStarts(None))],
+                true => vec![TurnEffect::Show(AnswerEvent::AgentStarts(None))],
                 false => Vec::new(),
             },
             event => {
                 self.agent_starting |= matches!(event, AgentEvent::Starting { .. });
                 self.record(&event);
                 let shown = answer_event(event);
-                shown.map(TurnAction::Show).into_iter().collect()
+                shown.map(TurnEffect::Show).into_iter().collect()
             }
         }
     }
@@ -225,7 +225,7 @@ impl Turn {
     }
 
     /// Starts the next request if none is being handled.
-    fn start_next(&mut self) -> Vec<TurnAction> {
+    fn start_next(&mut self) -> Vec<TurnEffect> {
         if self.current.is_some() || self.stopped {
             return Vec::new();
         }
@@ -234,18 +234,18 @@ impl Turn {
         };
         let actions = match &request {
             AgentRequest::Call(call) => vec![
-                TurnAction::Show(AnswerEvent::ToolStarted {
+                TurnEffect::Show(AnswerEvent::ToolStarted {
                     call: call_line(&call.name, &call.arguments),
                 }),
-                TurnAction::CallTool(call.clone()),
+                TurnEffect::CallTool(call.clone()),
             ],
-            AgentRequest::Question(question) => vec![TurnAction::Ask(question.clone())],
+            AgentRequest::Question(question) => vec![TurnEffect::Ask(question.clone())],
         };
         self.current = Some(request);
         actions
     }
 
-    fn on_answer(&mut self, id: &str, answer: QuestionAnswer) -> Vec<TurnAction> {
+    fn on_answer(&mut self, id: &str, answer: QuestionAnswer) -> Vec<TurnEffect> {
         let answered = |request: &mut AgentRequest| matches!(request, AgentRequest::Question(question) if question.id == id);
         let Some(AgentRequest::Question(question)) = self.current.take_if(answered) else {
             return Vec::new();
@@ -257,24 +257,24 @@ impl Turn {
             question: question.id,
             answer,
         };
-        let mut actions = vec![TurnAction::Reply(reply)];
+        let mut actions = vec![TurnEffect::Reply(reply)];
         actions.extend(self.start_next());
         actions
     }
 
     /// Drops a request that the agent withdrew. A running tool goes on to its end.
-    fn withdraw(&mut self, id: &str) -> Vec<TurnAction> {
+    fn withdraw(&mut self, id: &str) -> Vec<TurnEffect> {
         self.queue.retain(|request| request.id() != id);
         let is_asked = |request: &mut AgentRequest| matches!(request, AgentRequest::Question(question) if question.id == id);
         if self.current.take_if(is_asked).is_none() {
             return Vec::new();
         }
-        let mut actions = vec![TurnAction::Withdraw(id.to_owned())];
+        let mut actions = vec![TurnEffect::Withdraw(id.to_owned())];
         actions.extend(self.start_next());
         actions
     }
 
-    fn on_tool_returned(&mut self, returned: ToolReturn) -> Vec<TurnAction> {
+    fn on_tool_returned(&mut self, returned: ToolReturn) -> Vec<TurnEffect> {
         let call = self
             .current
             .take_if(|request| matches!(request, AgentRequest::Call(_)));
@@ -302,15 +302,15 @@ impl Turn {
                 success: returned.success,
             }
         };
-        let mut actions = vec![TurnAction::Show(ended)];
+        let mut actions = vec![TurnEffect::Show(ended)];
         if !already_shown {
             let pictures = returned.content.iter().filter_map(|part| match part {
                 InputPart::Image(url) => Some(AnswerEvent::Picture(url.clone())),
                 InputPart::Text(_) | InputPart::File { .. } => None,
             });
-            actions.extend(pictures.map(TurnAction::Show));
+            actions.extend(pictures.map(TurnEffect::Show));
         }
-        actions.push(TurnAction::Reply(AgentReply::ToolResult {
+        actions.push(TurnEffect::Reply(AgentReply::ToolResult {
             call: call.id,
             success: returned.success,
             content: returned.content,
@@ -320,20 +320,20 @@ impl Turn {
     }
 
     /// Ends the turn, and interrupts a tool that still runs.
-    fn end(&mut self, outcome: TurnOutcome, thread: Option<String>) -> Vec<TurnAction> {
+    fn end(&mut self, outcome: TurnOutcome, thread: Option<String>) -> Vec<TurnEffect> {
         self.ended = true;
         let stored = match outcome {
             TurnOutcome::Interrupted => interrupted(&self.answer.stored()),
             TurnOutcome::Complete | TurnOutcome::Failed(_) => self.answer.stored(),
         };
-        let end = TurnAction::End(Box::new(TurnEnd {
+        let end = TurnEffect::End(Box::new(TurnEnd {
             outcome,
             stored,
             said: self.answer.texts(),
             usage: Usage::both(self.usage, self.side_usage),
             thread,
         }));
-        let interrupt = self.is_calling_tool().then_some(TurnAction::InterruptTool);
+        let interrupt = self.is_calling_tool().then_some(TurnEffect::InterruptTool);
         interrupt.into_iter().chain([end]).collect()
     }
 }

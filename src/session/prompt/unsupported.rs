@@ -21,7 +21,7 @@ pub(super) fn warnings(
     let name = &able.name;
     let mut lines: Vec<(&str, String)> = SETTINGS
         .iter()
-        .filter(|row| !row.counts_for(able))
+        .filter(|row| !row.is_supported_by(able))
         .filter(|row| match row.name {
             // The default confines as well, so a user who relies on the default is warned, too.
             "sandbox" => choices.sandbox != Sandbox::FullAccess,

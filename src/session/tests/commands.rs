@@ -351,7 +351,7 @@ fn scripted_mute() -> (
     tokio::sync::mpsc::Receiver<AgentEvent>,
 ) {
     use crate::agent::{
-        Agent, AgentCapabilities, Facts, Lookup, SuggestRequest, Suggested, TurnRequest,
+        Agent, AgentCapabilities, Facts, Lookup, SuggestRequest, SuggestReply, TurnRequest,
     };
     struct Mute(Vec<oneshot::Sender<Result<Facts, AgentFailure>>>);
     impl Agent for Mute {
@@ -368,7 +368,7 @@ fn scripted_mute() -> (
             self.0.push(tell);
             told
         }
-        fn suggest(&mut self, _: SuggestRequest) -> oneshot::Receiver<Suggested> {
+        fn suggest(&mut self, _: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
             oneshot::channel().1
         }
     }

@@ -38,9 +38,9 @@ use crate::input::Mode;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::connect::RuntimePlan;
-use crate::runtime::scripted::{Call, Calls, Script};
+use crate::runtime::scripted::{Call, ControlCalls, Script};
 use crate::runtime::{
-    BranchWish, Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeAnswer,
+    BranchWish, Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeReply,
     RuntimeEvent, RuntimeRequest, Snapshot, ToolLookup,
 };
 use crate::skills::{Catalog, Consent};
@@ -54,7 +54,7 @@ pub(super) struct Stage {
     pub(super) session: SessionHandle,
     background: Run,
     pub(super) agent: scripted::Script,
-    pub(super) calls: Arc<Calls>,
+    pub(super) calls: Arc<ControlCalls>,
 }
 
 /// A session whose cells print `ran CODE` and have the value `42`; see [`cell`] for the odd ones.
@@ -101,7 +101,7 @@ fn usual() -> Script {
         RuntimeRequest::Snapshot { code, unprotected } => {
             vec![answered(
                 id,
-                RuntimeAnswer::Snapshot(look(code, *unprotected)),
+                RuntimeReply::Snapshot(look(code, *unprotected)),
             )]
         }
         RuntimeRequest::Branch(BranchWish::Run {
@@ -109,7 +109,7 @@ fn usual() -> Script {
         }) => {
             vec![answered(
                 id,
-                RuntimeAnswer::Snapshot(look(code, *unprotected)),
+                RuntimeReply::Snapshot(look(code, *unprotected)),
             )]
         }
         RuntimeRequest::DescribeTools { names } => {
@@ -123,17 +123,17 @@ fn usual() -> Script {
             };
             vec![answered(
                 id,
-                RuntimeAnswer::Tools(names.iter().map(look).collect()),
+                RuntimeReply::Tools(names.iter().map(look).collect()),
             )]
         }
         RuntimeRequest::CallTool { arguments, .. } => {
             let bundle = MimeBundle::plain(format!("got {}", arguments["x"]));
             vec![
                 output(id, "printed\n"),
-                answered(id, RuntimeAnswer::ToolResult(Ok(bundle))),
+                answered(id, RuntimeReply::ToolResult(Ok(bundle))),
             ]
         }
-        _ => Script::plain_end(id, request),
+        _ => Script::default_reply(id, request),
     })
     .reacting(move |call| {
         let ended = |id, ending| RuntimeEvent::Finished {
@@ -221,7 +221,7 @@ fn stage_of(
         runtime_at_once: true,
         turn: Box::new(|| ()),
         asks: true,
-        at_home: AtHome::default(),
+        at_home: StartupFiles::default(),
         skills: Box::new(|| Skills {
             catalog: Catalog::default(),
             consent: Consent::none(),
@@ -363,7 +363,7 @@ fn output(id: RequestId, text: &str) -> RuntimeEvent {
     }
 }
 
-fn answered(id: RequestId, answer: RuntimeAnswer) -> RuntimeEvent {
+fn answered(id: RequestId, answer: RuntimeReply) -> RuntimeEvent {
     RuntimeEvent::Answered { id, answer }
 }
 

@@ -13,7 +13,7 @@ fn evaluating() -> Script {
         }
         RuntimeRequest::Evaluate { shells, .. } if shells.contains(&"die".to_owned()) => {
             let death = crate::runtime::Death::Exited(7);
-            let failed = RuntimeAnswer::Failed(format!("the Python interpreter ended: {death}"));
+            let failed = RuntimeReply::Failed(format!("the Python interpreter ended: {death}"));
             let died = RuntimeEvent::Died {
                 death,
                 restarting: true,
@@ -34,7 +34,7 @@ fn evaluating() -> Script {
                     names: vec![expression.clone()],
                 },
             };
-            let answer = RuntimeAnswer::Evaluated {
+            let answer = RuntimeReply::Evaluated {
                 variables: variables.iter().map(look).collect(),
                 shells: shells.iter().map(|shell| format!("ran {shell}")).collect(),
             };
@@ -42,9 +42,9 @@ fn evaluating() -> Script {
         }
         RuntimeRequest::DescribeTools { names } => {
             let missing = names.iter().cloned().map(ToolLookup::Missing);
-            vec![answered(id, RuntimeAnswer::Tools(missing.collect()))]
+            vec![answered(id, RuntimeReply::Tools(missing.collect()))]
         }
-        _ => Script::plain_end(id, request),
+        _ => Script::default_reply(id, request),
     })
 }
 
@@ -128,9 +128,9 @@ fn an_interpreter_that_dies_meanwhile_is_told_to_both() {
 fn a_tool_of_an_earlier_prompt_is_no_reason_to_stop() {
     let runtime = Script::new(|id, request| match request {
         RuntimeRequest::DescribeTools { .. } => {
-            vec![answered(id, RuntimeAnswer::Failed("no interpreter".into()))]
+            vec![answered(id, RuntimeReply::Failed("no interpreter".into()))]
         }
-        _ => Script::plain_end(id, request),
+        _ => Script::default_reply(id, request),
     });
     let stage = stage_of(runtime, vec![says("1")], |_| {});
     stage.run("'a note about &`f`'");

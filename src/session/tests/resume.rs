@@ -53,10 +53,10 @@ fn on(path: &std::path::Path, resume: Option<i64>, turns: Vec<Vec<AgentEvent>>) 
     let runtime = Script::new(|id, request| match request {
         RuntimeRequest::Missing { sources } => {
             let names = sources.iter().map(|source| format!("of {source}"));
-            vec![answered(id, RuntimeAnswer::Missing(names.collect()))]
+            vec![answered(id, RuntimeReply::Missing(names.collect()))]
         }
         RuntimeRequest::Execute(execute) => cell(id, &execute.code, execute.execution_count),
-        _ => Script::plain_end(id, request),
+        _ => Script::default_reply(id, request),
     });
     stage_of(runtime, turns, |parts| {
         (parts.history, parts.reports) = open(path, resume);
@@ -264,11 +264,11 @@ fn a_session_that_cannot_be_taken_up_leaves_all_as_it_is() {
     );
     let wishes = stage.session.editor_wishes();
     assert_eq!(stage.run("%ipycodex resume"), ["[4]"]);
-    let pick = Pick {
+    let pick = SessionPick {
         current: 2,
         cwd: "/".into(),
     };
-    assert_eq!(wishes.take(), Some(EditorWish::PickSession(pick)));
+    assert_eq!(wishes.take(), Some(EditorRequest::PickSession(pick)));
     assert_eq!(stage.run("y")[0], "[5]");
     assert_eq!(
         stage.session.close(Duration::from_secs(60)).resumable,

@@ -38,7 +38,7 @@ fn r_able(
                     .map(|id| RuntimeEvent::Finished { id, finish });
                 return ended.into_iter().collect();
             }
-            other => (format!("{other:?}"), Script::plain_end(id, other)),
+            other => (format!("{other:?}"), Script::default_reply(id, other)),
         };
         seen.lock().unwrap().push(kind);
         events
@@ -151,7 +151,7 @@ fn completion_and_inspection_are_empty_without_asking() {
         deep: true,
     });
     assert!(
-        matches!(complete.blocking_recv(), Ok(RuntimeAnswer::Completions(items)) if items.is_empty())
+        matches!(complete.blocking_recv(), Ok(RuntimeReply::Completions(items)) if items.is_empty())
     );
     let inspect = stage.session.ask(RuntimeRequest::Inspect {
         code: "mean".into(),
@@ -160,7 +160,7 @@ fn completion_and_inspection_are_empty_without_asking() {
     });
     assert!(matches!(
         inspect.blocking_recv(),
-        Ok(RuntimeAnswer::Inspection(None))
+        Ok(RuntimeReply::Inspection(None))
     ));
     assert_eq!(*reached.lock().unwrap(), [""; 0]);
 }
@@ -210,7 +210,7 @@ fn a_lost_connection_is_no_death() {
     let script = Script::new(move |id, request| match request {
         RuntimeRequest::Execute(execute) if execute.code == "lose" => lost(id),
         RuntimeRequest::Execute(execute) => cell(id, &execute.code, execute.execution_count),
-        _ => Script::plain_end(id, request),
+        _ => Script::default_reply(id, request),
     });
     let stage = stage_of(
         script.able(RuntimeCapabilities::cells_only("R")),
@@ -264,7 +264,7 @@ fn what_comes_after_its_cell_knows_its_cell() {
             }
             events
         }
-        _ => Script::plain_end(id, request),
+        _ => Script::default_reply(id, request),
     });
     let stage = stage_of(script, Vec::new(), |_| {});
     stage.run("first");

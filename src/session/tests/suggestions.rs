@@ -3,10 +3,10 @@
 use std::sync::mpsc;
 
 use super::*;
-use crate::agent::{AgentFailure, FailureKind, SuggestRequest, Suggested};
+use crate::agent::{AgentFailure, FailureKind, SuggestRequest, SuggestReply};
 use crate::session::{Draft, Suggesting};
 
-fn suggesting(turns: Vec<Vec<AgentEvent>>, suggested: Vec<Suggested>) -> Stage {
+fn suggesting(turns: Vec<Vec<AgentEvent>>, suggested: Vec<SuggestReply>) -> Stage {
     let mut script = scripted::Script::new(turns);
     script.suggested = suggested;
     let agent = script.clone();
@@ -34,13 +34,13 @@ fn draft(before: &str, after: &str) -> Draft {
 }
 
 impl Stage {
-    fn suggest(&self, draft: Draft) -> (Suggesting, mpsc::Receiver<Suggested>) {
+    fn suggest(&self, draft: Draft) -> (Suggesting, mpsc::Receiver<SuggestReply>) {
         let (tell, told) = mpsc::channel();
         let take = Box::new(move |suggested| drop(tell.send(suggested)));
         (self.session.suggest(draft, take), told)
     }
 
-    fn suggestion(&self, before: &str, after: &str) -> Suggested {
+    fn suggestion(&self, before: &str, after: &str) -> SuggestReply {
         let (_open, told) = self.suggest(draft(before, after));
         told.recv_timeout(Duration::from_secs(60)).unwrap()
     }
@@ -117,10 +117,10 @@ fn one_that_is_not_wanted_any_more_is_stopped() {
     let stage = suggesting(Vec::new(), Vec::new());
     let (open, told) = stage.suggest(draft("x", ""));
     stage.asked(1);
-    assert_eq!(stage.agent.suggestions_awaited(), 1);
+    assert_eq!(stage.agent.pending_suggestions(), 1);
     drop(open);
     assert!(told.recv().is_err(), "nothing is told");
-    assert_eq!(stage.agent.suggestions_awaited(), 0);
+    assert_eq!(stage.agent.pending_suggestions(), 0);
 }
 
 #[test]

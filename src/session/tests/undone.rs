@@ -39,10 +39,10 @@ fn talk(before: &'static [u32], change: impl FnOnce(&mut Parts)) -> (Stage, Arc<
                 over: (*to..6).map(step).collect(),
                 ..Stepped::default()
             };
-            vec![answered(id, RuntimeAnswer::Stepped(Box::new(stepped)))]
+            vec![answered(id, RuntimeReply::Stepped(Box::new(stepped)))]
         }
         RuntimeRequest::Checkpoints(_) => {
-            vec![answered(id, RuntimeAnswer::Checkpoints(there(before)))]
+            vec![answered(id, RuntimeReply::Checkpoints(there(before)))]
         }
         request => scene(id, request),
     });

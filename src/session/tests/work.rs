@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::*;
 use crate::agent::{
-    Activity, ActivityKind, Change, Choosable, Decision, FileChange, FilePlace, News, Offering,
-    PlanStep, QuestionAnswer, Selection, Subject, WorkStatus,
+    Activity, ActivityKind, Change, Choosable, Decision, FileChange, FileLocation, News, Offering,
+    PlanStep, QuestionAnswer, ConfigOption, Subject, WorkStatus,
 };
 use crate::session::{QuestionChoice, Reply};
 
@@ -30,7 +30,7 @@ fn worked(status: WorkStatus) -> AgentEvent {
             status,
             content: vec![InputPart::Text("x = 1".into())],
             denied: false,
-            places: vec![FilePlace {
+            places: vec![FileLocation {
                 path: "a.py".into(),
                 line: Some(3),
             }],
@@ -43,7 +43,7 @@ fn modes(current: &str) -> AgentEvent {
         id: id.into(),
         ..Offering::default()
     };
-    AgentEvent::News(News::Modes(Selection {
+    AgentEvent::News(News::Modes(ConfigOption {
         of: offering("mode"),
         current: current.into(),
         values: vec![offering("code"), offering("plan")],

@@ -3,7 +3,7 @@
 //! The tool that asks does not notice: the question is asked again below the output of the dry run.
 
 use super::tool::{ToolEffect, ToolEvent};
-use crate::runtime::{RuntimeAnswer, RuntimeRequest, Snapshot, TrialCell, parts};
+use crate::runtime::{RuntimeReply, RuntimeRequest, Snapshot, DryRunCell, parts};
 use crate::session::question::{About, ProposedCell, QuestionChoice, Reply};
 
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl DryRun {
         let cells = self.cells_asked.iter().flatten();
         ToolEffect::Submit(RuntimeRequest::Try {
             cells: cells
-                .map(|cell| TrialCell {
+                .map(|cell| DryRunCell {
                     code: cell.code.clone(),
                     reset: cell.reset,
                 })
@@ -65,19 +65,19 @@ impl DryRun {
 }
 
 /// The output of the copy: text, and pictures as `data:` URLs.
-fn output(answer: RuntimeAnswer) -> (String, Vec<String>) {
+fn output(answer: RuntimeReply) -> (String, Vec<String>) {
     match answer {
-        RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
+        RuntimeReply::Snapshot(Snapshot::Ran { printed, result }) => {
             let bundles = result.map(|bundle| parts(&bundle)).unwrap_or_default();
             let images = bundles.iter().filter_map(|bundle| bundle.image());
             let urls = images.map(|(mime, base64)| format!("data:{mime};base64,{base64}"));
             (printed, urls.collect())
         }
-        RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) => (
+        RuntimeReply::Snapshot(Snapshot::Unprotected(why)) => (
             format!("no dry run: {why}, so nothing would keep the cells from changing files"),
             Vec::new(),
         ),
-        RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => {
+        RuntimeReply::Failed(why) | RuntimeReply::Unable(why) => {
             (format!("no dry run: {why}"), Vec::new())
         }
         _ => (

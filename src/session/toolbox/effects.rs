@@ -7,27 +7,27 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::{
-    CodeDisplay, NotebookJob, NotebookNews, RunningCode, Seen, ToolCode, ToolContext, ToolEffect,
+    CodeDisplay, NotebookJob, NotebookJobResult, RunningCode, SeenFiles, ToolCode, ToolContext, ToolEffect,
     ToolEvent,
 };
 use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::config::KernelMode;
 use crate::runtime::{BranchWish, Execute, RequestId, RuntimeEvent, RuntimeRequest};
-use crate::session::asking::{Asker, AskingEvent};
-use crate::session::cell::{CellRun, CellStep, Remains, Whose};
+use crate::session::asking::{Asker, ApprovalEvent};
+use crate::session::cell::{CellRun, CellStep, Remains, CellOrigin};
 use crate::session::events::{AnswerEvent, BeginEvent, ToldEvent};
-use crate::session::floor::{FloorEvent, Holder};
+use crate::session::floor::{SchedulerEvent, ActiveJob};
 use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
 use crate::session::question::{QuestionChoice, Reply};
-use crate::session::runtimes::{Role, RuntimeSlot};
-use crate::session::slots::Waiter;
+use crate::session::runtimes::{RuntimeRole, RuntimeSlot};
+use crate::session::slots::RuntimeRequester;
 use crate::session::task::Session;
-use crate::session::ticket::{CallId, CalledBy};
+use crate::session::ticket::{CallId, ToolCaller};
 use crate::session::tool_return::ToolReturn;
 
 /// Error returned when the agent's code calls a tool that runs cells.
-pub(in crate::session) const RUNS_CELLS: &str =
+pub(in crate::session) const NESTED_CELLS: &str =
     "no cell can be run for a cell that waits for it: run the code here";
 /// Error for a kernel that ended between two cells.
 const NO_KERNEL: &str = "the kernel ended before the cell";
@@ -40,13 +40,13 @@ impl Session {
             let why = format!("tool `{}` is not defined", call.name);
             return Some(ToolReturn::failed(&why));
         }
-        self.begin_tool(CalledBy::Turn, call)
+        self.begin_tool(ToolCaller::Turn, call)
     }
 
     /// Begins a call, whether or not it is offered; returns the result if the call is over at once.
     pub(in crate::session) fn begin_tool(
         &mut self,
-        by: CalledBy,
+        by: ToolCaller,
         call: ToolCall,
     ) -> Option<ToolReturn> {
         let (runner, mut context) = self.runner_and_context(by);
@@ -61,8 +61,8 @@ impl Session {
 
     /// Cancels the call: withdraws its questions, interrupts its code and waits for the code to end.
     pub(in crate::session) fn stop_call(&mut self) {
-        self.on_asking(AskingEvent::TurnOver);
-        self.agents_code_ended();
+        self.on_approval(ApprovalEvent::TurnOver);
+        self.on_agent_code_end();
         if self.toolbox.is_running() {
             let told = self.interrupt_code();
             self.say(told);
@@ -74,14 +74,14 @@ impl Session {
 
     /// The code of a cancelled call has stopped.
     fn on_code_stopped(&mut self) {
-        self.give_kernel_back();
+        self.release_kernel();
         match self.floor.holder() {
-            Some(Holder::Call { left, .. }) => {
+            Some(ActiveJob::Call { left, .. }) => {
                 let why = match left {
                     true => "whoever called it no longer wants it",
                     false => "the user stopped it",
                 };
-                self.call_returned(ToolReturn::failed(why));
+                self.on_call_return(ToolReturn::failed(why));
             }
             _ => self.on_prompt(PromptEvent::ToolsAway),
         }
@@ -96,13 +96,13 @@ impl Session {
     }
 
     /// The runner for calls of `by`, and the context of its tools.
-    fn runner_and_context(&mut self, by: CalledBy) -> (&mut super::Toolbox, ToolContext<'_>) {
+    fn runner_and_context(&mut self, by: ToolCaller) -> (&mut super::Toolbox, ToolContext<'_>) {
         let prompt_line = self.floor.prompt().map_or(0, |prompt| prompt.line());
         let context = ToolContext {
             now: Instant::now(),
             can_ask: self.floor.asks(self.setup.asks),
             interpreter_up: self.runtimes.user.is_up(),
-            cell_waiting: self.floor.is_asked_from_beneath(),
+            cell_waiting: self.floor.has_suspended(),
             runtime: self.runtimes.user.able(),
             stdin: self.runtimes.user.tool_stdin(),
             run_cells: &mut self.choices.run_cells,
@@ -116,8 +116,8 @@ impl Session {
             prompt_line,
         };
         let runner = match by {
-            CalledBy::Turn => &mut self.toolbox,
-            CalledBy::Code => &mut self.from_agent.bench,
+            ToolCaller::Turn => &mut self.toolbox,
+            ToolCaller::Code => &mut self.from_agent.bench,
         };
         (runner, context)
     }
@@ -125,42 +125,42 @@ impl Session {
     /// Passes the event to the runner of this call; ignores calls that are over.
     pub(in crate::session) fn on_call(&mut self, call: CallId, event: ToolEvent) {
         if self.toolbox.call() == call {
-            self.on_tool(CalledBy::Turn, event);
+            self.on_tool_event(ToolCaller::Turn, event);
         } else if self.from_agent.bench.call() == call {
-            self.on_tool(CalledBy::Code, event);
+            self.on_tool_event(ToolCaller::Code, event);
         }
     }
 
     /// Passes the event to the active tool, and carries out its effect.
-    pub(in crate::session) fn on_tool(&mut self, by: CalledBy, event: ToolEvent) {
+    pub(in crate::session) fn on_tool_event(&mut self, by: ToolCaller, event: ToolEvent) {
         if matches!(
             event,
             ToolEvent::Replied(Reply::Chosen(QuestionChoice::Stop))
         ) {
-            return self.on_floor(FloorEvent::Interrupted);
+            return self.on_scheduler(SchedulerEvent::Interrupted);
         }
         let (runner, mut context) = self.runner_and_context(by);
         let effect = runner.on(event, &mut context);
         let out = self.out_or_background().clone();
-        self.shelf.keep_answers(&out);
+        self.shelf.save_decisions(&out);
         self.run_tool_effect(by, effect);
     }
 
-    fn run_tool_effect(&mut self, by: CalledBy, effect: ToolEffect) {
+    fn run_tool_effect(&mut self, by: ToolCaller, effect: ToolEffect) {
         let call = self.runner_and_context(by).0.call();
         match effect {
             ToolEffect::Wait => {}
             ToolEffect::Submit(request) => {
                 self.toolbox.branched |= matches!(request, RuntimeRequest::Branch(_));
-                self.ask_runtime(request, Waiter::Tool(call));
+                self.ask_runtime(request, RuntimeRequester::Tool(call));
             }
             ToolEffect::OpenKernel(_)
             | ToolEffect::Run(_)
             | ToolEffect::Interrupt
             | ToolEffect::Kill { .. }
-                if by == CalledBy::Code =>
+                if by == ToolCaller::Code =>
             {
-                self.tool_told_code(ToolReturn::failed(RUNS_CELLS));
+                self.on_agent_tool_return(ToolReturn::failed(NESTED_CELLS));
             }
             ToolEffect::OpenKernel(opening) => self.open_kernel(opening),
             ToolEffect::Ask(about) => self.ask_user(about, Asker::Tool(by)),
@@ -191,16 +191,16 @@ impl Session {
             }
             ToolEffect::ReadSkill(path) => self.read_skill(call, path),
             ToolEffect::Notebook(job) => self.run_notebook_job(call, job),
-            ToolEffect::Done(result) if by == CalledBy::Code => {
+            ToolEffect::Done(result) if by == ToolCaller::Code => {
                 self.outputs.save(self.out_or_background());
-                self.tool_told_code(result);
+                self.on_agent_tool_return(result);
             }
             ToolEffect::Done(result) => {
                 let told = self.toolbox.finish_call();
-                self.give_kernel_back();
+                self.release_kernel();
                 self.outputs.save(self.out_or_background());
-                if matches!(self.floor.holder(), Some(Holder::Call { .. })) {
-                    return self.call_returned(result);
+                if matches!(self.floor.holder(), Some(ActiveJob::Call { .. })) {
+                    return self.on_call_return(result);
                 }
                 self.on_prompt(PromptEvent::ToolReturned(result));
                 self.record_reported_cells(&told);
@@ -229,7 +229,7 @@ impl Session {
             display,
             directory,
         } = code;
-        let mut role = Role::User;
+        let mut role = RuntimeRole::User;
         let (line, stdin, whose) = match display {
             CodeDisplay::Cell { title } => {
                 let line = self.numbering.take();
@@ -242,26 +242,26 @@ impl Session {
                     title,
                     source: source.clone(),
                 };
-                self.tell_caller(begun.clone());
+                self.notify_caller(begun.clone());
                 out.send(begun);
                 (
                     Some(line),
                     self.runtimes.user.stdin(None),
-                    Whose::Agent(line),
+                    CellOrigin::Agent(line),
                 )
             }
             CodeDisplay::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
                 out.send(ToldEvent::Verbatim(shown));
-                (None, self.runtimes.user.tool_stdin(), Whose::Aside)
+                (None, self.runtimes.user.tool_stdin(), CellOrigin::Aside)
             }
             CodeDisplay::Own { kernel, heading } => {
-                role = Role::Agent(kernel);
+                role = RuntimeRole::Agent(kernel);
                 out.send(ToldEvent::Verbatim(format!(
                     "{heading}\n{}",
                     source.trim_end()
                 )));
-                (None, self.runtimes.user.tool_stdin(), Whose::Aside)
+                (None, self.runtimes.user.tool_stdin(), CellOrigin::Aside)
             }
         };
         let execute = Execute {
@@ -274,7 +274,7 @@ impl Session {
             }
         };
         let Some(runtime) = self.runtimes.of(role) else {
-            return self.on_tool(CalledBy::Turn, ToolEvent::Opened(Err(NO_KERNEL.to_owned())));
+            return self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Err(NO_KERNEL.to_owned())));
         };
         let id = runtime.execute(execute);
         let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
@@ -282,9 +282,9 @@ impl Session {
     }
 
     /// Handles an event of a tool's code; returns any other event.
-    pub(in crate::session) fn on_code(
+    pub(in crate::session) fn on_code_event(
         &mut self,
-        role: Role,
+        role: RuntimeRole,
         id: RequestId,
         event: RuntimeEvent,
     ) -> Option<RuntimeEvent> {
@@ -302,10 +302,10 @@ impl Session {
             self.runtimes.user.cell_ended(id, line);
         }
         if let Some(told) = told {
-            self.on_tool(CalledBy::Turn, told);
+            self.on_tool_event(ToolCaller::Turn, told);
         }
         if !matches!(step, CellStep::On) {
-            self.agents_code_ended();
+            self.on_agent_code_end();
         }
         match step {
             CellStep::On => {}
@@ -316,27 +316,27 @@ impl Session {
     }
 
     fn on_code_ended(&mut self, remains: Box<Remains>) {
-        if let (Some(cwd), Role::User) = (&remains.cwd, self.toolbox.role()) {
+        if let (Some(cwd), RuntimeRole::User) = (&remains.cwd, self.toolbox.role()) {
             self.cwd = PathBuf::from(cwd);
         }
         let line = self.toolbox.take_code().map_or(0, |code| code.line());
         if self.toolbox.is_free() {
             return self.on_code_stopped();
         }
-        self.on_tool(CalledBy::Turn, ToolEvent::CodeEnded { line, remains });
+        self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
     }
 
     /// Continues the tools after the end of the interpreter was reported.
-    pub(in crate::session) fn tools_go_on(&mut self) {
+    pub(in crate::session) fn resume_tools(&mut self) {
         if self.toolbox.awaits_restart() {
-            self.on_tool(CalledBy::Turn, ToolEvent::Restarted);
+            self.on_tool_event(ToolCaller::Turn, ToolEvent::Restarted);
         } else if self.toolbox.code_has_died()
             && let Some(RunningCode::Died { line, remains, .. }) = self.toolbox.take_code()
         {
             if self.toolbox.is_free() {
                 return self.on_code_stopped();
             }
-            self.on_tool(CalledBy::Turn, ToolEvent::CodeEnded { line, remains });
+            self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
         }
     }
 
@@ -362,10 +362,10 @@ impl Session {
     }
 
     /// Shows the change to the user and continues the tool.
-    pub(in crate::session) fn on_notebook(
+    pub(in crate::session) fn on_notebook_job_done(
         &mut self,
         call: CallId,
-        done: (NotebookNews, Seen, Option<FileChange>),
+        done: (NotebookJobResult, SeenFiles, Option<FileChange>),
     ) {
         let (news, seen, change) = done;
         self.toolbox.seen = seen;

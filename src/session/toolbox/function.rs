@@ -6,7 +6,7 @@ use super::{BeginResult, Tool, ToolContext, ToolEffect, ToolEvent};
 use crate::agent::{InputPart, ToolCall};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::pictures::Pictures;
 use crate::session::tool_return::ToolReturn;
 
@@ -24,10 +24,10 @@ pub(super) fn begin(call: ToolCall, context: &mut ToolContext<'_>) -> BeginResul
 impl Tool for FunctionCall {
     fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
         match event {
-            ToolEvent::Answered(RuntimeAnswer::ToolResult(result)) => {
+            ToolEvent::Answered(RuntimeReply::ToolResult(result)) => {
                 context.finish(to_tool_return(result))
             }
-            ToolEvent::Answered(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => {
+            ToolEvent::Answered(RuntimeReply::Failed(why) | RuntimeReply::Unable(why)) => {
                 ToolEffect::failed(&why)
             }
             ToolEvent::Answered(_) => ToolEffect::failed("the interpreter gave no result"),

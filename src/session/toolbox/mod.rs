@@ -29,12 +29,12 @@ use crate::agent::ToolCall;
 use crate::config::RunCells;
 use crate::runtime::RequestId;
 use crate::session::cell::{CellRun, Remains};
-use crate::session::runtimes::Role;
+use crate::session::runtimes::RuntimeRole;
 use crate::session::ticket::CallId;
 
 use dry_run::DryRun;
-pub(super) use effects::RUNS_CELLS;
-pub(super) use notebook::{NotebookJob, NotebookNews, Seen};
+pub(super) use effects::NESTED_CELLS;
+pub(super) use notebook::{NotebookJob, NotebookJobResult, SeenFiles};
 pub(super) use skill_registry::Shelf;
 pub use skill_registry::{FindSkills, Skills};
 pub(super) use specs::RUN_CELLS;
@@ -48,7 +48,7 @@ pub(super) struct Toolbox {
     calls: u64,
     active: ActiveCall,
     /// Notebook files as the agent has seen them.
-    pub(super) seen: Seen,
+    pub(super) seen: SeenFiles,
     /// This turn has asked for a copy of the user's interpreter.
     pub(super) branched: bool,
 }
@@ -89,14 +89,14 @@ enum RunningCode {
     /// The interpreter died; the report of its end is still to come.
     Died {
         line: u32,
-        role: Role,
+        role: RuntimeRole,
         remains: Box<Remains>,
     },
 }
 
 impl Toolbox {
     /// Numbers the calls from here on, so that ids of two runners do not collide.
-    pub(super) fn counting_from(calls: u64) -> Self {
+    pub(super) fn with_first_call(calls: u64) -> Self {
         Toolbox {
             calls,
             ..Toolbox::default()
@@ -189,7 +189,7 @@ impl Toolbox {
     }
 
     /// The code of the active call is this request of this runtime; false for a cancelled call.
-    pub(super) fn works_on(&self, role: Role, id: RequestId) -> bool {
+    pub(super) fn is_running_request(&self, role: RuntimeRole, id: RequestId) -> bool {
         matches!(
             &self.active,
             ActiveCall::Working { code: Some(RunningCode::Cell { run, .. }), .. } if (run.role, run.id) == (role, id)
@@ -197,7 +197,7 @@ impl Toolbox {
     }
 
     /// The code of the call, also of a cancelled one, if it is this request of this runtime.
-    fn code(&mut self, role: Role, id: RequestId) -> Option<&mut CellRun> {
+    fn code(&mut self, role: RuntimeRole, id: RequestId) -> Option<&mut CellRun> {
         match &mut self.active {
             ActiveCall::Working {
                 code: Some(RunningCode::Cell { run, .. }),
@@ -213,14 +213,14 @@ impl Toolbox {
     }
 
     /// The runtime that runs the code of the call; the user's when none runs.
-    pub(super) fn role(&self) -> Role {
+    pub(super) fn role(&self) -> RuntimeRole {
         match &self.active {
             ActiveCall::Working {
                 code: Some(running),
                 ..
             }
             | ActiveCall::Stopping(running) => running.role(),
-            ActiveCall::Working { code: None, .. } | ActiveCall::None => Role::User,
+            ActiveCall::Working { code: None, .. } | ActiveCall::None => RuntimeRole::User,
         }
     }
 
@@ -336,7 +336,7 @@ impl Awaiting {
 }
 
 impl RunningCode {
-    fn role(&self) -> Role {
+    fn role(&self) -> RuntimeRole {
         match self {
             RunningCode::Cell { run, .. } => run.role,
             RunningCode::Died { role, .. } => *role,

@@ -28,7 +28,7 @@ mod job;
 use job::{
     MAX_IMAGES, MAX_TEXT_BYTES, NotebookRequest, PreparedChange, PreparedRequest, RequestedAction,
 };
-pub(in crate::session) use job::{NotebookJob, NotebookNews, Seen};
+pub(in crate::session) use job::{NotebookJob, NotebookJobResult, SeenFiles};
 
 /// Longest output of a cell in the result, in characters.
 const OUTPUT_CHARACTERS: usize = 18_000;
@@ -199,7 +199,7 @@ impl Tool for NotebookCall {
         match (std::mem::replace(self, NotebookCall::Over(None)), event) {
             (
                 NotebookCall::Preparing { asks },
-                ToolEvent::Notebook(NotebookNews::Prepared(prepared)),
+                ToolEvent::Notebook(NotebookJobResult::Prepared(prepared)),
             ) => self.prepared(*prepared, asks, context),
             (NotebookCall::Asking(ready), ToolEvent::Replied(reply)) => match is_yes(&reply) {
                 true => self.write(*ready),
@@ -210,7 +210,7 @@ impl Tool for NotebookCall {
             },
             (
                 NotebookCall::Writing { result, line },
-                ToolEvent::Notebook(NotebookNews::Written(written)),
+                ToolEvent::Notebook(NotebookJobResult::Written(written)),
             ) => {
                 *self = NotebookCall::Over(line);
                 match written {

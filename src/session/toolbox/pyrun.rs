@@ -7,7 +7,7 @@ use super::{BeginResult, Tool, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::InputPart;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{RuntimeAnswer, RuntimeRequest, Snapshot};
+use crate::runtime::{RuntimeReply, RuntimeRequest, Snapshot};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::tool_return::ToolReturn;
 
@@ -67,13 +67,13 @@ impl PyrunCall {
 impl Tool for PyrunCall {
     fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect {
         match event {
-            ToolEvent::Answered(RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result })) => {
+            ToolEvent::Answered(RuntimeReply::Snapshot(Snapshot::Ran { printed, result })) => {
                 context.finish(to_tool_return(&printed, result))
             }
-            ToolEvent::Answered(RuntimeAnswer::Snapshot(Snapshot::Unprotected(why))) => {
+            ToolEvent::Answered(RuntimeReply::Snapshot(Snapshot::Unprotected(why))) => {
                 self.on_unprotected(why, context)
             }
-            ToolEvent::Answered(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => {
+            ToolEvent::Answered(RuntimeReply::Failed(why) | RuntimeReply::Unable(why)) => {
                 ToolEffect::failed(&why)
             }
             ToolEvent::Answered(_) => ToolEffect::failed("the interpreter gave no result"),

@@ -1,7 +1,7 @@
 //! The skills of a session: the catalog, the user's decisions about them, and which of them the conversation has loaded.
 //!
 //! The catalog is built once, on a thread of its own, while the session starts; only the first prompt waits for it.
-//! Decisions for later sessions are written by [`Shelf::keep_answers`].
+//! Decisions for later sessions are written by [`Shelf::save_decisions`].
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ impl Shelf {
     }
 
     /// Finds the skills that the conversation holds when a turn begins.
-    pub(in crate::session) fn look_through(&mut self, dialog: &Dialog) {
+    pub(in crate::session) fn scan_conversation(&mut self, dialog: &Dialog) {
         let answers = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
         let loaded = answers
             .filter(|prompt| prompt.response.contains(specs::LOAD_SKILL))
@@ -212,12 +212,12 @@ impl Shelf {
     }
 
     /// Called when a prompt was sent, or the session changes.
-    pub(in crate::session) fn nothing_fresh(&mut self) {
+    pub(in crate::session) fn clear_newly_loaded(&mut self) {
         self.fresh.clear();
     }
 
     /// Writes new decisions on another thread; reports a failure on `out`.
-    pub(in crate::session) fn keep_answers(&mut self, out: &RunSender) {
+    pub(in crate::session) fn save_decisions(&mut self, out: &RunSender) {
         let answers = std::mem::take(&mut self.unsaved);
         if answers.is_empty() {
             return;

@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::notebook::{NotebookJob, NotebookNews};
+use super::notebook::{NotebookJob, NotebookJobResult};
 use super::skill_registry::Shelf;
 use crate::agent::{InputPart, PlanStep};
 use crate::config::RunCells;
-use crate::runtime::{RuntimeAnswer, RuntimeCapabilities, RuntimeRequest, Stdin};
+use crate::runtime::{RuntimeReply, RuntimeCapabilities, RuntimeRequest, Stdin};
 use crate::session::asking::Allowed;
 use crate::session::cell::Remains;
 use crate::session::kernels::{Opened, Opening};
@@ -23,7 +23,7 @@ use crate::skills::Activation;
 
 pub(in crate::session) enum ToolEvent {
     /// The runtime's answer to [`ToolEffect::Submit`].
-    Answered(RuntimeAnswer),
+    Answered(RuntimeReply),
     /// The user's reply to [`ToolEffect::Ask`].
     Replied(Reply),
     CodeBegan,
@@ -39,7 +39,7 @@ pub(in crate::session) enum ToolEvent {
     SkillRead(Result<Box<Activation>, String>),
     /// The kernel is up, or the reason why there is none.
     Opened(Result<Opened, String>),
-    Notebook(NotebookNews),
+    Notebook(NotebookJobResult),
     /// The time of [`Tool::due`] has come.
     Due,
 }

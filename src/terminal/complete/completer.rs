@@ -11,7 +11,7 @@ use std::task::Waker;
 use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
 
-use crate::runtime::{Completion, RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{Completion, RuntimeReply, RuntimeRequest};
 use crate::terminal::complete::found::FoundCompletion;
 use crate::terminal::complete::menu_state::{MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, Keep, source};
@@ -54,7 +54,7 @@ struct PendingRequest {
 
 enum PendingAnswer {
     Interpreter {
-        answer: oneshot::Receiver<RuntimeAnswer>,
+        answer: oneshot::Receiver<RuntimeReply>,
         part: Range<usize>,
         keep: Keep,
     },
@@ -142,7 +142,7 @@ impl TabCompleter {
                 };
                 let items = match told {
                     AnswerPoll::Waiting => return false,
-                    AnswerPoll::Answer(RuntimeAnswer::Completions(items)) => items,
+                    AnswerPoll::Answer(RuntimeReply::Completions(items)) => items,
                     AnswerPoll::Closed | AnswerPoll::Answer(_) => Vec::new(),
                 };
                 let code = &job.place.text[part.clone()];
@@ -271,7 +271,7 @@ impl Completer for TabCompleter {
         if let Some(looking) = &mut menu_state.looking {
             match poll_answer(looking, &self.waker) {
                 AnswerPoll::Waiting => return CompletionStatus::Pending,
-                AnswerPoll::Closed => menu_state.looked = Some(RuntimeAnswer::Inspection(None)),
+                AnswerPoll::Closed => menu_state.looked = Some(RuntimeReply::Inspection(None)),
                 AnswerPoll::Answer(answer) => menu_state.looked = Some(answer),
             }
             menu_state.looking = None;

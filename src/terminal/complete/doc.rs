@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::input::Mode;
 use crate::output::mime::MimeBundle;
-use crate::runtime::{LOOK, RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{LOOK, RuntimeReply, RuntimeRequest};
 use crate::terminal::complete::menu_state::{DOC, MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, source};
 use crate::terminal::complete::sources::Sources;
@@ -255,8 +255,8 @@ fn nothing(name: &str) -> DocText {
     }
 }
 
-fn shown(answer: &RuntimeAnswer, name: &str) -> DocText {
-    let RuntimeAnswer::Inspection(Some(bundle)) = answer else {
+fn shown(answer: &RuntimeReply, name: &str) -> DocText {
+    let RuntimeReply::Inspection(Some(bundle)) = answer else {
         return nothing(name);
     };
     read(bundle).unwrap_or_else(|| DocText {
@@ -437,7 +437,7 @@ mod tests {
 
     fn look(text: serde_json::Value) -> DocText {
         let bundle = MimeBundle::new([(LOOK.to_owned(), text)].into_iter().collect());
-        shown(&RuntimeAnswer::Inspection(Some(bundle)), "f")
+        shown(&RuntimeReply::Inspection(Some(bundle)), "f")
     }
 
     #[test]
@@ -454,8 +454,8 @@ mod tests {
         );
         assert_eq!(value.head, "x: int = 41");
         for answer in [
-            RuntimeAnswer::Inspection(None),
-            RuntimeAnswer::Failed("no".into()),
+            RuntimeReply::Inspection(None),
+            RuntimeReply::Failed("no".into()),
         ] {
             let head = shown(&answer, "os.path").head;
             assert_eq!(head, "No documentation for `os.path`: is `os` imported?");

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::runtime::RuntimeAnswer;
+use crate::runtime::RuntimeReply;
 
 /// Name of the menu of completions.
 pub(super) const MENU: &str = "completion";
@@ -19,9 +19,9 @@ pub(super) struct MenuState {
     /// Tab was pressed again in it: a deeper look is wanted.
     pub(super) deeper: bool,
     /// The pending inspection.
-    pub(super) looking: Option<oneshot::Receiver<RuntimeAnswer>>,
+    pub(super) looking: Option<oneshot::Receiver<RuntimeReply>>,
     /// The answer to it.
-    pub(super) looked: Option<RuntimeAnswer>,
+    pub(super) looked: Option<RuntimeReply>,
 }
 
 pub(super) fn locked(menu_state: &Mutex<MenuState>) -> MutexGuard<'_, MenuState> {

@@ -4,7 +4,7 @@
 //! of the text it is asked about. Total: any text and any cursor give one. `input` classifies the text; this file only
 //! finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
 
-use crate::input::{Input, Mode, classify, open_file};
+use crate::input::{Input, Mode, classify, file_reference_at_end};
 use crate::terminal::complete::code_context::{CodeContext, place};
 pub(super) use crate::terminal::complete::question::{
     CompletionSource, FileKind, Keep, PathQuoting,
@@ -103,7 +103,7 @@ fn prompt(text: &str, cursor: usize, from: usize) -> CompletionSource {
         };
     }
     let before = &text[line..cursor];
-    if let Some((name, quote)) = open_file(before) {
+    if let Some((name, quote)) = file_reference_at_end(before) {
         return CompletionSource::Files {
             start: line + name,
             writing: quote.map_or(PathQuoting::Shell, |_| PathQuoting::Raw),

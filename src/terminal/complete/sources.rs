@@ -8,7 +8,7 @@ use super::found::FoundCompletion;
 use super::lookup;
 use super::rules::CompletionSource;
 use crate::environment::Environment;
-use crate::runtime::{RuntimeAnswer, RuntimeRequest};
+use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl Sources {
     }
 
     /// Asks the interpreter.
-    pub(super) fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
+    pub(super) fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         self.session.ask(request)
     }
 

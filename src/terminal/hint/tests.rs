@@ -11,7 +11,7 @@ use crate::terminal::snapshot::Snapshot;
 struct Stage {
     hints: Hints,
     hinter: Box<dyn Hinter>,
-    drafts: mpsc::Receiver<(Draft, TakeSuggestion)>,
+    drafts: mpsc::Receiver<(Draft, OnSuggestion)>,
     said: mpsc::Receiver<String>,
     history: FileBackedHistory,
 }

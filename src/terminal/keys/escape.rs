@@ -5,7 +5,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
-use crate::config::{Meaning, Shares};
+use crate::config::{KeyMatch, ChordPriority};
 use crate::terminal::keys::action_events;
 
 /// Of Esc and a character that came in one read: the character.
@@ -17,13 +17,13 @@ pub(super) fn behind(event: &Event) -> Option<KeyEvent> {
 }
 
 /// A chord with this meaning does something that vi has no key for; `empty`: nothing is typed.
-pub(super) fn is_chord(meaning: &Meaning, empty: bool) -> bool {
+pub(super) fn is_chord(meaning: &KeyMatch, empty: bool) -> bool {
     match meaning {
-        Meaning::Begun => true,
-        Meaning::Actions(actions) => actions.iter().any(|action| {
-            let means = empty || action.shares() != Shares::WhereNothingIsTyped;
+        KeyMatch::Begun => true,
+        KeyMatch::Actions(actions) => actions.iter().any(|action| {
+            let means = empty || action.shares() != ChordPriority::WhereNothingIsTyped;
             means && !action_events::is_of_vi(*action)
         }),
-        Meaning::Nothing => false,
+        KeyMatch::Nothing => false,
     }
 }

@@ -3,7 +3,7 @@
 //! In: the picker and a size. Out: a frame that fits; without room the preview goes first, then the help.
 
 use crate::dialog::display_form;
-use crate::history::{Glance, Scope, SearchHit, SessionRow};
+use crate::history::{SessionPreview, Scope, SearchHit, SessionRow};
 use crate::runtime::TerminalSize;
 use crate::terminal::layout::{PanelStyle, with_excerpt, wrapped};
 use crate::terminal::panel::PanelFrame;
@@ -183,7 +183,7 @@ fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
 }
 
 /// The last exchange, then as many of the inputs after it as there is room for: the newest.
-fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
+fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
     let mut inputs = Vec::new();
     for (number, text) in &glance.inputs {
         let label = format!("In [{number}]: ");

@@ -1,7 +1,7 @@
 //! The session picker: a list that narrows as one types, with a preview of each session's end; rename and delete
 //! inside.
 //!
-//! In: an [`Archive`]. Out: [`Picked`]. The list is read page by page between keys, so the first rows appear at once
+//! In: an [`Archive`]. Out: [`PickerOutcome`]. The list is read page by page between keys, so the first rows appear at once
 //! however many there are. Absent on purpose: resuming the picked session.
 
 mod draw;
@@ -29,7 +29,7 @@ const PAGE: u32 = 200;
 
 /// The outcome of the picker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Picked {
+pub enum PickerOutcome {
     /// This session.
     Session(i64),
     /// None of them.
@@ -51,12 +51,12 @@ pub fn pick(
     archive: &mut Archive,
     cwd: &Path,
     without: Option<i64>,
-) -> Result<Picked, Report> {
+) -> Result<PickerOutcome, Report> {
     let near = archive.near(cwd)?;
     let mut picker = Picker::new(near);
     more(&mut picker, archive, without)?;
     if picker.is_empty() {
-        return Ok(Picked::Nothing);
+        return Ok(PickerOutcome::Nothing);
     }
     let panel = Panel::open(screen, guard)?;
     loop {
@@ -80,8 +80,8 @@ pub fn pick(
         };
         match wish {
             PickerEffect::Nothing => {}
-            PickerEffect::Resume(id) => return Ok(Picked::Session(id)),
-            PickerEffect::Cancel => return Ok(Picked::Cancelled),
+            PickerEffect::Resume(id) => return Ok(PickerOutcome::Session(id)),
+            PickerEffect::Cancel => return Ok(PickerOutcome::Cancelled),
             PickerEffect::Delete(id) => {
                 let deleted = archive.delete(id);
                 picker.on_deleted(id, deleted);
@@ -98,7 +98,7 @@ pub fn pick(
 ///
 /// # Errors
 /// As [`pick`].
-pub fn pick_first(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<Picked, Report> {
+pub fn pick_at_startup(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<PickerOutcome, Report> {
     let guard = TerminalGuard::acquire();
     let _watch = match &guard {
         Some(guard) => {

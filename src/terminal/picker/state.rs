@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nucleo_matcher::Utf32String;
 
-use crate::history::{Glance, Scope, SearchHit, SessionRow};
+use crate::history::{SessionPreview, Scope, SearchHit, SessionRow};
 use crate::report::Report;
 use crate::terminal::picker::matching::{Scorer, text_of};
 use crate::text::entry::Entry;
@@ -61,7 +61,7 @@ pub(super) struct Picker {
     search: Option<Search>,
     mode: PickerMode,
     message: Option<String>,
-    glance: Option<(i64, Glance)>,
+    glance: Option<(i64, SessionPreview)>,
 }
 
 impl Picker {
@@ -147,7 +147,7 @@ impl Picker {
         (self.glance.as_ref().map(|(known, _)| *known) != Some(id)).then_some(id)
     }
 
-    pub(super) fn set_glance(&mut self, id: i64, glance: Glance) {
+    pub(super) fn set_glance(&mut self, id: i64, glance: SessionPreview) {
         self.glance = Some((id, glance));
     }
 
@@ -158,7 +158,7 @@ impl Picker {
     }
 
     /// Its end, once known.
-    pub(super) fn glance(&self) -> Option<&Glance> {
+    pub(super) fn glance(&self) -> Option<&SessionPreview> {
         let id = self.chosen()?.id;
         let (known, glance) = self.glance.as_ref()?;
         (*known == id).then_some(glance)

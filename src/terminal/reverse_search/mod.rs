@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
-use crate::history::{Further, Recall};
+use crate::history::{RecallSearch, Recall};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
@@ -98,7 +98,7 @@ fn run_search(
 /// The inputs older than those in memory.
 struct OlderInputs<'a> {
     recall: &'a Recall,
-    further: Option<Further>,
+    further: Option<RecallSearch>,
     text: String,
 }
 

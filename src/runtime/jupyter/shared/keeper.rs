@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::gateway_dir::{GatewayDir, GatewayRecord};
 use crate::files::{FileMode, write_whole};
-use crate::jupyter::{Gateway, KeptPort, fresh_name};
+use crate::jupyter::{Gateway, ReservedPort, fresh_name};
 use crate::process::{Child, Leadership, Plan, spawn};
 use crate::text::escape::visible;
 
@@ -99,7 +99,7 @@ fn start_once(
     variables: &Variables,
 ) -> Result<(Child, Gateway), String> {
     let told = |error: std::io::Error| error.to_string();
-    let kept = KeptPort::find().map_err(told)?;
+    let kept = ReservedPort::find().map_err(told)?;
     let port = kept.number();
     let token = fresh_name();
     let config = config(port, &token);

@@ -16,14 +16,14 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::jupyter::Gateway;
-use crate::process::short_answer;
+use crate::process::output_within;
 use crate::runtime::StartFailure;
 use gateway_dir::GatewayDir;
 pub(super) use gateway_dir::Lease;
 pub use keeper::keep_gateway;
 
 /// How long a gateway without users stays.
-pub const IDLES: Duration = Duration::from_secs(30);
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long Python may take to say what it has.
 const LOOKS: Duration = Duration::from_secs(30);
 /// What it is asked: which of the modules it needs are missing.
@@ -134,7 +134,7 @@ pub fn can_share(
         message,
         hint: format!("try `{shown} -m kernel_gateway --version`"),
     };
-    let answer = short_answer(&mut asked, LOOKS)
+    let answer = output_within(&mut asked, LOOKS)
         .map_err(|error| failed(format!("`{shown}` cannot be started: {error}")))?
         .ok_or_else(|| failed(format!("`{shown}` does not answer")))?;
     if !answer.status.success() {

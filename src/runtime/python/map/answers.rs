@@ -1,6 +1,6 @@
 //! The answers to requests other than cells, as the runner writes them.
 //!
-//! In: the fields of an `answer` frame and what was asked. Out: an [`RuntimeAnswer`]. Invariants: an answer that lacks
+//! In: the fields of an `answer` frame and what was asked. Out: an [`RuntimeReply`]. Invariants: an answer that lacks
 //! its content is a failure in words, never a panic; an exception where none belongs is one too. Absent on purpose:
 //! which request an answer belongs to.
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::super::{
-    CommAct, CommMessage, Completeness, Completion, PARTS, RuntimeAnswer, Snapshot, ToolLookup,
+    CommAct, CommMessage, Completeness, Completion, PARTS, RuntimeReply, Snapshot, ToolLookup,
     Variable,
 };
 use super::super::wire::{Comm, Raised};
@@ -23,17 +23,17 @@ use crate::text::offset::CodePoints;
 pub(in crate::runtime) fn answer_of(
     kind: RequestKind,
     mut answer: Map<String, Value>,
-) -> RuntimeAnswer {
+) -> RuntimeReply {
     if let Some(error) = raised(&answer) {
         return match kind {
-            RequestKind::CallTool => RuntimeAnswer::ToolResult(Err(cell_error(error))),
-            _ if error.ename == "KeyboardInterrupt" => RuntimeAnswer::Failed(INTERRUPTED.into()),
-            _ => RuntimeAnswer::Failed(format!("{}: {}", error.ename, error.evalue)),
+            RequestKind::CallTool => RuntimeReply::ToolResult(Err(cell_error(error))),
+            _ if error.ename == "KeyboardInterrupt" => RuntimeReply::Failed(INTERRUPTED.into()),
+            _ => RuntimeReply::Failed(format!("{}: {}", error.ename, error.evalue)),
         };
     }
     let mut take = |name: &str| answer.remove(name).unwrap_or_default();
     match kind {
-        RequestKind::Complete => RuntimeAnswer::Completions(list(take("completions"), completion)),
+        RequestKind::Complete => RuntimeReply::Completions(list(take("completions"), completion)),
         RequestKind::Inspect => {
             let found = match take("inspection") {
                 Value::Object(mut found) if found.get("found") != Some(&Value::Bool(false)) => {
@@ -42,49 +42,49 @@ pub(in crate::runtime) fn answer_of(
                 _ => None,
             };
             match found {
-                Some(Value::Object(bundle)) => RuntimeAnswer::Inspection(Some(bundle_of(bundle))),
-                _ => RuntimeAnswer::Inspection(None),
+                Some(Value::Object(bundle)) => RuntimeReply::Inspection(Some(bundle_of(bundle))),
+                _ => RuntimeReply::Inspection(None),
             }
         }
-        RequestKind::IsComplete => RuntimeAnswer::Completeness(completeness(&take("completeness"))),
-        RequestKind::DescribeTools => RuntimeAnswer::Tools(list(take("tools"), tool)),
+        RequestKind::IsComplete => RuntimeReply::Completeness(completeness(&take("completeness"))),
+        RequestKind::DescribeTools => RuntimeReply::Tools(list(take("tools"), tool)),
         RequestKind::CallTool => match take("tool") {
-            Value::Object(result) => RuntimeAnswer::ToolResult(Ok(result_of(result))),
-            _ => RuntimeAnswer::Failed("the tool's result did not arrive".into()),
+            Value::Object(result) => RuntimeReply::ToolResult(Ok(result_of(result))),
+            _ => RuntimeReply::Failed("the tool's result did not arrive".into()),
         },
-        RequestKind::Evaluate => RuntimeAnswer::Evaluated {
+        RequestKind::Evaluate => RuntimeReply::Evaluated {
             variables: list(take("variables"), variable),
             shells: list(take("shells"), |output| output.as_str().map(str::to_owned)),
         },
-        RequestKind::Express => RuntimeAnswer::Expressed(list(take("expressed"), expressed)),
+        RequestKind::Express => RuntimeReply::Expressed(list(take("expressed"), expressed)),
         RequestKind::Missing => {
             let names = list(take("missing"), |name| name.as_str().map(str::to_owned));
-            RuntimeAnswer::Missing(names)
+            RuntimeReply::Missing(names)
         }
         RequestKind::Snapshot => match take("snapshot") {
-            Value::Object(snapshot) => RuntimeAnswer::Snapshot(snapshot_of(snapshot)),
-            _ => RuntimeAnswer::Failed("the snapshot's result did not arrive".into()),
+            Value::Object(snapshot) => RuntimeReply::Snapshot(snapshot_of(snapshot)),
+            _ => RuntimeReply::Failed("the snapshot's result did not arrive".into()),
         },
         RequestKind::Checkpoints => {
             if let Value::String(why) = take("failed") {
-                return RuntimeAnswer::Failed(why);
+                return RuntimeReply::Failed(why);
             }
             match (take("stepped"), take("checkpoints")) {
                 (stepped @ Value::Object(_), _) => serde_json::from_value(stepped)
-                    .map(RuntimeAnswer::Stepped)
-                    .unwrap_or_else(|error| RuntimeAnswer::Failed(error.to_string())),
+                    .map(RuntimeReply::Stepped)
+                    .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
                 (_, there) => serde_json::from_value(there)
-                    .map(RuntimeAnswer::Checkpoints)
-                    .unwrap_or_else(|error| RuntimeAnswer::Failed(error.to_string())),
+                    .map(RuntimeReply::Checkpoints)
+                    .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
             }
         }
         RequestKind::Variables => serde_json::from_value(take("variables"))
-            .map(RuntimeAnswer::Variables)
-            .unwrap_or_else(|error| RuntimeAnswer::Failed(error.to_string())),
+            .map(RuntimeReply::Variables)
+            .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
         RequestKind::SetVariables
         | RequestKind::Comm
         | RequestKind::Shutdown
-        | RequestKind::Execute => RuntimeAnswer::Done,
+        | RequestKind::Execute => RuntimeReply::Done,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What kind of end a request has, and the ends that no frame brings.
 
 use crate::runtime::{
-    Death, Ending, Finish, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest,
+    Death, Ending, Finish, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest,
 };
 
 /// The answer to a request that an interrupt ended.
@@ -81,11 +81,11 @@ impl RequestKind {
             RequestKind::Execute => finished(id, Ending::Died(death.clone())),
             RequestKind::Shutdown => RuntimeEvent::Answered {
                 id,
-                answer: RuntimeAnswer::Done,
+                answer: RuntimeReply::Done,
             },
             _ => RuntimeEvent::Answered {
                 id,
-                answer: RuntimeAnswer::Failed(format!("the Python interpreter ended: {death}")),
+                answer: RuntimeReply::Failed(format!("the Python interpreter ended: {death}")),
             },
         }
     }
@@ -111,7 +111,7 @@ pub(in crate::runtime) fn interrupted(id: RequestId, kind: RequestKind) -> Runti
         RequestKind::Execute => finished(id, Ending::Interrupted),
         _ => RuntimeEvent::Answered {
             id,
-            answer: RuntimeAnswer::Failed(INTERRUPTED.into()),
+            answer: RuntimeReply::Failed(INTERRUPTED.into()),
         },
     }
 }

@@ -223,7 +223,7 @@ fn where_the_record_is_is_asked_and_told() {
         told(&mut in_flight, ask).as_deref(),
         Some("RecordRequested { id: RequestId(1), call: 1 }")
     );
-    let place = crate::runtime::RecordPlace {
+    let place = crate::runtime::RecordLocation {
         path: "/a b/h".into(),
         session: 7,
     };

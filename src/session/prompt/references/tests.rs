@@ -79,7 +79,7 @@ fn there_is_a_limit() {
     let found = PromptReferences::collect(&text, &Dialog::default(), &[]);
     assert_eq!((found.variables.len(), found.shells.len()), (100, 50));
     assert_eq!(found.too_many, 450);
-    let expanded = found.render(RuntimeAnswer::Done, &Outputs::default(), 1);
+    let expanded = found.render(RuntimeReply::Done, &Outputs::default(), 1);
     assert!(expanded.notices[1].message.ends_with("450 were left out"));
 }
 
@@ -101,7 +101,7 @@ fn undefined(expression: &str, names: &[&str]) -> Variable {
 }
 
 /// What stands before the prompt `text` when the runtime gives `answer`, and what the user is told.
-fn expanded(text: &str, answer: RuntimeAnswer) -> (Expansion, Vec<String>) {
+fn expanded(text: &str, answer: RuntimeReply) -> (Expansion, Vec<String>) {
     let references = PromptReferences::collect(text, &Dialog::default(), &[]);
     let EvaluatedReferences {
         expansion, notices, ..
@@ -112,7 +112,7 @@ fn expanded(text: &str, answer: RuntimeAnswer) -> (Expansion, Vec<String>) {
 
 #[test]
 fn the_order_is_warnings_variables_by_name_commands_as_written() {
-    let answer = RuntimeAnswer::Evaluated {
+    let answer = RuntimeReply::Evaluated {
         variables: vec![
             value("b", "str", "<b> & \u{0}"),
             undefined("nope", &["nope"]),
@@ -140,10 +140,10 @@ fn the_order_is_warnings_variables_by_name_commands_as_written() {
 fn without_an_interpreter_the_prompt_says_so() {
     for (answer, why) in [
         (
-            RuntimeAnswer::Failed("no Python interpreter is running".into()),
+            RuntimeReply::Failed("no Python interpreter is running".into()),
             "no Python interpreter is running",
         ),
-        (RuntimeAnswer::Done, "the interpreter gave no values"),
+        (RuntimeReply::Done, "the interpreter gave no values"),
     ] {
         let (expansion, told) = expanded("$`x` $`f(x)` !`ls`", answer);
         assert_eq!(
@@ -171,7 +171,7 @@ fn what_has_no_value_is_said_to_both() {
         image: None,
         failed: true,
     };
-    let answer = RuntimeAnswer::Evaluated {
+    let answer = RuntimeReply::Evaluated {
         variables: vec![
             failed("1 +", "SyntaxError", "SyntaxError: invalid syntax"),
             failed("d['z']", "KeyError", "KeyError: 'z'\nmore"),
@@ -204,7 +204,7 @@ fn pictures_come_along_and_huge_values_are_cut() {
     };
     let mut variables: Vec<Variable> = (0..9).map(picture).collect();
     variables.push(value("x", "str", &"é\n".repeat(40_000)));
-    let answer = RuntimeAnswer::Evaluated {
+    let answer = RuntimeReply::Evaluated {
         variables,
         shells: vec!["y".repeat(30_000)],
     };
@@ -227,7 +227,7 @@ fn pictures_come_along_and_huge_values_are_cut() {
 
 #[test]
 fn an_answer_that_is_too_short_does_no_harm() {
-    let answer = RuntimeAnswer::Evaluated {
+    let answer = RuntimeReply::Evaluated {
         variables: vec![],
         shells: vec!["one".into()],
     };
@@ -238,7 +238,7 @@ fn an_answer_that_is_too_short_does_no_harm() {
 #[test]
 fn names_of_a_megabyte_stay_small() {
     let long = "n".repeat(1 << 20);
-    let answer = RuntimeAnswer::Evaluated {
+    let answer = RuntimeReply::Evaluated {
         variables: vec![undefined(&long, &[&long])],
         shells: vec!["out".into()],
     };

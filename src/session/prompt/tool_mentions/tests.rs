@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::*;
-use crate::dialog::{CellEntry, GatheredAnswer, PromptEntry, ToolRecord};
+use crate::dialog::{CellEntry, AnswerBuilder, PromptEntry, ToolRecord};
 
 /// A stored answer with one call of `name` that gave `result`.
 fn answered(name: &str, result: &str) -> String {
-    let mut answer = GatheredAnswer::default();
+    let mut answer = AnswerBuilder::default();
     answer.text(1, "Well:");
     answer.tool(&ToolRecord {
         id: "c".into(),

@@ -62,24 +62,24 @@ fn failed() -> TurnEvent {
 }
 
 /// A word for each action, so that a table reads at a glance.
-fn word(action: &TurnAction) -> String {
+fn word(action: &TurnEffect) -> String {
     match action {
-        TurnAction::Show(AnswerEvent::Text { delta, .. }) => format!("show {delta}"),
-        TurnAction::Show(AnswerEvent::ToolStarted { call }) => format!("begin {call}"),
-        TurnAction::Show(AnswerEvent::ToolRan { line, .. }) => format!("ran {line}"),
-        TurnAction::Show(AnswerEvent::Denied { id, what }) => format!("denied {id}: {what:?}"),
-        TurnAction::Show(AnswerEvent::Picture(url)) => format!("picture {url}"),
-        TurnAction::Show(AnswerEvent::Restarted { .. }) => "restart".into(),
-        TurnAction::Show(_) => "show".into(),
-        TurnAction::CallTool(call) => format!("call {}", call.id),
-        TurnAction::Ask(question) => format!("ask {}", question.id),
-        TurnAction::Withdraw(id) => format!("withdraw {id}"),
-        TurnAction::InterruptTool => "interrupt tool".into(),
-        TurnAction::Reply(
+        TurnEffect::Show(AnswerEvent::Text { delta, .. }) => format!("show {delta}"),
+        TurnEffect::Show(AnswerEvent::ToolStarted { call }) => format!("begin {call}"),
+        TurnEffect::Show(AnswerEvent::ToolRan { line, .. }) => format!("ran {line}"),
+        TurnEffect::Show(AnswerEvent::Denied { id, what }) => format!("denied {id}: {what:?}"),
+        TurnEffect::Show(AnswerEvent::Picture(url)) => format!("picture {url}"),
+        TurnEffect::Show(AnswerEvent::Restarted { .. }) => "restart".into(),
+        TurnEffect::Show(_) => "show".into(),
+        TurnEffect::CallTool(call) => format!("call {}", call.id),
+        TurnEffect::Ask(question) => format!("ask {}", question.id),
+        TurnEffect::Withdraw(id) => format!("withdraw {id}"),
+        TurnEffect::InterruptTool => "interrupt tool".into(),
+        TurnEffect::Reply(
             AgentReply::ToolResult { call: id, .. } | AgentReply::Answered { question: id, .. },
         ) => format!("reply {id}"),
-        TurnAction::CancelAgent => "cancel".into(),
-        TurnAction::End(end) => match &end.outcome {
+        TurnEffect::CancelAgent => "cancel".into(),
+        TurnEffect::End(end) => match &end.outcome {
             TurnOutcome::Complete => format!("complete [{}] {}", end.stored, end.thread.is_some()),
             TurnOutcome::Interrupted => {
                 format!("interrupted [{}] {}", end.stored, end.thread.is_some())

@@ -1,6 +1,6 @@
 //! File access of the `notebook` tool, on a thread that may block.
 //!
-//! In: a [`NotebookJob`] and the state of files that were read before. Out: [`NotebookNews`]. No questions and no output
+//! In: a [`NotebookJob`] and the state of files that were read before. Out: [`NotebookJobResult`]. No questions and no output
 //! to the user here.
 
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::agent::{Change, FileChange};
-use crate::files::FoundFile;
+use crate::files::TrackedFile;
 use crate::notebook::document::{
     Action, Cell, CellKind, Document, Draft, LineRange, Part, act, apply, difference, output_mark,
     show,
 };
 use crate::notebook::{outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
-use crate::session::opened::{MissingNotebook, OpenedNotebook, unusable};
+use crate::session::opened::{IfMissing, OpenedNotebook, unusable};
 
 /// Largest text of a call, and largest sum of the pictures in its result, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 8 << 20;
@@ -60,7 +60,7 @@ pub(in crate::session) enum NotebookJob {
     },
 }
 
-pub(in crate::session) enum NotebookNews {
+pub(in crate::session) enum NotebookJobResult {
     Prepared(Box<PreparedRequest>),
     /// A warning about attributes of the file that could not be kept, or why the file was not written.
     Written(Result<Option<String>, String>),
@@ -89,15 +89,15 @@ pub(in crate::session) struct PreparedChange {
 
 /// The files as the agent last saw them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::session) struct Seen(HashMap<PathBuf, FoundFile>);
+pub(in crate::session) struct SeenFiles(HashMap<PathBuf, TrackedFile>);
 
-impl Seen {
-    fn remember(&mut self, file: &FoundFile) {
+impl SeenFiles {
+    fn remember(&mut self, file: &TrackedFile) {
         self.0.insert(file.path().to_owned(), file.clone());
     }
 
     /// The file has changed since the agent last saw it.
-    fn is_outdated(&self, file: &FoundFile) -> bool {
+    fn is_outdated(&self, file: &TrackedFile) -> bool {
         let known = self.0.get(file.path());
         known.is_some_and(|known| !known.is_unchanged())
     }
@@ -105,12 +105,12 @@ impl Seen {
 
 impl NotebookJob {
     /// Also returns the change to show to the user, if one was written.
-    pub(in crate::session) fn run(self, seen: &mut Seen) -> (NotebookNews, Option<FileChange>) {
+    pub(in crate::session) fn run(self, seen: &mut SeenFiles) -> (NotebookJobResult, Option<FileChange>) {
         match self {
             NotebookJob::Prepare(request) => {
                 let prepared = prepare(&request, seen)
                     .unwrap_or_else(|report| PreparedRequest::Failed(one_line(&report)));
-                (NotebookNews::Prepared(Box::new(prepared)), None)
+                (NotebookJobResult::Prepared(Box::new(prepared)), None)
             }
             NotebookJob::Write {
                 mut opened,
@@ -121,11 +121,11 @@ impl NotebookJob {
                     seen.remember(&opened.file);
                     let unkept = opened.file.unkept();
                     (
-                        NotebookNews::Written(Ok(unkept)),
+                        NotebookJobResult::Written(Ok(unkept)),
                         change.filter(|_| written),
                     )
                 }
-                Err(report) => (NotebookNews::Written(Err(one_line(&report))), None),
+                Err(report) => (NotebookJobResult::Written(Err(one_line(&report))), None),
             },
         }
     }
@@ -138,7 +138,7 @@ fn one_line(report: &Report) -> String {
     parts.cloned().collect::<Vec<_>>().join("; ")
 }
 
-fn prepare(request: &NotebookRequest, seen: &mut Seen) -> Result<PreparedRequest, Report> {
+fn prepare(request: &NotebookRequest, seen: &mut SeenFiles) -> Result<PreparedRequest, Report> {
     let NotebookRequest {
         path,
         name,
@@ -150,8 +150,8 @@ fn prepare(request: &NotebookRequest, seen: &mut Seen) -> Result<PreparedRequest
         RequestedAction::Apply(_) | RequestedAction::Change(Action::Insert { .. })
     );
     let missing = match creates {
-        true => MissingNotebook::Empty,
-        false => MissingNotebook::Refused,
+        true => IfMissing::Empty,
+        false => IfMissing::Refused,
     };
     let opened = OpenedNotebook::open(path, name, missing)?;
     let reads_only = matches!(action, RequestedAction::List | RequestedAction::Read { .. });

@@ -20,9 +20,9 @@ use serde_json::Value;
 use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::{PlanStep, WorkStatus};
 use crate::config::RunCells;
-use crate::runtime::{BranchWish, RuntimeAnswer, RuntimeRequest, Snapshot};
+use crate::runtime::{BranchWish, RuntimeReply, RuntimeRequest, Snapshot};
 use crate::session::cell::Remains;
-use crate::session::kernels::{Opened, Opening, Which};
+use crate::session::kernels::{Opened, Opening, KernelChoice};
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::tool_return::ToolReturn;
 
@@ -64,7 +64,7 @@ impl CellsCall {
             return context.finish(self.result(context));
         };
         let which = self.request.which;
-        if which == Which::Copy {
+        if which == KernelChoice::Copy {
             let then = ToolEffect::Show {
                 text: format!("{}\n{}", self.heading(&cell.title), cell.code.trim_end()),
                 pictures: Vec::new(),
@@ -73,7 +73,7 @@ impl CellsCall {
             return self.with_progress(then);
         }
         let reset = cell.reset && !std::mem::take(&mut self.restarted);
-        if which == Which::Live {
+        if which == KernelChoice::Live {
             if reset && context.interpreter_up {
                 self.restarted = true;
                 return ToolEffect::Kill { over_time: false };
@@ -145,9 +145,9 @@ impl CellsCall {
         }))
     }
 
-    fn on_copy_answer(&mut self, answer: RuntimeAnswer, context: &ToolContext<'_>) -> ToolEffect {
+    fn on_copy_answer(&mut self, answer: RuntimeReply, context: &ToolContext<'_>) -> ToolEffect {
         match answer {
-            RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
+            RuntimeReply::Snapshot(Snapshot::Ran { printed, result }) => {
                 // A copy that ended by itself lost its variables, so the result must not say that they are kept.
                 self.timed_out &= !result.as_ref().is_err_and(|error| error.name == COPY_ENDED);
                 let (remains, rest) = from_copy(&printed, result);
@@ -162,11 +162,11 @@ impl CellsCall {
                     },
                 }
             }
-            RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) => {
+            RuntimeReply::Snapshot(Snapshot::Unprotected(why)) => {
                 self.due = None;
                 self.ask_unprotected(why, context)
             }
-            RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => {
+            RuntimeReply::Failed(why) | RuntimeReply::Unable(why) => {
                 self.on_not_run(&why, context)
             }
             _ => self.on_not_run("the interpreter gave no result", context),
@@ -223,8 +223,8 @@ impl CellsCall {
     /// The line above a cell in a kernel of the agent's own.
     fn heading(&self, title: &str) -> String {
         let kernel = match self.request.which {
-            Which::Fresh => "a fresh kernel",
-            Which::Copy => "a copy of your session",
+            KernelChoice::Fresh => "a fresh kernel",
+            KernelChoice::Copy => "a copy of your session",
             _ => "the agent's kernel",
         };
         let count = match self.request.cells.len() {
@@ -255,7 +255,7 @@ impl CellsCall {
 
     /// Runs the first cell, or asks for approval.
     fn begin(&mut self, context: &ToolContext<'_>) -> ToolEffect {
-        if self.allowed || self.request.which != Which::Live {
+        if self.allowed || self.request.which != KernelChoice::Live {
             self.allowed = true;
             return self.next(context);
         }
@@ -286,10 +286,10 @@ impl CellsCall {
 pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginResult {
     let mut request = CellsRequest::parse(arguments, context.runtime)
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::RUN_CELLS)))?;
-    if request.which == Which::Scratch && context.kernels_per_call {
-        request.which = Which::Fresh;
+    if request.which == KernelChoice::Scratch && context.kernels_per_call {
+        request.which = KernelChoice::Fresh;
     }
-    let live = request.which == Which::Live;
+    let live = request.which == KernelChoice::Live;
     if live && context.cell_waiting {
         return Err(ToolReturn::failed(
             "no cell was run: a cell of the user has asked this and waits for the answer, and the live interpreter \
@@ -326,8 +326,8 @@ pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginRe
     }
     call.unprotected |= call.allowed;
     let step = match call.request.which {
-        Which::Copy => call.begin(context),
-        Which::Live if call.request.cwd.is_none() => call.begin(context),
+        KernelChoice::Copy => call.begin(context),
+        KernelChoice::Live if call.request.cwd.is_none() => call.begin(context),
         _ => {
             let reset = call.request.cells[0].reset && !live;
             call.restarted = reset;
@@ -342,7 +342,7 @@ impl Tool for CellsCall {
         match event {
             ToolEvent::Opened(Ok(opened)) => self.on_opened(opened, context),
             ToolEvent::Opened(Err(why)) => self.on_not_run(&why, context),
-            ToolEvent::Answered(answer) if self.request.which == Which::Copy => {
+            ToolEvent::Answered(answer) if self.request.which == KernelChoice::Copy => {
                 self.on_copy_answer(answer, context)
             }
             ToolEvent::Restarted => self.next(context),
@@ -350,7 +350,7 @@ impl Tool for CellsCall {
                 choice
                 @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
             )) => {
-                if choice != QuestionChoice::Once && self.request.which == Which::Live {
+                if choice != QuestionChoice::Once && self.request.which == KernelChoice::Live {
                     // The setting is where `%ipycodex` shows and changes it. Resets still need approval.
                     *context.run_cells = RunCells::Auto;
                     context.allowed.resets_are_asked = true;
@@ -358,7 +358,7 @@ impl Tool for CellsCall {
                     context.allowed.unprotected = true;
                 }
                 self.allowed = true;
-                if self.request.which == Which::Copy {
+                if self.request.which == KernelChoice::Copy {
                     self.unprotected = true;
                     return self.submit(context);
                 }
@@ -394,9 +394,9 @@ impl Tool for CellsCall {
                 self.due = Some(context.now + INTERRUPT_AGAIN_AFTER);
                 let own = match self.request.which {
                     // The user's interpreter ends its copy by itself.
-                    Which::Copy => false,
-                    Which::Live => !context.can_ask,
-                    Which::Scratch | Which::Fresh => true,
+                    KernelChoice::Copy => false,
+                    KernelChoice::Live => !context.can_ask,
+                    KernelChoice::Scratch | KernelChoice::Fresh => true,
                 };
                 if again && own {
                     ToolEffect::Kill { over_time: true }

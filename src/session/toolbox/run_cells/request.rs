@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::arguments::Arguments;
 use crate::input::is_ours;
 use crate::runtime::RuntimeCapabilities;
-use crate::session::kernels::Which;
+use crate::session::kernels::KernelChoice;
 use crate::session::question::ProposedCell;
 
 /// Time limit of a cell outside the live interpreter, if the call has none.
@@ -15,7 +15,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) struct CellsRequest {
     pub cells: Vec<ProposedCell>,
-    pub which: Which,
+    pub which: KernelChoice,
     /// As written by the agent.
     pub cwd: Option<String>,
     /// Time limit of each cell.
@@ -47,19 +47,19 @@ impl CellsRequest {
             cwd,
             timeout: match (timeout, which) {
                 (Some(seconds), _) => Some(Duration::from_secs_f64(seconds)),
-                (None, Which::Live) => None,
-                (None, Which::Scratch | Which::Fresh | Which::Copy) => Some(DEFAULT_TIMEOUT),
+                (None, KernelChoice::Live) => None,
+                (None, KernelChoice::Scratch | KernelChoice::Fresh | KernelChoice::Copy) => Some(DEFAULT_TIMEOUT),
             },
         })
     }
 }
 
-fn parse_kernel(arguments: &Arguments<'_>, able: &RuntimeCapabilities) -> Result<Which, String> {
+fn parse_kernel(arguments: &Arguments<'_>, able: &RuntimeCapabilities) -> Result<KernelChoice, String> {
     Ok(match arguments.text_or_empty("kernel")? {
-        "" | "live" => Which::Live,
-        "scratch" => Which::Scratch,
-        "fresh" => Which::Fresh,
-        "copy" if able.snapshot => Which::Copy,
+        "" | "live" => KernelChoice::Live,
+        "scratch" => KernelChoice::Scratch,
+        "fresh" => KernelChoice::Fresh,
+        "copy" if able.snapshot => KernelChoice::Copy,
         "copy" => {
             return Err(format!(
                 "`kernel`: copy cannot be had: the {} runtime makes no copies of itself; expected live, scratch or \
@@ -78,7 +78,7 @@ fn parse_kernel(arguments: &Arguments<'_>, able: &RuntimeCapabilities) -> Result
 fn parse_cell(
     cell: &Value,
     path: &str,
-    which: Which,
+    which: KernelChoice,
     able: &RuntimeCapabilities,
 ) -> Result<ProposedCell, String> {
     let language = &able.language;
@@ -96,7 +96,7 @@ fn parse_cell(
         ));
     }
     let reset = cell.flag("reset")?;
-    if reset && which == Which::Live && !able.restart {
+    if reset && which == KernelChoice::Live && !able.restart {
         return Err(format!(
             "`{path}.reset` cannot be had: the {language} runtime cannot be restarted from here"
         ));

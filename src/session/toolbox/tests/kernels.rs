@@ -97,7 +97,7 @@ fn failures_deaths_and_time_are_told() {
 /// A kernel that says of itself that nothing protects from it.
 fn unprotected(parts: &mut Parts) {
     parts.kernels = Box::new(|_| {
-        let mut script = Script::new(Script::plain_end);
+        let mut script = Script::new(Script::default_reply);
         for event in &mut script.opening {
             if let RuntimeEvent::Ready(info) = event {
                 info.unprotected = Some("no Landlock".into());
@@ -117,7 +117,7 @@ fn without_room(parts: &mut Parts, for_these: &'static [u32]) {
     let count = AtomicU32::new(0);
     parts.kernels = Box::new(move |_| {
         let count = count.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut script = Script::new(Script::plain_end);
+        let mut script = Script::new(Script::default_reply);
         if for_these.contains(&count) {
             script.opening = vec![RuntimeEvent::StartFailed(StartFailure {
                 message: "`python3`: Too many open files (os error 24)".into(),

@@ -25,7 +25,7 @@ fn picker() -> Picker {
         ],
         true,
     );
-    let glance = Glance {
+    let glance = SessionPreview {
         exchange: Some((
             "why?".into(),
             "Because of the rain in Spain, which stays mainly in the plain.\n\nAnd so on.".into(),

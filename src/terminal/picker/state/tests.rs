@@ -1,7 +1,7 @@
 //! Keys typed at lists of sessions.
 
 use super::*;
-use crate::history::FoundKind;
+use crate::history::HitKind;
 
 fn row(id: i64, name: &str, prompt: &str) -> SessionRow {
     SessionRow {
@@ -192,7 +192,7 @@ fn a_search_shows_the_sessions_that_hold_the_text() {
         session,
         line: 1,
         start: String::new(),
-        kind: FoundKind::Cell,
+        kind: HitKind::Cell,
         text: text.into(),
         at: 0..1,
     };
