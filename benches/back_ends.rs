@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ipycodex::runtime::connect::{
-    Confinement, GatewayPlan, GatewayTarget, PythonPlan, RuntimePlan, STARTS, SharedPlan, connect,
+    Confinement, GatewayPlan, GatewayTarget, PythonPlan, RuntimePlan, START_TIMEOUT, SharedPlan,
+    connect,
 };
 use serde_json::Value;
 
@@ -80,7 +81,7 @@ fn behind_gateway(home: &Home, python: &Path, gateways: &Path) -> Result<Ours, S
         }),
         kernel: Some("python3".into()),
         variables: [].into(),
-        patience: STARTS,
+        patience: START_TIMEOUT,
     }));
     Ours::warm(runtime, events)
 }

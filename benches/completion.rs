@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use ipycodex::runtime::{RuntimeReply, RuntimeEvent, RuntimeRequest};
+use ipycodex::runtime::{RuntimeEvent, RuntimeReply, RuntimeRequest};
 use ipycodex::text::offset::CodePoints;
 
 use crate::lines::LinePeer;
@@ -72,7 +72,7 @@ fn once(ours: &mut Ours, text: &str) -> Result<f64, String> {
     });
     while let Some(event) = ours.events.blocking_recv() {
         match event {
-            RuntimeEvent::Answered { id, answer } if id == asked => {
+            RuntimeEvent::Replied { id, answer } if id == asked => {
                 let elapsed = begin.elapsed().as_secs_f64() * 1e3;
                 return match answer {
                     RuntimeReply::Completions(found) if found.len() > 1 => Ok(elapsed),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ipycodex::history::{Begin, History, Opening, open};
+use ipycodex::record::{RecordHandle, RecordOptions, SessionSpec, open};
 use rusqlite::{Connection, params};
 
 use crate::table::{Figures, Row, Target, in_turn};
@@ -93,9 +93,9 @@ fn measured(what: &str, path: &Path) -> Figures {
 
 /// Makes a file with so many sessions of so many cells, and prompts spread over each.
 pub fn fill(path: &Path, sessions: i64, cells: u32, prompts: u32) {
-    let (history, mut reports) = begin(path, None);
-    wait(history.flush());
-    history.close();
+    let (record, mut reports) = begin(path, None);
+    wait(record.flush());
+    record.close();
     while wait(reports.recv()).is_some() {}
     let mut db = Connection::open(path).expect("just made");
     let change = db.transaction().expect("nobody else has it");
@@ -140,17 +140,17 @@ pub fn begin(
     path: &Path,
     resume: Option<i64>,
 ) -> (
-    History,
+    RecordHandle,
     tokio::sync::mpsc::UnboundedReceiver<ipycodex::report::Report>,
 ) {
     open(
-        Opening {
+        RecordOptions {
             path: path.to_owned(),
             record: true,
             named: false,
             leave_log: false,
         },
-        Begin {
+        SessionSpec {
             cwd: "/w".into(),
             resume,
             provider: "codex".into(),
@@ -163,30 +163,30 @@ fn child(what: &str) -> f64 {
     let path = PathBuf::from(std::env::var_os("IPYCODEX_BENCH_FILE").expect("the parent sets it"));
     let resume = matches!(what, "cpu" | "memory").then_some(1);
     let started = Instant::now();
-    let (history, _reports) = begin(&path, resume);
+    let (record, _reports) = begin(&path, resume);
     let ms = |elapsed: Duration| elapsed.as_secs_f64() * 1e3;
     match what {
         "session" => {
-            let start = wait(history.session()).expect("a fresh one");
+            let start = wait(record.session()).expect("a fresh one");
             assert!(start.number > 1_000, "{start:?}");
             ms(started.elapsed())
         }
         "recall" => {
-            while history.recall().is_empty() {
+            while record.recall().is_empty() {
                 std::thread::yield_now();
             }
             ms(started.elapsed())
         }
         "list" => {
-            wait(history.flush());
+            wait(record.flush());
             let started = Instant::now();
-            assert_eq!(wait(history.sessions("/w".into(), false)).len(), 20);
+            assert_eq!(wait(record.sessions("/w".into(), false)).len(), 20);
             ms(started.elapsed())
         }
         _ => {
-            wait(history.session()).expect("it is there");
+            wait(record.session()).expect("it is there");
             let before = cpu_ms();
-            let dialog = wait(history.dialog());
+            let dialog = wait(record.dialog());
             let (exchanges, context) = (dialog.exchanges(), dialog.next_context());
             assert_eq!((exchanges.len(), dialog.cells.len()), (1_000, 10_000));
             std::hint::black_box(context);

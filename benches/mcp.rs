@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
-use ipycodex::runtime::{RuntimeReply, RuntimeEvent, RuntimeRequest, Snapshot};
+use ipycodex::runtime::{RuntimeEvent, RuntimeReply, RuntimeRequest, Snapshot};
 use serde_json::{Value, json};
 
 use crate::round_trip::{Lazy, Ours, ROUND_TRIPS};
@@ -57,7 +57,7 @@ fn look(ours: &mut Ours) -> Result<f64, String> {
         });
         loop {
             match ours.events.blocking_recv() {
-                Some(RuntimeEvent::Answered { id, answer }) if id == asked => match answer {
+                Some(RuntimeEvent::Replied { id, answer }) if id == asked => match answer {
                     RuntimeReply::Snapshot(Snapshot::Ran { .. }) => break,
                     answer => return Err(format!("the look gave {answer:?}")),
                 },

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ipycodex::runtime::connect::{
-    JupyterPlan, JupyterTarget, PythonPlan, RuntimeEvents, RuntimePlan, STARTS, connect,
+    JupyterPlan, JupyterTarget, PythonPlan, RuntimeEvents, RuntimePlan, START_TIMEOUT, connect,
 };
 use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeRequest};
 
@@ -125,10 +125,10 @@ impl Ours {
         let (runtime, events) = connect(RuntimePlan::Jupyter(JupyterPlan {
             target: JupyterTarget::Installed("python3".into()),
             cwd: home.work(),
-            folders: ipycodex::jupyter::data_folders(&variables, prefix),
+            folders: ipycodex::jupyter::data_dirs(&variables, prefix),
             variables,
             connections: home.path().join("connections"),
-            patience: STARTS,
+            patience: START_TIMEOUT,
         }));
         Ours::warm(runtime, events)
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ipycodex::runtime::{CheckpointWish, RuntimeReply, RuntimeEvent, RuntimeRequest};
+use ipycodex::runtime::{CheckpointRequest, RuntimeEvent, RuntimeReply, RuntimeRequest};
 
 use crate::round_trip::{Lazy, Ours};
 use crate::support::home::Home;
@@ -107,7 +107,7 @@ fn with_copies(home: &Home, python: &Path) -> Result<Ours, String> {
         ours.run(&format!("held[0] = {number}"))?;
         sleep(PAUSE);
     }
-    match ours.asked(CheckpointWish::List)? {
+    match ours.asked(CheckpointRequest::List)? {
         RuntimeReply::Checkpoints(there) if there.rows.len() >= 10 => {}
         other => return Err(format!("not ten checkpoints: {other:?}")),
     }
@@ -135,7 +135,7 @@ fn on_cpu(home: &Home) -> f64 {
 /// An interpreter with so many megabytes in use that keeps `most` checkpoints.
 fn holding(home: &Home, python: &Path, megabytes: u32, most: u32) -> Result<Ours, String> {
     let mut ours = Ours::start(home, python, true)?;
-    ours.asked(CheckpointWish::Keep(most))?;
+    ours.asked(CheckpointRequest::Keep(most))?;
     ours.run(&format!("held = bytearray(b'x') * ({megabytes} << 20)"))?;
     // A new value is put into large pages first, a hundred MB in half a second.
     sleep(PAUSE + Duration::from_millis(10) * megabytes);
@@ -160,7 +160,7 @@ fn made(ours: &mut Ours) -> Result<(f64, f64), String> {
     // What it holds is known once something has run since.
     ours.run("held[0] = 1")?;
     sleep(PAUSE);
-    match ours.asked(CheckpointWish::List)? {
+    match ours.asked(CheckpointRequest::List)? {
         RuntimeReply::Checkpoints(there) => match there.rows.last() {
             Some(row) => Ok((row.took, row.memory as f64 / 1e6)),
             None => Err(format!("no checkpoint: {:?}", there.missing)),
@@ -174,7 +174,7 @@ fn step_back(ours: &mut Ours) -> Result<f64, String> {
     ours.run("held[0] = 1")?;
     sleep(PAUSE);
     let begin = Instant::now();
-    match ours.asked(CheckpointWish::Back {
+    match ours.asked(CheckpointRequest::Back {
         to: None,
         session: 0,
     })? {
@@ -187,10 +187,10 @@ fn step_back(ours: &mut Ours) -> Result<f64, String> {
 }
 
 impl Ours {
-    fn asked(&mut self, wish: CheckpointWish) -> Result<RuntimeReply, String> {
+    fn asked(&mut self, wish: CheckpointRequest) -> Result<RuntimeReply, String> {
         let asked = self.runtime.submit(RuntimeRequest::Checkpoints(wish));
         while let Some(event) = self.events.blocking_recv() {
-            if let RuntimeEvent::Answered { id, answer } = event
+            if let RuntimeEvent::Replied { id, answer } = event
                 && id == asked
             {
                 return Ok(answer);

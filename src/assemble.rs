@@ -14,16 +14,16 @@ use std::time::Duration;
 pub use kernels::{gateways, is_connection_file};
 pub use prompt_gate::PromptGate;
 
-use crate::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience};
+use crate::agent::connect::{AgentConfig, AgentEvents, AgentKind, Timeouts};
 use crate::agent::{Agent, McpServer, Sandbox, acp};
 use crate::config::{
     AgentChoice, Choices, ConfigFlags, Paths, RuntimeChoice, Seconds, Settings, resolve,
 };
 use crate::display::Pictures;
 use crate::environment::Environment;
-use crate::history::{self, Begin, History, Opening, Recall};
 use crate::kernel::agentclient::AgentCommand;
 use crate::markdown::{Appearance, Theme};
+use crate::record::{self, Recall, RecordHandle, RecordOptions, SessionSpec};
 use crate::report::Report;
 use crate::runtime::connect::{
     Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, best_interpreter,
@@ -31,8 +31,8 @@ use crate::runtime::connect::{
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
-    self, StartupFiles, ConnectRuntime, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent,
-    PlanKernel, PlannedRuntime, Run, SessionHandle, Skills,
+    self, ConnectRuntime, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent, PlanKernel,
+    PlannedRuntime, Run, SessionHandle, Skills, StartupFiles,
 };
 use crate::skills::{Catalog, Consent, Roots};
 use crate::text::similar::did_you_mean;
@@ -83,7 +83,7 @@ pub struct Assembly {
     /// Inputs of earlier sessions.
     pub recall: Recall,
     /// The record.
-    pub history: History,
+    pub record: RecordHandle,
     /// What holds for this run.
     pub settings: Settings,
     /// What was wrong with the settings.
@@ -110,14 +110,14 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         .clone()
         .or_else(|| environment.home.clone())
         .unwrap_or_else(|| PathBuf::from("/"));
-    let opening = Opening {
+    let opening = RecordOptions {
         path: paths.history.clone(),
         named: !paths.history_is_ours(),
         record: settings.record,
         // Scripts end often and at once; a shell ends when somebody has had time to think.
         leave_log: !wanted.cells_own_a_terminal,
     };
-    let begin = Begin {
+    let begin = SessionSpec {
         cwd: cwd.to_string_lossy().into_owned(),
         resume: wanted.resume,
         provider: settings.choices.agent.to_string(),
@@ -148,18 +148,18 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         // It hears of the session with its first cell.
         Box::new(move |_| started)
     } else {
-        Box::new(move |told| crate::runtime::connect::connect(runtime.told(told)))
+        Box::new(move |told| crate::runtime::connect::connect(runtime.with_environment(told)))
     };
     let mut waiting = PromptGate::default();
     let mut turn = || match wanted.prompt_first {
         true => waiting.turn(),
         false => Box::new(|| ()),
     };
-    let (history, history_reports) = history::open_after(opening, begin, turn());
+    let (record, history_reports) = record::open_after(opening, begin, turn());
     let parts = Parts {
         runtime: PlannedRuntime {
-            able,
-            told_at_start,
+            capabilities: able,
+            needs_session_at_start: told_at_start,
             connect,
         },
         shell: plan_shell(environment, &screen, cwd.clone()),
@@ -168,7 +168,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         missing,
         kernels,
         own_server: wanted.door.then(|| own_server(environment)),
-        history: history.clone(),
+        record: record.clone(),
         reports: history_reports,
         instructions: settings.system_prompt.clone(),
         choices: settings.choices.clone(),
@@ -180,21 +180,21 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
-        turn: turn(),
+        wait_for_start: turn(),
         asks: wanted.asks,
-        at_home: StartupFiles {
-            set_up: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
+        startup_files: StartupFiles {
+            own: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
             project: home::project(environment, wanted.at_home),
         },
         skills: find_skills(environment, &settings.paths),
         artifacts: paths.artifacts.clone(),
-        record: paths.history.clone(),
+        record_path: paths.history.clone(),
         notebooks: NotebookPlaces::new(paths, environment.home.clone()),
     };
     let (session, background) = session::start(parts)?;
     log::trace!(target: STARTUP, "the session is started");
     if wanted.resume.is_some() {
-        let start = session.started()?;
+        let start = session.await_start()?;
         if start.number == 0 {
             return Err(Report::failure(format!(
                 "`{}` is locked by another program",
@@ -203,7 +203,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
             .hint("close that program, then resume again"));
         }
     }
-    let recall = history.recall();
+    let recall = record.recall();
     Ok(Assembly {
         session,
         background,
@@ -211,7 +211,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         appearance,
         pictures,
         recall,
-        history,
+        record,
         settings,
         reports,
         first,
@@ -248,7 +248,7 @@ fn find_skills(environment: &Environment, paths: &Paths) -> FindSkills {
         Skills {
             catalog: Catalog::find(&Roots::new(&environment)),
             consent,
-            trouble,
+            warning: trouble,
         }
     })
 }
@@ -321,8 +321,8 @@ fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> Plann
         terminal: screen.size(),
     });
     PlannedRuntime {
-        able: crate::runtime::connect::capabilities(&plan),
-        told_at_start: false,
+        capabilities: crate::runtime::connect::capabilities(&plan),
+        needs_session_at_start: false,
         connect: Box::new(move |_| crate::runtime::connect::connect(plan)),
     }
 }
@@ -352,9 +352,11 @@ fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
             ..plan.clone()
         });
         PlannedRuntime {
-            able: crate::runtime::connect::capabilities(&plan),
-            told_at_start: false,
-            connect: Box::new(move |told| crate::runtime::connect::connect(plan.told(told))),
+            capabilities: crate::runtime::connect::capabilities(&plan),
+            needs_session_at_start: false,
+            connect: Box::new(move |told| {
+                crate::runtime::connect::connect(plan.with_environment(told))
+            }),
         }
     })
 }
@@ -392,7 +394,7 @@ fn agent_plan(
     settings: &Settings,
     choice: &AgentChoice,
     cwd: PathBuf,
-) -> Result<AgentPlan, Report> {
+) -> Result<AgentConfig, Report> {
     let kind = match choice {
         AgentChoice::Codex => AgentKind::Codex {
             command: settings.codex_command.clone(),
@@ -412,7 +414,7 @@ fn agent_plan(
                 name: name.unwrap_or("agent").to_owned(),
                 command: words,
                 variables: Vec::new(),
-                handing: acp::SizeLimit::Whole,
+                size_limit: acp::SizeLimit::Unlimited,
             })
         }
         AgentChoice::Named(name) => {
@@ -423,17 +425,17 @@ fn agent_plan(
                 name: name.clone(),
                 command: agent.words.clone(),
                 variables: agent.variables.clone(),
-                handing: acp::SizeLimit::Whole,
+                size_limit: acp::SizeLimit::Unlimited,
             })
         }
     };
-    Ok(AgentPlan {
+    Ok(AgentConfig {
         kind,
         variables: environment.variables.clone(),
         cwd,
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
-        patience: match choice {
-            AgentChoice::Codex | AgentChoice::Demo => Patience::default(),
+        timeouts: match choice {
+            AgentChoice::Codex | AgentChoice::Demo => Timeouts::default(),
             AgentChoice::Acp(_) | AgentChoice::Named(_) => {
                 starts_within(settings.choices.agent_start)
             }
@@ -442,26 +444,26 @@ fn agent_plan(
 }
 
 /// How long an agent is waited for that may have to be fetched first.
-fn starts_within(start: Seconds) -> Patience {
-    Patience {
+fn starts_within(start: Seconds) -> Timeouts {
+    Timeouts {
         initialize: start.limit().unwrap_or(Duration::MAX),
-        ..Patience::default()
+        ..Timeouts::default()
     }
 }
 
 /// Makes the agent of a client that is no session.
 pub(crate) fn connect_client(command: AgentCommand) -> (Box<dyn Agent>, AgentEvents) {
-    crate::agent::connect::connect(AgentPlan {
+    crate::agent::connect::connect(AgentConfig {
         kind: AgentKind::Acp(acp::Program {
             name: command.name,
             command: command.words,
             variables: Vec::new(),
-            handing: acp::SizeLimit::Cut,
+            size_limit: acp::SizeLimit::Capped,
         }),
         variables: command.variables,
         cwd: command.cwd,
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
-        patience: starts_within(Choices::default().agent_start),
+        timeouts: starts_within(Choices::default().agent_start),
     })
 }
 

@@ -185,7 +185,11 @@ mod tests {
             for (name, value) in variables {
                 environment.variables.insert(name.into(), value.into());
             }
-            assert_eq!(environment.supports_kitty_keyboard(), expected, "{variables:?}");
+            assert_eq!(
+                environment.supports_kitty_keyboard(),
+                expected,
+                "{variables:?}"
+            );
         }
     }
 }

@@ -32,7 +32,7 @@
 //!  text ──> batch/    <──SessionEvent── (one loop) <──RuntimeEvent── (reads the cell's fds 1-2 itself)
 //!              │                         │    └─────TurnRequest──> agent/codex, agent/acp ──JSON-RPC──> their process
 //!           display/ ──> screen/         │    <─────AgentEvent───
-//!                  (one writer)       history/ (one thread, one SQLite file)
+//!                  (one writer)       record/ (one thread, one SQLite file)
 //! ```
 //!
 //! A submitted text is classified once, by `input`. A cell goes to the runtime and comes back as bytes, values and an
@@ -82,7 +82,7 @@
 //! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC with a child, over our own standard streams, over a socket |
 //! | [`jupyter`] | 3 | the wire of Jupyter: kernelspecs, connection files, messages, sockets, gateways |
-//! | [`history`] | 3 | the record, its list of sessions, the search in it |
+//! | [`record`] | 3 | the record, its list of sessions, the search in it |
 //! | [`files`] | 3 | whole files or none; files as they were found, not overwritten when they have changed |
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings: a row each in one table |
@@ -172,7 +172,6 @@ pub mod display;
 pub mod environment;
 pub mod files;
 pub mod guide;
-pub mod history;
 pub mod input;
 pub mod jupyter;
 pub mod kernel;
@@ -185,6 +184,7 @@ mod picture;
 pub mod process;
 #[cfg(test)]
 mod properties;
+pub mod record;
 pub mod report;
 pub mod rpc;
 pub mod runtime;

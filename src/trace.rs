@@ -33,7 +33,7 @@ pub const UPDATES: &str = "updates";
 ///
 /// # Errors
 /// `wanted` names something else, or the file cannot be made.
-pub fn begin(wanted: &str, folder: &Path, began: Instant) -> Result<PathBuf, Report> {
+pub fn init(wanted: &str, folder: &Path, began: Instant) -> Result<PathBuf, Report> {
     let mut targets = Vec::new();
     for word in wanted.split(',').map(str::trim) {
         let target = [WIRE, STARTUP].into_iter().find(|target| *target == word);
@@ -92,7 +92,7 @@ impl Log for Trace {
 }
 
 /// What a line of JSON is, without what it says: its `type`, `op` and `id`.
-pub fn label(line: &[u8]) -> String {
+pub fn describe_line(line: &[u8]) -> String {
     let value = json::parse(line).unwrap_or_default();
     let words = ["type", "op", "id"].into_iter().map(|key| &value[key]);
     let words = words.filter(|word| !word.is_null());

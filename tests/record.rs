@@ -15,8 +15,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ipycodex::history::{
-    Archive, Begin, CellEnd, History, Opening, PromptStart, RecordedOutcome, RecordedThread, open,
+use ipycodex::record::{
+    Archive, CellStatus, PromptStart, RecordHandle, RecordOptions, RecordedOutcome, RecordedThread,
+    SessionSpec, open,
 };
 use ipycodex::report::Report;
 use rusqlite::Connection;
@@ -29,7 +30,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-fn start(path: &Path, resume: Option<i64>) -> (History, UnboundedReceiver<Report>) {
+fn start(path: &Path, resume: Option<i64>) -> (RecordHandle, UnboundedReceiver<Report>) {
     start_with(path, resume, false)
 }
 
@@ -37,15 +38,15 @@ fn start_with(
     path: &Path,
     resume: Option<i64>,
     leave_log: bool,
-) -> (History, UnboundedReceiver<Report>) {
+) -> (RecordHandle, UnboundedReceiver<Report>) {
     open(
-        Opening {
+        RecordOptions {
             path: path.to_owned(),
             record: true,
             named: false,
             leave_log,
         },
-        Begin {
+        SessionSpec {
             cwd: "/some/where".into(),
             resume,
             provider: "codex".into(),
@@ -55,8 +56,8 @@ fn start_with(
 }
 
 /// Ends the session and waits until the thread has let go of the file.
-fn end(history: History, mut reports: UnboundedReceiver<Report>) -> Vec<String> {
-    history.close();
+fn end(record: RecordHandle, mut reports: UnboundedReceiver<Report>) -> Vec<String> {
+    record.close();
     let mut said = Vec::new();
     while let Some(report) = wait(reports.recv()) {
         said.push(report.to_string());
@@ -64,9 +65,9 @@ fn end(history: History, mut reports: UnboundedReceiver<Report>) -> Vec<String> 
     said
 }
 
-fn cell(history: &History, line: u32, source: &str, output: &str) {
-    history.input(line, source, source);
-    history.output(line, output, vec![], CellEnd::Complete, 1);
+fn cell(record: &RecordHandle, line: u32, source: &str, output: &str) {
+    record.record_input(line, source, source);
+    record.record_output(line, output, vec![], CellStatus::Complete, 1);
 }
 
 fn directory() -> (tempfile::TempDir, PathBuf) {
@@ -89,28 +90,28 @@ fn text(path: &Path, query: &str) -> String {
 #[test]
 fn a_session_is_recorded_and_resumed() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    let session = wait(history.session()).expect("a session");
+    let (record, reports) = start(&path, None);
+    let session = wait(record.session()).expect("a session");
     assert_eq!(
         (session.number, session.next_line, session.resumed),
         (1, 1, false)
     );
-    cell(&history, 1, "import math", "");
-    history.input(2, ".first", ".first");
-    let turn = history.begin_prompt(PromptStart::new(2, 1, "first"));
-    history.stream_answer(turn, "an");
-    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
-    history.input(3, ".bad", ".bad");
-    let turn = history.begin_prompt(PromptStart::new(3, 1, "bad"));
-    history.finish_prompt(turn, RecordedOutcome::Failed, "", None);
-    cell(&history, 4, "math.pi", "3.14");
+    cell(&record, 1, "import math", "");
+    record.record_input(2, ".first", ".first");
+    let turn = record.begin_prompt(PromptStart::new(2, 1, "first"));
+    record.stream_answer(turn, "an");
+    record.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
+    record.record_input(3, ".bad", ".bad");
+    let turn = record.begin_prompt(PromptStart::new(3, 1, "bad"));
+    record.finish_prompt(turn, RecordedOutcome::Failed, "", None);
+    cell(&record, 4, "math.pi", "3.14");
     let thread = RecordedThread {
         id: "t".into(),
         digest: "d".into(),
     };
-    history.thread("codex", Some(thread.clone()));
-    let dialog = wait(history.dialog());
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    record.set_thread("codex", Some(thread.clone()));
+    let dialog = wait(record.dialog());
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(dialog.prompts.len(), 1);
     assert_eq!(
         (dialog.prompts[0].line, dialog.prompts[0].history_line),
@@ -127,71 +128,71 @@ fn a_session_is_recorded_and_resumed() {
         assert_eq!(found.permissions().mode() & 0o777, mode, "{name}");
     }
 
-    let (history, reports) = start(&path, Some(1));
-    let session = wait(history.session()).expect("the session");
+    let (record, reports) = start(&path, Some(1));
+    let session = wait(record.session()).expect("the session");
     assert_eq!(
         (session.number, session.next_line, session.resumed),
         (1, 5, true)
     );
-    assert_eq!(wait(history.dialog()), dialog);
-    assert_eq!(wait(history.recorded_thread()), Some(thread));
+    assert_eq!(wait(record.dialog()), dialog);
+    assert_eq!(wait(record.recorded_thread()), Some(thread));
     assert_eq!(
-        wait(history.dialog()).next_context(),
+        wait(record.dialog()).next_context(),
         "<context><code>math.pi</code><output>3.14</output></context>\n"
     );
-    let rows = wait(history.sessions("/some/where".into(), false));
+    let rows = wait(record.sessions("/some/where".into(), false));
     assert_eq!(
         (rows.len(), rows[0].id, rows[0].last_prompt.as_str()),
         (1, 1, "first")
     );
-    assert!(wait(history.sessions("/nowhere".into(), false)).is_empty());
-    assert_eq!(wait(history.reset()), 1);
-    assert_eq!(wait(history.dialog()).next_context(), "");
-    end(history, reports);
+    assert!(wait(record.sessions("/nowhere".into(), false)).is_empty());
+    assert_eq!(wait(record.reset()), 1);
+    assert_eq!(wait(record.dialog()).next_context(), "");
+    end(record, reports);
 
-    let (history, reports) = start(&path, Some(99));
-    let refused = wait(history.session()).expect_err("there is none");
+    let (record, reports) = start(&path, Some(99));
+    let refused = wait(record.session()).expect_err("there is none");
     assert!(refused.message.contains("Session 99 not found"));
     assert!(!refused.hints.is_empty());
-    end(history, reports);
+    end(record, reports);
 }
 
 #[test]
 fn a_turn_cut_off_by_death_comes_back_interrupted() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "x", "");
-    history.input(2, ".p", ".p");
-    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
-    history.stream_answer(turn, "half");
-    end(history, reports);
-    let (history, reports) = start(&path, Some(1));
-    let dialog = wait(history.dialog());
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "x", "");
+    record.record_input(2, ".p", ".p");
+    let turn = record.begin_prompt(PromptStart::new(2, 1, "p"));
+    record.stream_answer(turn, "half");
+    end(record, reports);
+    let (record, reports) = start(&path, Some(1));
+    let dialog = wait(record.dialog());
     assert_eq!(
         dialog.prompts[0].response,
         "half\n<system>user interrupted</system>"
     );
-    end(history, reports);
+    end(record, reports);
 }
 
 #[test]
 fn a_locked_file_is_waited_for() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "before", "");
-    end(history, reports);
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "before", "");
+    end(record, reports);
     let lock = Connection::open(&path).expect("the file opens");
     lock.execute_batch("BEGIN IMMEDIATE")
         .expect("the lock is free");
-    let (history, mut reports) = start(&path, None);
-    cell(&history, 1, "x = 1", "1");
+    let (record, mut reports) = start(&path, None);
+    cell(&record, 1, "x = 1", "1");
     let warning = wait(reports.recv()).expect("it is said");
     assert!(warning.message.contains("locked"), "{warning}");
-    assert_eq!(wait(history.dialog()).cells[0].source, "x = 1");
+    assert_eq!(wait(record.dialog()).cells[0].source, "x = 1");
     lock.execute_batch("ROLLBACK").expect("the lock is ours");
     let again = wait(reports.recv()).expect("it is said");
     assert!(again.message.contains("saved again"), "{again}");
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(
         text(&path, "SELECT output FROM output_history WHERE session = 2"),
         "1"
@@ -205,12 +206,12 @@ fn files_that_will_not_do() {
         let (_directory, path) = directory();
         fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
         prepare(&path);
-        let (history, reports) = start(&path, None);
-        let session = wait(history.session()).expect("a session all the same");
+        let (record, reports) = start(&path, None);
+        let session = wait(record.session()).expect("a session all the same");
         assert_eq!(session.recorded, recorded, "{says}");
-        cell(&history, 1, "x", "1");
-        assert_eq!(wait(history.dialog()).cells.len(), 1, "{says}");
-        let said = end(history, reports).join("\n");
+        cell(&record, 1, "x", "1");
+        assert_eq!(wait(record.dialog()).cells.len(), 1, "{says}");
+        let said = end(record, reports).join("\n");
         assert!(
             if says.is_empty() {
                 said.is_empty()
@@ -256,9 +257,9 @@ fn files_that_will_not_do() {
     );
     check(
         &|path| {
-            let (history, reports) = start(path, None);
-            cell(&history, 1, "x", "");
-            end(history, reports);
+            let (record, reports) = start(path, None);
+            cell(&record, 1, "x", "");
+            end(record, reports);
             sql(path, "UPDATE ipycodex_meta SET value = '99'");
         },
         "newer ipycodex",
@@ -281,12 +282,12 @@ fn eight_writers_lose_nothing() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                let (history, reports) = start(&path, None);
+                let (record, reports) = start(&path, None);
                 for line in 1..=200 {
-                    cell(&history, line, "x", "1");
+                    cell(&record, line, "x", "1");
                 }
-                wait(history.flush());
-                let said = end(history, reports);
+                wait(record.flush());
+                let said = end(record, reports);
                 assert!(
                     said.iter()
                         .all(|line| line.contains("locked") || line.contains("saved again")),
@@ -306,17 +307,17 @@ fn eight_writers_lose_nothing() {
 #[test]
 fn a_file_deleted_while_open_is_begun_again() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "x", "");
-    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
-    wait(history.flush());
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "x", "");
+    let turn = record.begin_prompt(PromptStart::new(2, 1, "p"));
+    wait(record.flush());
     fs::remove_file(&path).expect("it is there");
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", path.display()));
     }
-    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
-    cell(&history, 3, "y", "");
-    let said = end(history, reports).join("\n");
+    record.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
+    cell(&record, 3, "y", "");
+    let said = end(record, reports).join("\n");
     assert!(said.contains("deleted"), "{said}");
     assert_eq!(
         text(&path, "SELECT source FROM history WHERE line = 3"),
@@ -331,20 +332,20 @@ fn a_file_deleted_while_open_is_begun_again() {
 #[test]
 fn inputs_are_recalled_across_sessions() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "old", "");
-    end(history, reports);
-    let (history, reports) = start(&path, None);
-    history.input(1, "new", "new");
-    wait(history.flush());
-    let recall = history.recall();
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "old", "");
+    end(record, reports);
+    let (record, reports) = start(&path, None);
+    record.record_input(1, "new", "new");
+    wait(record.flush());
+    let recall = record.recall();
     recall.push("new");
     let all: Vec<_> = (0..recall.len()).filter_map(|n| recall.get(n)).collect();
     assert_eq!(
         all.iter().map(|text| &**text).collect::<Vec<_>>(),
         ["old", "new"]
     );
-    end(history, reports);
+    end(record, reports);
 }
 
 #[test]
@@ -353,9 +354,9 @@ fn the_log_that_runs_leave_behind_stays_small() {
     let log = path.with_file_name("history.sqlite-wal");
     let mut longest = 0;
     for run in 1..=40 {
-        let (history, reports) = start_with(&path, None, true);
-        cell(&history, 1, &format!("run {run}"), &"x".repeat(20_000));
-        assert_eq!(end(history, reports), [] as [&str; 0]);
+        let (record, reports) = start_with(&path, None, true);
+        cell(&record, 1, &format!("run {run}"), &"x".repeat(20_000));
+        assert_eq!(end(record, reports), [] as [&str; 0]);
         let left = fs::metadata(&log).map_or(0, |log| log.len());
         longest = longest.max(left);
         assert!(left < 1 << 20, "{left} bytes after {run} runs");

@@ -46,7 +46,7 @@ pub struct Activity {
     /// What came of it.
     pub content: Vec<InputPart>,
     /// The files it is about.
-    pub places: Vec<FileLocation>,
+    pub locations: Vec<FileLocation>,
     /// It failed since the user did not allow it: that was told when it was asked.
     pub denied: bool,
 }
@@ -85,7 +85,7 @@ pub struct FileLocation {
 
 impl WorkStatus {
     /// In a word, for the record.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             WorkStatus::Waiting => "waiting",
             WorkStatus::Running => "running",
@@ -97,7 +97,7 @@ impl WorkStatus {
 
 impl ActivityKind {
     /// In a word, for the record.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             ActivityKind::Read => "read",
             ActivityKind::Edit => "edit",
@@ -130,8 +130,8 @@ impl Activity {
         };
         Some(WorkRecord {
             id: self.id.clone(),
-            kind: self.kind.word(),
-            title: self.told(),
+            kind: self.kind.as_str(),
+            title: self.title_with_locations(),
             result: match success && self.kind.is_lookup() {
                 true => String::new(),
                 false => self.text(),
@@ -150,8 +150,8 @@ impl Activity {
     }
 
     /// The title, with the files it does not name.
-    pub fn told(&self) -> String {
-        let places = self.places.iter().map(|place| match place.line {
+    pub fn title_with_locations(&self) -> String {
+        let places = self.locations.iter().map(|place| match place.line {
             Some(line) => format!("{}:{line}", place.path),
             None => place.path.clone(),
         });
@@ -170,14 +170,14 @@ impl Activity {
     }
 
     /// The line that stays of it; `None` while it goes on, or where it was told already.
-    pub fn ended(&self) -> Option<String> {
-        let line = || command_line(&self.told(), None, &self.text());
+    pub fn summary_line(&self) -> Option<String> {
+        let line = || command_line(&self.title_with_locations(), None, &self.text());
         match self.status {
             WorkStatus::Waiting | WorkStatus::Running => None,
             WorkStatus::Failed if self.denied => None,
             WorkStatus::Failed => Some(format!("✗ {}", line())),
             // What was looked at is the agent's to tell; what a tool did is told as of those of ours.
-            WorkStatus::Done if self.kind.is_lookup() => Some(self.told()),
+            WorkStatus::Done if self.kind.is_lookup() => Some(self.title_with_locations()),
             WorkStatus::Done => Some(format!("🔧 {}", line())),
         }
     }
@@ -197,7 +197,7 @@ impl FileChange {
     pub fn record(changes: &[FileChange]) -> WorkRecord {
         let told = changes
             .iter()
-            .map(|change| format!("{} {}", change.change.word(), change.path));
+            .map(|change| format!("{} {}", change.change.as_str(), change.path));
         edit_record(told.collect::<Vec<_>>().join(", "))
     }
 }
@@ -213,7 +213,7 @@ pub struct FileWritten {
 
 impl FileWritten {
     /// One line: `changed /a.py (1,024 bytes, +3 −1)`.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let FileChange { path, change } = &self.change;
         let lines = match (change, change.lines()) {
             (Change::Rewritten { old, new }, _) if old == new => ", as before".to_owned(),
@@ -235,14 +235,14 @@ impl FileWritten {
 
     /// What the record keeps of it.
     pub fn record(&self) -> WorkRecord {
-        edit_record(self.told())
+        edit_record(self.summary())
     }
 }
 
 fn edit_record(title: String) -> WorkRecord {
     WorkRecord {
         id: String::new(),
-        kind: ActivityKind::Edit.word(),
+        kind: ActivityKind::Edit.as_str(),
         title,
         result: String::new(),
         success: true,
@@ -250,7 +250,7 @@ fn edit_record(title: String) -> WorkRecord {
 }
 
 /// What is shown of a command: itself, behind what the agent calls it where that says more.
-pub fn titled(title: &str, command: &str) -> String {
+pub fn command_title(title: &str, command: &str) -> String {
     let title = joined_words(title);
     let bare = title.trim_matches('`');
     match command.trim() {
@@ -283,7 +283,7 @@ const CONTEXT_LINES: usize = 3;
 
 impl Change {
     /// What it is, in a word.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Change::Added(_) => "add",
             Change::Deleted(_) => "delete",
@@ -385,7 +385,7 @@ mod tests {
             ("a b", "a\nb", "a\nb"),
             ("Both", "a\nb", "Both: a\nb"),
         ] {
-            assert_eq!(titled(title, command), expected);
+            assert_eq!(command_title(title, command), expected);
         }
     }
 
@@ -394,7 +394,7 @@ mod tests {
         let check = |change: Change, bytes, expected: &str| {
             let path = "/p/a".to_owned();
             let change = FileChange { path, change };
-            assert_eq!(FileWritten { change, bytes }.told(), expected);
+            assert_eq!(FileWritten { change, bytes }.summary(), expected);
         };
         let rewritten = |old: &str, new: &str| Change::Rewritten {
             old: old.into(),
@@ -430,14 +430,14 @@ mod tests {
             status: WorkStatus::Done,
             content: Vec::new(),
             denied: false,
-            places: vec![FileLocation {
+            locations: vec![FileLocation {
                 path: "/p/a.py".into(),
                 line: None,
             }],
         };
-        assert_eq!(activity.told(), "Read /p/a.py");
-        activity.places[0].line = Some(3);
-        assert_eq!(activity.told(), "Read /p/a.py (/p/a.py:3)");
+        assert_eq!(activity.title_with_locations(), "Read /p/a.py");
+        activity.locations[0].line = Some(3);
+        assert_eq!(activity.title_with_locations(), "Read /p/a.py (/p/a.py:3)");
     }
 
     #[test]
@@ -450,9 +450,9 @@ mod tests {
                 status,
                 content: vec![InputPart::Text("rain\nand wind".into())],
                 denied: false,
-                places: Vec::new(),
+                locations: Vec::new(),
             };
-            assert_eq!(activity.ended().as_deref(), expected);
+            assert_eq!(activity.summary_line().as_deref(), expected);
         };
         check(ActivityKind::Mcp, WorkStatus::Running, None);
         check(

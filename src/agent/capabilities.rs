@@ -4,7 +4,7 @@
 //! told so once. An agent that learns its features only when it starts claims the most it may have until then, and
 //! makes up for missing ones itself.
 
-use super::news::Offering;
+use super::news::Descriptor;
 use crate::text::escape::visible;
 
 /// What an agent can and cannot do.
@@ -19,14 +19,14 @@ pub struct AgentCapabilities {
     /// How tools of ours reach it; `None`: it takes none.
     pub tools: Option<ToolRoute>,
     /// What it adds to the instructions of a turn that offers tools; empty: nothing.
-    pub beside_tools: &'static str,
+    pub tool_instructions: &'static str,
     /// Takes instructions beside the conversation; else they stand before the first input.
     pub system_prompt: bool,
     /// Keeps threads that can be resumed by another process; else a conversation is seeded from the record.
-    pub resumes: bool,
+    pub resumes_threads: bool,
     /// Opens the session of a turn without an input: the thread that the turn names, or a new one. One that is open
     /// already is given the servers of the turn; one that cannot be had is a failure, not replaced.
-    pub opens: bool,
+    pub opens_sessions: bool,
     /// Can be told how much to think.
     pub effort: bool,
     /// Can be told how much to search the web.
@@ -34,9 +34,9 @@ pub struct AgentCapabilities {
     /// Keeps its commands in a sandbox.
     pub sandbox: bool,
     /// Works with tools of its own that the sandbox does not confine.
-    pub own_tools: bool,
+    pub unsandboxed_tools: bool,
     /// Can be kept from a shell of its own.
-    pub without_shell: bool,
+    pub optional_shell: bool,
     /// Can be told whether to ask before commands and edits.
     pub approvals: bool,
     /// Answers in the form of a JSON schema.
@@ -86,7 +86,7 @@ pub enum Login {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LoginMethod {
     /// What it is called.
-    pub of: Offering,
+    pub descriptor: Descriptor,
     /// Asks the user in a terminal, once the agent has been told; `None`: the agent does it by itself.
     pub program: Option<LoginProgram>,
 }
@@ -95,7 +95,7 @@ pub struct LoginMethod {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginProgram {
     /// The program and its arguments.
-    pub words: Vec<String>,
+    pub command: Vec<String>,
     /// Set in its environment.
     pub variables: Vec<(String, String)>,
 }
@@ -103,7 +103,7 @@ pub struct LoginProgram {
 impl LoginProgram {
     /// As one types it; safe to show.
     pub fn line(&self) -> String {
-        let line = shlex::try_join(self.words.iter().map(String::as_str));
+        let line = shlex::try_join(self.command.iter().map(String::as_str));
         visible(&line.unwrap_or_default()).into_owned()
     }
 }
@@ -116,15 +116,15 @@ impl AgentCapabilities {
             images: true,
             files: false,
             tools: Some(ToolRoute::Request),
-            beside_tools: "",
+            tool_instructions: "",
             system_prompt: true,
-            resumes: true,
-            opens: false,
+            resumes_threads: true,
+            opens_sessions: false,
             effort: true,
             search: true,
             sandbox: true,
-            own_tools: false,
-            without_shell: true,
+            unsandboxed_tools: false,
+            optional_shell: true,
             approvals: true,
             structured: true,
             suggestions: true,
@@ -143,11 +143,11 @@ impl AgentCapabilities {
             images: false,
             tools: None,
             system_prompt: false,
-            resumes: false,
+            resumes_threads: false,
             effort: false,
             search: false,
             sandbox: false,
-            without_shell: false,
+            optional_shell: false,
             approvals: false,
             structured: false,
             suggestions: false,

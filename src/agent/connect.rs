@@ -13,11 +13,11 @@ use crate::agent::scripted::{Script, ScriptedAgent};
 use crate::agent::{Agent, acp, codex};
 
 pub use crate::agent::event::AgentEvents;
-pub use crate::agent::process_config::Patience;
+pub use crate::agent::process_config::Timeouts;
 
 /// Everything needed to connect an agent.
 #[derive(Debug, Clone)]
-pub struct AgentPlan {
+pub struct AgentConfig {
     /// Which one.
     pub kind: AgentKind,
     /// The whole environment of its process.
@@ -27,7 +27,7 @@ pub struct AgentPlan {
     /// Our version, told to the agent.
     pub client_version: String,
     /// How long it is waited for.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
 }
 
 /// The agents there are.
@@ -50,13 +50,13 @@ pub enum AgentKind {
 }
 
 /// Makes the agent of `plan`. Never blocks, starts no process and no thread.
-pub fn connect(plan: AgentPlan) -> (Box<dyn Agent>, AgentEvents) {
-    let AgentPlan {
+pub fn connect(plan: AgentConfig) -> (Box<dyn Agent>, AgentEvents) {
+    let AgentConfig {
         kind,
         variables,
         cwd,
         client_version,
-        patience,
+        timeouts: patience,
     } = plan;
     let plan = ProcessConfig {
         variables,

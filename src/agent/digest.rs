@@ -43,7 +43,7 @@ impl ThreadDigest {
     }
 
     /// Adds the MCP servers there are: a thread keeps those it began with. Variables say nothing to the model.
-    pub fn served(&mut self, servers: &[McpServer]) {
+    pub fn add_mcp_servers(&mut self, servers: &[McpServer]) {
         for server in servers.iter().filter(|server| server.name != "ipycodex") {
             self.turns.add(&format!(
                 "mcp {} {} {:?}",
@@ -53,26 +53,26 @@ impl ThreadDigest {
     }
 
     /// Adds that the agent has no shell of its own: a thread keeps the tools it began with.
-    pub fn without_shell(&mut self) {
+    pub fn add_shell_disabled(&mut self) {
         self.turns.add("no shell");
     }
 
     /// Adds an exchange that follows.
     pub fn add(&mut self, exchange: &Exchange) {
-        self.asked(&exchange.user, &exchange.images);
-        self.answered(&exchange.assistant);
+        self.add_prompt(&exchange.user, &exchange.images);
+        self.add_answer(&exchange.assistant);
     }
 
     /// Adds what the user sends; [`ThreadDigest::answered`] follows, so that neither text nor pictures need be kept for
     /// it.
-    pub fn asked(&mut self, user: &str, images: &[Arc<str>]) {
+    pub fn add_prompt(&mut self, user: &str, images: &[Arc<str>]) {
         self.turns.add(user);
         self.turns.add(&images.len().to_string());
         images.iter().for_each(|image| self.turns.add(image));
     }
 
     /// Adds the answer to it.
-    pub fn answered(&mut self, assistant: &str) {
+    pub fn add_answer(&mut self, assistant: &str) {
         self.turns.add(assistant);
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::activity::{Activity, FileChange, FileWritten, PlanStep};
 use super::failure::AgentFailure;
-use super::news::News;
+use super::news::AgentUpdate;
 use super::question::AgentQuestion;
 use super::turn::{ToolCall, TurnId, Usage};
 use crate::dialog::CommandRecord as CommandRun;
@@ -39,7 +39,7 @@ pub enum AgentEvent {
         delta: String,
     },
     /// The text of a message was cut and starts again: what came for `message` is void.
-    Restarted {
+    TextRestarted {
         /// The turn.
         turn: TurnId,
         /// The void message.
@@ -75,7 +75,7 @@ pub enum AgentEvent {
         delta: String,
     },
     /// A command ended.
-    CommandRan {
+    CommandEnded {
         /// The turn.
         turn: TurnId,
         /// What it was and what came of it.
@@ -90,7 +90,7 @@ pub enum AgentEvent {
         /// What it would have been.
         command: CommandRun,
         /// The user was asked or told about it before.
-        told: bool,
+        user_knows: bool,
     },
     /// The agent calls one of our tools and waits for [`AgentReply::ToolResult`](super::AgentReply::ToolResult).
     ToolCalled {
@@ -100,28 +100,28 @@ pub enum AgentEvent {
         call: ToolCall,
     },
     /// The agent asks the user and waits for [`AgentReply::Answered`](super::AgentReply::Answered).
-    Asked {
+    QuestionAsked {
         /// The turn.
         turn: TurnId,
         /// The question.
         question: AgentQuestion,
     },
     /// The agent no longer waits for the answer to a call or a question.
-    Withdrawn {
+    RequestWithdrawn {
         /// The turn.
         turn: TurnId,
         /// The id of the call or the question.
         id: String,
     },
     /// The plan of the turn, as it stands now.
-    Planned {
+    PlanUpdated {
         /// The turn.
         turn: TurnId,
         /// All of it, in order.
         steps: Vec<PlanStep>,
     },
     /// Work with a tool of the agent's own began, went on or ended.
-    Worked {
+    ActivityUpdated {
         /// The turn.
         turn: TurnId,
         /// How it stands.
@@ -142,11 +142,11 @@ pub enum AgentEvent {
         message: String,
     },
     /// Something by the way.
-    Aside {
+    Notice {
         /// The turn.
         turn: TurnId,
         /// What.
-        aside: Aside,
+        notice: AgentNotice,
     },
     /// Tokens used so far by this turn.
     Usage {
@@ -172,20 +172,20 @@ pub enum AgentEvent {
         failure: AgentFailure,
     },
     /// Something that belongs to no turn.
-    News(News),
+    Update(AgentUpdate),
 }
 
 /// What happens by the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Aside {
+pub enum AgentNotice {
     /// A file was written through us.
-    Wrote(FileWritten),
+    FileWritten(FileWritten),
     /// A command runs in a terminal of ours.
-    Runs(String),
+    TerminalStarted(String),
     /// A file was too long to be handed over whole.
-    Cut(String),
+    FileTruncated(String),
     /// The agent told something of a kind that nobody here knows.
-    Unknown(String),
+    UnknownUpdate(String),
     /// A picture in the answer, as a `data:` URL.
     Picture(String),
 }
@@ -197,24 +197,24 @@ impl AgentEvent {
             AgentEvent::Starting { turn, .. }
             | AgentEvent::Sent { turn }
             | AgentEvent::Text { turn, .. }
-            | AgentEvent::Restarted { turn, .. }
+            | AgentEvent::TextRestarted { turn, .. }
             | AgentEvent::Thought { turn, .. }
             | AgentEvent::CommandStarted { turn, .. }
             | AgentEvent::CommandOutput { turn, .. }
-            | AgentEvent::CommandRan { turn, .. }
+            | AgentEvent::CommandEnded { turn, .. }
             | AgentEvent::CommandDenied { turn, .. }
             | AgentEvent::ToolCalled { turn, .. }
-            | AgentEvent::Asked { turn, .. }
-            | AgentEvent::Withdrawn { turn, .. }
-            | AgentEvent::Planned { turn, .. }
-            | AgentEvent::Worked { turn, .. }
+            | AgentEvent::QuestionAsked { turn, .. }
+            | AgentEvent::RequestWithdrawn { turn, .. }
+            | AgentEvent::PlanUpdated { turn, .. }
+            | AgentEvent::ActivityUpdated { turn, .. }
             | AgentEvent::FilesChanged { turn, .. }
             | AgentEvent::Progress { turn, .. }
-            | AgentEvent::Aside { turn, .. }
+            | AgentEvent::Notice { turn, .. }
             | AgentEvent::Usage { turn, .. }
             | AgentEvent::Finished { turn, .. }
             | AgentEvent::Failed { turn, .. } => Some(*turn),
-            AgentEvent::News(_) => None,
+            AgentEvent::Update(_) => None,
         }
     }
 }

@@ -13,18 +13,18 @@ pub enum Lookup {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Facts {
+pub enum LookupReply {
     /// The models offered, in the agent's order.
     Models(Vec<Model>),
     /// Limits of the account; empty when the agent tells none.
     Limits(Vec<Limit>),
     /// The conversations the agent keeps of this directory, in its order.
-    Sessions(Vec<Kept>),
+    Sessions(Vec<ListedSession>),
 }
 
 /// A conversation that an agent keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct ListedSession {
     /// Names it.
     pub id: String,
     /// What the agent calls it; may be empty.

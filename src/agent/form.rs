@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::question::Field;
+use super::question::FormField;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub(super) struct Form {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
-    field: Field,
+    field: FormField,
     kind: FieldKind,
     default: Option<Value>,
 }
@@ -65,10 +65,10 @@ impl Form {
         }
         if properties.is_empty() {
             entries.push(Entry {
-                field: Field {
+                field: FormField {
                     question: "Do you accept?".into(),
                     options: vec![untitled("yes"), untitled("no")],
-                    ..Field::default()
+                    ..FormField::default()
                 },
                 kind: FieldKind::Confirmation,
                 default: None,
@@ -78,7 +78,7 @@ impl Form {
     }
 
     /// What the user fills in.
-    pub(super) fn fields(&self) -> Vec<Field> {
+    pub(super) fn fields(&self) -> Vec<FormField> {
         self.entries.iter().map(|it| it.field.clone()).collect()
     }
 
@@ -153,7 +153,7 @@ impl Entry {
         .filter(|hint| !hint.is_empty())
         .collect();
         let question = text("description").or(text("title")).unwrap_or(id);
-        let field = Field {
+        let field = FormField {
             id: id.to_owned(),
             header: text("title").unwrap_or(id).to_owned(),
             question: if hints.is_empty() {
@@ -166,8 +166,8 @@ impl Entry {
                 FieldKind::SomeOf { .. } => several.unwrap_or_default(),
                 _ => options,
             },
-            free: matches!(kind, FieldKind::Text { .. } | FieldKind::Number { .. }),
-            several: matches!(kind, FieldKind::SomeOf { .. }),
+            free_text: matches!(kind, FieldKind::Text { .. } | FieldKind::Number { .. }),
+            multiple: matches!(kind, FieldKind::SomeOf { .. }),
             secret: false,
             optional: !required || default.is_some(),
         };

@@ -8,9 +8,9 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::event::{AgentEvent, AgentEvents};
-use super::facts::{Facts, Lookup};
+use super::facts::{Lookup, LookupReply};
 use super::failure::{AgentFailure, FailureKind};
-use super::suggest::{ConsultRequest, Consulted, SuggestRequest, SuggestReply};
+use super::suggest::{ConsultReply, ConsultRequest, SuggestReply, SuggestRequest};
 use super::turn::{AgentReply, TurnId, TurnRequest};
 use crate::trace::STARTUP;
 
@@ -27,9 +27,9 @@ pub(super) enum Command {
     Start(TurnId, Box<TurnRequest>),
     Reply(TurnId, AgentReply),
     Cancel(TurnId),
-    LookUp(Lookup, oneshot::Sender<Result<Facts, AgentFailure>>),
+    LookUp(Lookup, oneshot::Sender<Result<LookupReply, AgentFailure>>),
     Suggest(Box<SuggestRequest>, oneshot::Sender<SuggestReply>),
-    Consult(Box<ConsultRequest>, oneshot::Sender<Consulted>),
+    Consult(Box<ConsultRequest>, oneshot::Sender<ConsultReply>),
     LogIn(String, DoneSender),
     Choose(String, String, DoneSender),
 }

@@ -44,18 +44,18 @@ use tokio::sync::oneshot;
 pub use crate::dialog::CommandRecord as CommandRun;
 pub use activity::{
     Activity, ActivityKind, Change, FileChange, FileLocation, FileWritten, PlanStep, WorkStatus,
-    titled,
+    command_title,
 };
 pub use capabilities::{AgentCapabilities, Login, LoginMethod, LoginProgram, ToolRoute};
 pub use digest::ThreadDigest;
-pub use event::{AgentEvent, Aside};
-pub use facts::{Facts, Kept, Limit, Lookup, Model};
+pub use event::{AgentEvent, AgentNotice};
+pub use facts::{Limit, ListedSession, Lookup, LookupReply, Model};
 pub use failure::{AgentFailure, FailureKind};
 pub use input::InputPart;
-pub use news::{News, Offering, ConfigOption};
-pub use question::{AgentQuestion, Choosable, Decision, Field, QuestionAnswer, Subject};
-pub use settings::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
-pub use suggest::{ConsultAnswer, ConsultRequest, Consulted, SuggestRequest, SuggestReply};
+pub use news::{AgentUpdate, ConfigOption, Descriptor};
+pub use question::{AgentQuestion, Decision, FormField, QuestionAnswer, QuestionOption, Subject};
+pub use settings::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettings, WebSearchUse};
+pub use suggest::{ConsultAnswer, ConsultReply, ConsultRequest, SuggestReply, SuggestRequest};
 pub use turn::{AgentReply, Cost, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
@@ -74,7 +74,7 @@ pub trait Agent: Send {
 
     /// Looks something up beside any turn; starts the agent if it does not run. The receiver fails when the agent is
     /// dropped.
-    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>>;
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>>;
 
     /// Asks for text at a cursor, beside any turn and on no thread that is kept: no tools, no commands, no questions.
     /// Starts the agent if it does not run. Dropping the receiver cancels; it fails when the agent is dropped.
@@ -82,7 +82,7 @@ pub trait Agent: Send {
 
     /// Asks a question beside any turn, on no thread that is kept: no tools, no conversation; an agent that does one
     /// thing at a time refuses. Dropping the receiver cancels; it fails when the agent is dropped.
-    fn consult(&mut self, _request: ConsultRequest) -> oneshot::Receiver<Consulted> {
+    fn consult(&mut self, _request: ConsultRequest) -> oneshot::Receiver<ConsultReply> {
         refused("the agent answers one prompt at a time, and waits for this code".to_owned())
     }
 

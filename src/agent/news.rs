@@ -2,7 +2,7 @@
 
 /// Something an agent offers: a command, a mode, a value, a way to log in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Offering {
+pub struct Descriptor {
     /// Names it.
     pub id: String,
     /// For people; may be empty.
@@ -13,9 +13,9 @@ pub struct Offering {
 
 /// A piece of news.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum AgentUpdate {
     /// Its commands: a prompt that begins with `/` and the id of one runs it.
-    Commands(Vec<Offering>),
+    Commands(Vec<Descriptor>),
     /// Its modes.
     Modes(ConfigOption),
     /// What it calls the conversation.
@@ -28,11 +28,11 @@ pub enum News {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConfigOption {
     /// What is chosen.
-    pub of: Offering,
+    pub descriptor: Descriptor,
     /// The id of the value in force.
     pub current: String,
     /// The values.
-    pub values: Vec<Offering>,
+    pub values: Vec<Descriptor>,
 }
 
 impl ConfigOption {
@@ -40,13 +40,13 @@ impl ConfigOption {
     pub fn line(&self) -> String {
         let values = self.values.iter().map(|value| value.id.as_str());
         let values = values.collect::<Vec<_>>().join(", ");
-        format!("{}: {} (one of {values})", self.of.id, self.current)
+        format!("{}: {} (one of {values})", self.descriptor.id, self.current)
     }
 }
 
-impl Offering {
+impl Descriptor {
     /// Name and description, as far as there are any.
-    pub fn about(&self) -> String {
+    pub fn description_line(&self) -> String {
         let parts = [self.name.as_str(), &self.description].into_iter();
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         parts.join(": ")

@@ -15,12 +15,12 @@ pub(crate) struct ProcessConfig {
     /// Our version, told to the agent.
     pub client_version: String,
     /// How long it is waited for.
-    pub patience: Patience,
+    pub patience: Timeouts,
 }
 
 /// How long a silent agent is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// From the start of the process to its `initialize` answer. For agents of the Agent Client Protocol, where a turn
     /// says nothing else, also for the answer to the request that opens a session.
     pub initialize: Duration,
@@ -32,9 +32,9 @@ pub struct Patience {
     pub end: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
-        Patience {
+        Timeouts {
             initialize: Duration::from_secs(30),
             request: Duration::from_secs(60),
             cancel: Duration::from_secs(5),

@@ -13,14 +13,14 @@ pub struct AgentQuestion {
     /// What it is about.
     pub subject: Subject,
     /// The ways to answer "may I?", in the order to offer them; empty for a form.
-    pub options: Vec<Choosable>,
+    pub options: Vec<QuestionOption>,
     /// A no may come with its reason.
-    pub reasons: bool,
+    pub accepts_reason: bool,
 }
 
 /// One way to answer "may I?".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choosable {
+pub struct QuestionOption {
     /// Names it in the answer.
     pub id: String,
     /// In the agent's words; empty: the usual ones for its kind.
@@ -31,11 +31,11 @@ pub struct Choosable {
 
 impl AgentQuestion {
     /// A question with the usual ways to answer.
-    pub fn usual(id: impl Into<String>, subject: Subject) -> Self {
+    pub fn with_default_options(id: impl Into<String>, subject: Subject) -> Self {
         let options = subject.default_options();
         AgentQuestion {
             id: id.into(),
-            reasons: options.iter().any(|option| option.kind == Decision::Stop),
+            accepts_reason: options.iter().any(|option| option.kind == Decision::Stop),
             subject,
             options,
         }
@@ -44,7 +44,7 @@ impl AgentQuestion {
 
 impl Subject {
     /// The usual ways to answer.
-    pub fn default_options(&self) -> Vec<Choosable> {
+    pub fn default_options(&self) -> Vec<QuestionOption> {
         let kinds: &[Decision] = match self {
             Subject::Form { .. } => &[],
             Subject::Link { .. } => &[Decision::AllowOnce, Decision::RejectOnce],
@@ -55,7 +55,7 @@ impl Subject {
                 Decision::Stop,
             ],
         };
-        let options = kinds.iter().map(|kind| Choosable {
+        let options = kinds.iter().map(|kind| QuestionOption {
             id: kind.id().to_owned(),
             name: String::new(),
             kind: *kind,
@@ -98,7 +98,7 @@ pub enum Subject {
     /// May more than the sandbox allows be touched? Answer: one of the options.
     Permissions {
         /// One line each: `network`, `write /p`, `read /q`.
-        wanted: Vec<String>,
+        requested: Vec<String>,
         /// The directory it is about.
         cwd: String,
         /// The agent's reason.
@@ -111,7 +111,7 @@ pub enum Subject {
         /// What stands above the fields; may be empty.
         message: String,
         /// At least one.
-        fields: Vec<Field>,
+        fields: Vec<FormField>,
     },
     /// An MCP server wants a page to be opened. Answer: one of the options.
     Link {
@@ -126,7 +126,7 @@ pub enum Subject {
 
 /// One field of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Field {
+pub struct FormField {
     /// Names it in the answer.
     pub id: String,
     /// A few words; may be empty.
@@ -136,9 +136,9 @@ pub struct Field {
     /// Values to choose from and what each means; empty: free text.
     pub options: Vec<(String, String)>,
     /// Free text is taken beside the options.
-    pub free: bool,
+    pub free_text: bool,
     /// More than one option may be chosen.
-    pub several: bool,
+    pub multiple: bool,
     /// What is typed is not shown.
     pub secret: bool,
     /// May be left empty.
@@ -151,7 +151,7 @@ pub enum QuestionAnswer {
     /// To yes-or-no questions: the id of one of the options.
     Chosen(String),
     /// To yes-or-no questions that take it: no, the turn goes on, and the agent is told this.
-    NoBecause(String),
+    RejectedWithReason(String),
     /// To a form: the id of each field and what was given for it.
     Filled(Vec<(String, Vec<String>)>),
     /// Nothing was chosen, or filled in: no.
@@ -160,7 +160,7 @@ pub enum QuestionAnswer {
 
 impl QuestionAnswer {
     /// The usual option of this kind.
-    pub fn usual(kind: Decision) -> Self {
+    pub fn from_decision(kind: Decision) -> Self {
         QuestionAnswer::Chosen(kind.id().to_owned())
     }
 

@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
-    Agent, AgentCapabilities, AgentEvent, AgentFailure, AgentReply, Facts, Kept, Limit, Lookup,
-    Model, SuggestRequest, SuggestReply, TurnId, TurnRequest,
+    Agent, AgentCapabilities, AgentEvent, AgentFailure, AgentReply, Limit, ListedSession, Lookup,
+    LookupReply, Model, SuggestReply, SuggestRequest, TurnId, TurnRequest,
 };
 
 /// What the agent says, turn by turn; clones share what was asked of it.
@@ -21,17 +21,17 @@ pub struct Script {
     /// is finished by `cancel` only; a turn beyond the script finishes at once.
     pub turns: Vec<Vec<AgentEvent>>,
     /// What it can do.
-    pub able: Box<AgentCapabilities>,
+    pub capabilities: Box<AgentCapabilities>,
     /// The models it offers.
     pub models: Vec<Model>,
     /// The limits of its account.
     pub limits: Vec<Limit>,
     /// The conversations it keeps.
-    pub kept: Vec<Kept>,
+    pub sessions: Vec<ListedSession>,
     /// Why it tells no facts at all.
-    pub untold: Option<AgentFailure>,
+    pub lookup_failure: Option<AgentFailure>,
     /// What it says to each request for a completion; one beyond them waits for ever.
-    pub suggested: Vec<SuggestReply>,
+    pub suggestions: Vec<SuggestReply>,
     received: Arc<Mutex<ReceivedCalls>>,
 }
 
@@ -50,15 +50,15 @@ impl Script {
     pub fn new(turns: Vec<Vec<AgentEvent>>) -> Self {
         Script {
             turns,
-            able: Box::new(AgentCapabilities {
-                beside_tools: "Beside the tools.",
+            capabilities: Box::new(AgentCapabilities {
+                tool_instructions: "Beside the tools.",
                 ..AgentCapabilities::full("scripted")
             }),
             models: Vec::new(),
             limits: Vec::new(),
-            kept: Vec::new(),
-            untold: None,
-            suggested: Vec::new(),
+            sessions: Vec::new(),
+            lookup_failure: None,
+            suggestions: Vec::new(),
             received: Arc::default(),
         }
     }
@@ -84,7 +84,7 @@ impl Script {
     }
 
     /// What was set of its modes and options, oldest first.
-    pub fn chosen(&self) -> Vec<(String, String)> {
+    pub fn option_changes(&self) -> Vec<(String, String)> {
         self.lock().chosen.clone()
     }
 
@@ -144,7 +144,7 @@ impl ScriptedAgent {
             };
             match &event {
                 AgentEvent::ToolCalled { call, .. } => *waits = Some(call.id.clone()),
-                AgentEvent::Asked { question, .. } => *waits = Some(question.id.clone()),
+                AgentEvent::QuestionAsked { question, .. } => *waits = Some(question.id.clone()),
                 _ => {}
             }
             let last = matches!(
@@ -165,7 +165,7 @@ impl ScriptedAgent {
 
 impl Agent for ScriptedAgent {
     fn capabilities(&self) -> AgentCapabilities {
-        AgentCapabilities::clone(&self.script.able)
+        AgentCapabilities::clone(&self.script.capabilities)
     }
 
     fn start(&mut self, request: TurnRequest) -> TurnId {
@@ -187,7 +187,7 @@ impl Agent for ScriptedAgent {
     }
 
     fn reply(&mut self, turn: TurnId, reply: AgentReply) {
-        let (AgentReply::ToolResult { call: id, .. } | AgentReply::Answered { question: id, .. }) =
+        let (AgentReply::ToolResult { call: id, .. } | AgentReply::Answer { question: id, .. }) =
             &reply;
         if let Some((playing, _, waits)) = &mut self.playing
             && *playing == turn
@@ -199,14 +199,14 @@ impl Agent for ScriptedAgent {
         }
     }
 
-    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>> {
         let (tell, told) = oneshot::channel();
         let facts = match lookup {
-            Lookup::Models => Facts::Models(self.script.models.clone()),
-            Lookup::Limits => Facts::Limits(self.script.limits.clone()),
-            Lookup::Sessions => Facts::Sessions(self.script.kept.clone()),
+            Lookup::Models => LookupReply::Models(self.script.models.clone()),
+            Lookup::Limits => LookupReply::Limits(self.script.limits.clone()),
+            Lookup::Sessions => LookupReply::Sessions(self.script.sessions.clone()),
         };
-        let facts = self.script.untold.clone().map_or(Ok(facts), Err);
+        let facts = self.script.lookup_failure.clone().map_or(Ok(facts), Err);
         // Whoever asked may have gone.
         let _ = tell.send(facts);
         told
@@ -215,7 +215,7 @@ impl Agent for ScriptedAgent {
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
         let (tell, told) = oneshot::channel();
         let mut received = self.script.lock();
-        let answer = self.script.suggested.get(received.suggest_requests.len());
+        let answer = self.script.suggestions.get(received.suggest_requests.len());
         received.suggest_requests.push(request);
         match answer.cloned() {
             // Whoever asked may have gone.
@@ -228,7 +228,7 @@ impl Agent for ScriptedAgent {
     fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
         let (tell, told) = oneshot::channel();
         self.script.lock().logins.push(method.to_owned());
-        let _ = tell.send(self.script.untold.clone().map_or(Ok(()), Err));
+        let _ = tell.send(self.script.lookup_failure.clone().map_or(Ok(()), Err));
         told
     }
 
@@ -236,7 +236,7 @@ impl Agent for ScriptedAgent {
         let (tell, told) = oneshot::channel();
         let chosen = (option.to_owned(), value.to_owned());
         self.script.lock().chosen.push(chosen);
-        let _ = tell.send(self.script.untold.clone().map_or(Ok(()), Err));
+        let _ = tell.send(self.script.lookup_failure.clone().map_or(Ok(()), Err));
         told
     }
 
@@ -261,24 +261,24 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
         AgentEvent::Sent { turn }
         | AgentEvent::Text { turn, .. }
         | AgentEvent::Starting { turn, .. }
-        | AgentEvent::Restarted { turn, .. }
+        | AgentEvent::TextRestarted { turn, .. }
         | AgentEvent::Thought { turn, .. }
         | AgentEvent::CommandStarted { turn, .. }
         | AgentEvent::CommandOutput { turn, .. }
-        | AgentEvent::CommandRan { turn, .. }
+        | AgentEvent::CommandEnded { turn, .. }
         | AgentEvent::CommandDenied { turn, .. }
         | AgentEvent::ToolCalled { turn, .. }
-        | AgentEvent::Asked { turn, .. }
-        | AgentEvent::Withdrawn { turn, .. }
-        | AgentEvent::Planned { turn, .. }
-        | AgentEvent::Worked { turn, .. }
+        | AgentEvent::QuestionAsked { turn, .. }
+        | AgentEvent::RequestWithdrawn { turn, .. }
+        | AgentEvent::PlanUpdated { turn, .. }
+        | AgentEvent::ActivityUpdated { turn, .. }
         | AgentEvent::FilesChanged { turn, .. }
-        | AgentEvent::Aside { turn, .. }
+        | AgentEvent::Notice { turn, .. }
         | AgentEvent::Progress { turn, .. }
         | AgentEvent::Usage { turn, .. }
         | AgentEvent::Finished { turn, .. }
         | AgentEvent::Failed { turn, .. } => *turn = now,
-        AgentEvent::News(_) => {}
+        AgentEvent::Update(_) => {}
     }
     event
 }
@@ -287,7 +287,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
 mod tests {
     use super::{Script, ScriptedAgent};
     use crate::agent::{
-        Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, Threads, ToolCall, TurnId,
+        Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, ThreadMode, ToolCall, TurnId,
         TurnRequest, TurnSettings, WebSearchUse,
     };
     use serde_json::json;
@@ -303,12 +303,12 @@ mod tests {
                 effort: Effort::Low,
                 search: WebSearchUse::Off,
                 cwd: "/".into(),
-                threads: Threads::Session,
+                threads: ThreadMode::Session,
                 approvals: Approvals::Never,
                 sandbox: Sandbox::ReadOnly,
                 shell: true,
                 mcp_servers: Vec::new(),
-                start: None,
+                start_timeout: None,
             },
             thread: None,
             schema: None,

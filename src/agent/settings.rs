@@ -15,7 +15,7 @@ pub struct TurnSettings {
     /// Directory commands run in.
     pub cwd: PathBuf,
     /// Whether a thread is kept between turns.
-    pub threads: Threads,
+    pub threads: ThreadMode,
     /// Whether the user is asked before commands and edits.
     pub approvals: Approvals,
     /// What the agent's commands may touch.
@@ -25,7 +25,7 @@ pub struct TurnSettings {
     /// MCP servers that the agent is to start.
     pub mcp_servers: Vec<McpServer>,
     /// How long the start of its process may take; `None`: as it was connected with.
-    pub start: Option<Duration>,
+    pub start_timeout: Option<Duration>,
 }
 
 /// An MCP server, as a command.
@@ -69,7 +69,7 @@ pub enum WebSearchUse {
 
 /// How the conversation is kept on the agent's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Threads {
+pub enum ThreadMode {
     /// One live thread, reused while it equals the record.
     Session,
     /// One thread a prompt, the conversation sent with it.

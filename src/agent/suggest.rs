@@ -36,7 +36,7 @@ pub struct ConsultRequest {
 }
 
 /// The answer, or why there is none.
-pub type Consulted = Result<ConsultAnswer, AgentFailure>;
+pub type ConsultReply = Result<ConsultAnswer, AgentFailure>;
 
 /// An answer beside the turn.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -80,7 +80,7 @@ pub enum AgentReply {
         content: Vec<InputPart>,
     },
     /// The answer to a question.
-    Answered {
+    Answer {
         /// The id of the question.
         question: String,
         /// The answer.
@@ -116,7 +116,7 @@ pub struct Cost {
 
 impl Cost {
     /// Such an amount; `None` where it is none.
-    pub fn of(amount: f64, currency: &str) -> Option<Self> {
+    pub fn new(amount: f64, currency: &str) -> Option<Self> {
         let code = currency.as_bytes().try_into().ok();
         let currency = code.filter(|code: &[u8; 3]| code.iter().all(u8::is_ascii_alphanumeric))?;
         let millionths = (amount * 1e6).round();
@@ -146,7 +146,7 @@ impl fmt::Display for Cost {
 
 impl Usage {
     /// What two have used together; of the window the first one tells.
-    pub fn both(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    pub fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
         let (Some(a), Some(b)) = (one, other) else {
             return one.or(other);
         };

@@ -68,7 +68,7 @@ impl Artifacts {
     /// Says where the files of this session belong, once that is known. `resumed`: earlier ones are there.
     ///
     /// `root` is the directory of all artifacts, `record` the file whose session it is.
-    pub fn settle(&self, root: &Path, record: &Path, session: i64, resumed: bool) {
+    pub fn set_directory(&self, root: &Path, record: &Path, session: i64, resumed: bool) {
         let directory = directory_of(root, record, session);
         let mut state = self.state();
         if resumed {
@@ -306,7 +306,7 @@ fn directory_of(root: &Path, record: &Path, session: i64) -> PathBuf {
 }
 
 /// Removes the texts of a session that was deleted from `record`; what cannot be removed makes room later.
-pub fn forget(root: &Path, record: &Path, session: i64) {
+pub fn delete_session(root: &Path, record: &Path, session: i64) {
     let _ = std::fs::remove_dir_all(directory_of(root, record, session));
 }
 

@@ -9,7 +9,7 @@ const RECORD: &str = "/r/history.sqlite";
 
 fn settled(root: &Path, session: i64, resumed: bool) -> Artifacts {
     let artifacts = Artifacts::default();
-    artifacts.settle(root, Path::new(RECORD), session, resumed);
+    artifacts.set_directory(root, Path::new(RECORD), session, resumed);
     artifacts
 }
 
@@ -29,7 +29,7 @@ fn a_text_is_there_at_once_and_in_a_resumed_session() {
     artifacts.keep("cell-1", "one".into());
     assert_eq!(read(&artifacts, "cell-1").as_deref(), Some("one"));
     assert!(!artifacts.is_waiting(), "nobody knows where it belongs");
-    artifacts.settle(&root, Path::new(RECORD), 7, false);
+    artifacts.set_directory(&root, Path::new(RECORD), 7, false);
     artifacts.keep("cell-2", "zwei é\u{0}".into());
     artifacts.write_waiting().unwrap();
     assert!(!artifacts.is_waiting());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
 use crate::environment::Environment;
-use crate::runtime::{IpythonFlags, SetUp, StartupFile};
+use crate::runtime::{IpythonFlags, StartupFile, StartupPlan};
 use crate::skills::ProjectFiles;
 
 /// Where IPython keeps what holds for all users.
@@ -19,25 +19,25 @@ pub(super) fn set_up(
     settings: &Settings,
     flags: IpythonFlags,
     at_home: bool,
-) -> SetUp {
+) -> StartupPlan {
     let paths = &settings.paths;
     let told = paths.state_dir.join("ipython-told");
     if !at_home {
-        return SetUp {
+        return StartupPlan {
             flags,
-            told,
-            ..SetUp::default()
+            seen_notices: told,
+            ..StartupPlan::default()
         };
     }
     let own = Some(paths.config_dir.join("startup.py")).filter(|path| path.is_file());
     let own = own
         .into_iter()
         .chain(scripts(&paths.config_dir.join("modules")));
-    SetUp {
+    StartupPlan {
         profile: profile(environment, settings),
         flags,
         files: own.map(|path| StartupFile { path, text: None }).collect(),
-        told,
+        seen_notices: told,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::jupyter::{Gateway, certificates};
 use crate::report::Report;
 use crate::runtime::connect::{
-    GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, STARTS, SharedPlan,
+    GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, START_TIMEOUT, SharedPlan,
 };
 
 /// Names a file of certificates that gateways are believed by.
@@ -35,10 +35,10 @@ pub(super) fn jupyter_plan(
     };
     JupyterPlan {
         target,
-        folders: crate::jupyter::data_folders(&environment.variables, prefix),
+        folders: crate::jupyter::data_dirs(&environment.variables, prefix),
         variables: environment.variables.clone(),
         connections: settings.paths.state_dir.join("kernels"),
-        patience: STARTS,
+        patience: START_TIMEOUT,
         cwd,
     }
 }
@@ -87,7 +87,7 @@ pub(super) fn gateway_plan(
                 gateway: GatewayTarget::Shared(shared),
                 kernel,
                 variables: BTreeMap::new(),
-                patience: STARTS,
+                patience: START_TIMEOUT,
             });
         }
         ("auto", Some(named)) => match named.split_once('#') {
@@ -111,7 +111,7 @@ pub(super) fn gateway_plan(
         })?;
     }
     Ok(GatewayPlan {
-        gateway: GatewayTarget::Running(gateway.trusting(authorities)),
+        gateway: GatewayTarget::Running(gateway.with_ca_file(authorities)),
         kernel,
         // As Jupyter's own client does: to an Enterprise Gateway they say whose kernel it is and what it may use.
         variables: environment
@@ -120,6 +120,6 @@ pub(super) fn gateway_plan(
             .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"KERNEL_"))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
-        patience: STARTS,
+        patience: START_TIMEOUT,
     })
 }

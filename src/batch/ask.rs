@@ -34,7 +34,7 @@ pub fn ask(
     if let Some(json) = json {
         options
             .screen
-            .trusted(format!("{}\n", json.into_value()).as_bytes())?;
+            .write_trusted(format!("{}\n", json.into_value()).as_bytes())?;
     }
     options.screen.flush()?;
     Ok(code)
@@ -61,18 +61,22 @@ fn ask_for_data(
         if code != 0 {
             return Ok(code);
         }
-        match (schema.read(&said), &mut json) {
+        match (schema.parse_answer(&said), &mut json) {
             (Ok(fitting), Some(json)) => return Ok(json.fits(fitting)),
             (Ok(fitting), None) => {
-                options.screen.untrusted(&format!("{fitting}\n"))?;
+                options.screen.write_untrusted(&format!("{fitting}\n"))?;
                 return Ok(0);
             }
             (Err(problems), _) if !last_time => {
-                prompt.text = format!(".{}", schema::again(&problems, &asked));
+                prompt.text = format!(".{}", schema::retry_prompt(&problems, &asked));
                 prompt.attached.clear();
             }
-            (Err(problems), Some(json)) => return Ok(json.fails(schema::misfit(&problems, &said))),
-            (Err(problems), None) => return Err(Report::failure(schema::misfit(&problems, &said))),
+            (Err(problems), Some(json)) => {
+                return Ok(json.fails(schema::mismatch_message(&problems, &said)));
+            }
+            (Err(problems), None) => {
+                return Err(Report::failure(schema::mismatch_message(&problems, &said)));
+            }
         }
     }
     Ok(1)
@@ -136,7 +140,7 @@ impl<'a> TextCapture<'a> {
 }
 
 impl RunRenderer for TextCapture<'_> {
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+    fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {
                 if self.last.0 != message {
@@ -147,9 +151,9 @@ impl RunRenderer for TextCapture<'_> {
             }
             SessionEvent::Answer(AnswerEvent::Restarted { message }) if message == self.last.0 => {
                 self.last.1.clear();
-                self.view.on(event)
+                self.view.on_event(event)
             }
-            event => self.view.on(event),
+            event => self.view.on_event(event),
         }
     }
 
@@ -157,12 +161,12 @@ impl RunRenderer for TextCapture<'_> {
         self.view.is_live()
     }
 
-    fn rests(&self) -> Option<Duration> {
-        self.view.rests()
+    fn until_redraw(&self) -> Option<Duration> {
+        self.view.until_redraw()
     }
 
-    fn listens(&self) -> bool {
-        self.view.listens()
+    fn awaits_user(&self) -> bool {
+        self.view.awaits_user()
     }
 
     fn is_full(&self) -> bool {

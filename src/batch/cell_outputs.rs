@@ -12,7 +12,7 @@ use crate::notebook::output_value;
 use crate::output::sequence::Sequences;
 use crate::output::transcript::Printed;
 use crate::output::{CellError, CellOutput, STDERR, STDOUT};
-use crate::runtime::{Display, Ending, OutputStream};
+use crate::runtime::{DisplayData, Ending, OutputStream};
 use crate::session::{BeginEvent, CellEvent, SessionEvent};
 
 /// Bytes of printed text that are kept of one cell.
@@ -180,7 +180,7 @@ impl CellOutputs {
         });
     }
 
-    fn display(&mut self, display: &Display) -> Option<(String, Value)> {
+    fn display(&mut self, display: &DisplayData) -> Option<(String, Value)> {
         let bundle = display.bundle.clone();
         let output = match display.execution_count {
             Some(_) => CellOutput::Result(bundle),
@@ -244,10 +244,10 @@ mod tests {
     }
 
     fn show(text: &str, id: Option<&str>, update: bool) -> SessionEvent {
-        SessionEvent::Cell(CellEvent::Display(Display {
+        SessionEvent::Cell(CellEvent::Display(DisplayData {
             display_id: id.map(str::to_owned),
             update,
-            ..Display::of(MimeBundle::plain(text))
+            ..DisplayData::new(MimeBundle::plain(text))
         }))
     }
 

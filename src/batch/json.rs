@@ -55,7 +55,7 @@ impl Json {
 }
 
 impl RunRenderer for Json {
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+    fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {
                 match self
@@ -108,7 +108,7 @@ impl RunRenderer for Json {
                 | EndEvent::Call { .. }
                 | EndEvent::NotRun,
             )
-            | SessionEvent::Told(_)
+            | SessionEvent::Text(_)
             | SessionEvent::Notice(_)
             | SessionEvent::After(_)
             | SessionEvent::RuntimeDied { .. } => {}
@@ -152,7 +152,7 @@ mod tests {
             restart,
             text(3, "c"),
         ] {
-            json.on(event).unwrap();
+            json.on_event(event).unwrap();
         }
         assert_eq!(json.into_value()["answer"], "ab\n\nc");
     }
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_prompt_that_was_not_sent_says_why() {
         let mut json = Json::default();
-        json.on(SessionEvent::Notice(Notice::warning("NameError: x")))
+        json.on_event(SessionEvent::Notice(Notice::warning("NameError: x")))
             .unwrap();
         let value = json.into_value();
         assert_eq!(

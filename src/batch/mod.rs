@@ -18,7 +18,7 @@ mod widgets;
 use std::io::Read;
 use std::time::Duration;
 
-use crate::display::{Display, Pictures, RunRenderer, copied, follow, theme_rows};
+use crate::display::{Display, Pictures, RunRenderer, copy_to_clipboard, follow, theme_rows};
 use crate::input::{Mode, has_prompt_dot};
 use crate::markdown::{Appearance, Theme};
 use crate::output::traceback::CellError;
@@ -26,8 +26,8 @@ use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
-    AfterEvent, CellEvent, EditorRequest, EndEvent, Loading, NO_SHELL, Next, PICK_USAGE, Run,
-    SessionEvent, SessionHandle, Submission, TurnOutcome, log_in_elsewhere,
+    AfterEvent, CellEvent, EditorRequest, EndEvent, LoadRequest, NO_SHELL, NextEvent, PICK_USAGE,
+    Run, SessionEvent, SessionHandle, Submission, TurnOutcome, no_terminal_message,
 };
 pub use ask::ask;
 pub use notebook_run::NotebookRun;
@@ -56,7 +56,7 @@ pub struct BatchOptions {
     /// What users have done before their first input is done.
     pub set_up: bool,
     /// Loaded before the first input, in this order.
-    pub load: Vec<Loading>,
+    pub load: Vec<LoadRequest>,
     /// Cells may read standard input (it is not where the cells come from).
     pub stdin_is_free: bool,
     /// Nothing is shown but notices.
@@ -77,11 +77,11 @@ pub fn run(
     options: &BatchOptions,
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
-    let wishes = session.editor_wishes();
+    let wishes = session.editor_requests();
     let mut first_failure = 0;
     let mut toggled = false;
     if options.set_up {
-        let ended = show(session, &session.set_up(), None, None, options)?;
+        let ended = show(session, &session.run_startup(), None, None, options)?;
         ending.leave_it_to_the_signal();
         drain(background, options)?;
         // What else went wrong has been said, and is no fault of the inputs.
@@ -110,7 +110,7 @@ pub fn run(
             kept.began(number);
             if options.terminal && !options.silent {
                 let line = format!("cell {} of {}", number + 1, kept.len());
-                options.screen.notice(&line)?;
+                options.screen.print_notice(&line)?;
             }
         }
         let prompts = has_prompt_dot(&input.text);
@@ -130,7 +130,7 @@ pub fn run(
                 code: 1,
                 ..Ended::default()
             };
-            options.screen.notice(&timeout::said(after))?;
+            options.screen.print_notice(&timeout::said(after))?;
             if let Some(kept) = kept.as_deref_mut() {
                 kept.timed_out(after);
             }
@@ -143,16 +143,20 @@ pub fn run(
         while let Some(wish) = wishes.take() {
             match wish {
                 EditorRequest::TogglePrompts => toggled ^= true,
-                EditorRequest::ToggleShell => options.screen.notice(NO_SHELL)?,
+                EditorRequest::ToggleShell => options.screen.print_notice(NO_SHELL)?,
                 EditorRequest::ShowThemes(in_force) => show_themes(&in_force, options)?,
                 EditorRequest::Copy { what, text } => {
-                    options
-                        .screen
-                        .notice(&copied(&options.screen, &what, &text))?;
+                    options.screen.print_notice(&copy_to_clipboard(
+                        &options.screen,
+                        &what,
+                        &text,
+                    ))?;
                 }
-                EditorRequest::LogIn(program) => options.screen.notice(&log_in_elsewhere(&program))?,
+                EditorRequest::LogIn(program) => options
+                    .screen
+                    .print_notice(&no_terminal_message(&program))?,
                 // Nobody is there to pick.
-                EditorRequest::PickSession(_) => options.screen.notice(PICK_USAGE)?,
+                EditorRequest::PickSession(_) => options.screen.print_notice(PICK_USAGE)?,
             }
         }
         drain_into(background, kept.as_deref_mut(), options)?;
@@ -172,7 +176,9 @@ fn show_themes(in_force: &str, options: &BatchOptions) -> Result<(), Report> {
     let theme = Theme::named(in_force).unwrap_or_default();
     let colour = options.terminal && options.screen.colour();
     let rows = theme_rows(theme.like(options.appearance.theme), colour).join("\n");
-    Ok(options.screen.trusted(format!("{rows}\n").as_bytes())?)
+    Ok(options
+        .screen
+        .write_trusted(format!("{rows}\n").as_bytes())?)
 }
 
 /// How one input ended.
@@ -286,7 +292,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             | EndEvent::Call { .. }
             | EndEvent::NotRun,
         )
-        | SessionEvent::Told(_)
+        | SessionEvent::Text(_)
         | SessionEvent::Notice(_)
         | SessionEvent::After(AfterEvent::Refill(_) | AfterEvent::Replace(_))
         | SessionEvent::RuntimeDied { .. } => {}
@@ -298,7 +304,7 @@ fn answer_input(prompt: &str, options: &BatchOptions) -> Result<InputReply, Repo
     if !options.stdin_is_free {
         return Ok(InputReply::Eof);
     }
-    options.screen.untrusted(prompt)?;
+    options.screen.write_untrusted(prompt)?;
     options.screen.flush()?;
     let mut line = String::new();
     match std::io::stdin().read_line(&mut line) {
@@ -323,11 +329,11 @@ fn drain_into(
     options: &BatchOptions,
 ) -> Result<(), Report> {
     let mut view = Plain::new(options.screen.clone());
-    while let Next::Event(event) = background.next_blocking(Some(std::time::Duration::ZERO)) {
+    while let NextEvent::Event(event) = background.next_blocking(Some(std::time::Duration::ZERO)) {
         if let Some(kept) = kept.as_deref_mut() {
             kept.on_late(&event);
         }
-        view.on(*event)?;
+        view.on_event(*event)?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::cell_outputs::CellOutputs;
 use super::widgets::Widgets;
 use crate::files::{FileMode, TrackedFile};
-use crate::notebook::document::{CellKind, Document, Draft, Revision, Slot};
+use crate::notebook::document::{CellChanges, CellKind, Document, Draft, DraftCell};
 use crate::notebook::{TIMES, outputs_text, read_outputs, times};
 use crate::report::Report;
 use crate::session::SessionEvent;
@@ -73,7 +73,7 @@ impl NotebookRun {
     ) -> Result<Self, Report> {
         let file = match output {
             None => None,
-            Some(path) => Some(TrackedFile::here(path)?),
+            Some(path) => Some(TrackedFile::open_for_write(path)?),
         };
         let mut kept = NotebookRun {
             document,
@@ -187,7 +187,7 @@ impl NotebookRun {
             return Ok(());
         };
         let begun = Instant::now();
-        let mut draft = Draft::of(&self.document);
+        let mut draft = Draft::unchanged(&self.document);
         for (number, cell) in self.document.cells().enumerate() {
             let shows = cell
                 .value("outputs")
@@ -197,22 +197,22 @@ impl NotebookRun {
                     .is_some_and(|count| !count.is_null());
             let untouched = self.untouched.contains(&number);
             if cell.kind() == Some(CellKind::Code) && shows && !untouched {
-                draft.cells[number] = Slot::Changed(number, shown(Vec::new(), None));
+                draft.cells[number] = DraftCell::Changed(number, shown(Vec::new(), None));
             }
         }
         for ran in &self.ran {
             draft.cells[ran.cell] =
-                Slot::Changed(ran.cell, ran.revision(&self.document, &self.displays));
+                DraftCell::Changed(ran.cell, ran.revision(&self.document, &self.displays));
         }
         draft.metadata.extend(self.widgets.metadata());
         let written = draft
-            .written(&self.document)
-            .map_err(|error| Report::failure(error.said(&file.path().display().to_string())))?;
+            .render(&self.document)
+            .map_err(|error| Report::failure(error.sentence(&file.path().display().to_string())))?;
         match file.replace(written.parts(), FileMode::Keep) {
             Err(_) if !file.is_unchanged() => {
                 // What somebody wrote there meanwhile stays, and so does what ran.
                 let meant = file.path().to_owned();
-                *file = TrackedFile::here(&beside(&meant))?;
+                *file = TrackedFile::open_for_write(&beside(&meant))?;
                 file.replace(written.parts(), FileMode::Keep)?;
                 self.meant.get_or_insert(meant);
             }
@@ -246,16 +246,16 @@ impl NotebookRun {
 }
 
 impl Ran {
-    fn revision(&self, document: &Document, displays: &HashMap<String, Value>) -> Revision {
+    fn revision(&self, document: &Document, displays: &HashMap<String, Value>) -> CellChanges {
         let is_code = document.cell(self.cell).and_then(|cell| cell.kind()) == Some(CellKind::Code);
         if !is_code {
-            return Revision {
+            return CellChanges {
                 source: self.source.clone(),
-                ..Revision::default()
+                ..CellChanges::default()
             };
         }
         let timing = times(self.since, self.ended.map(|(ended, _)| ended));
-        Revision {
+        CellChanges {
             metadata: vec![(TIMES.to_owned(), timing)],
             ..shown(self.collected.outputs(displays), self.collected.line())
         }
@@ -286,10 +286,10 @@ fn beside(path: &Path) -> PathBuf {
     free.unwrap_or_else(|| named(2))
 }
 
-fn shown(outputs: Vec<Value>, line: Option<u32>) -> Revision {
-    Revision {
+fn shown(outputs: Vec<Value>, line: Option<u32>) -> CellChanges {
+    CellChanges {
         outputs: Some(outputs),
         execution_count: Some(line),
-        ..Revision::default()
+        ..CellChanges::default()
     }
 }

@@ -1,12 +1,12 @@
 //! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
 
-use crate::display::{RunRenderer, died};
+use crate::display::{RunRenderer, death_notice};
 use crate::output::mime::TerminalForm;
 use crate::output::traceback::CellError;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{
-    AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, SessionEvent, ToldEvent, TurnOutcome,
+    AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, SessionEvent, TextEvent, TurnOutcome,
 };
 use crate::text::cut_characters;
 
@@ -45,15 +45,15 @@ impl Plain {
             }
             AnswerEvent::Restarted { .. } => self
                 .screen
-                .notice("the connection was lost; the answer starts again"),
-            AnswerEvent::ToolRan { line, .. } => self.screen.notice(&line),
-            AnswerEvent::Progress(message) => self.screen.notice(&message),
+                .print_notice("the connection was lost; the answer starts again"),
+            AnswerEvent::ToolRan { line, .. } => self.screen.print_notice(&line),
+            AnswerEvent::Progress(message) => self.screen.print_notice(&message),
             AnswerEvent::AgentStarts(Some(waits)) => {
-                self.screen.notice(&format!("{waits}; Ctrl-C stops"))
+                self.screen.print_notice(&format!("{waits}; Ctrl-C stops"))
             }
-            AnswerEvent::FileWritten(written) => self.screen.notice(&written.told()),
-            AnswerEvent::Worked(activity) => match activity.ended() {
-                Some(line) => self.screen.notice(&line),
+            AnswerEvent::FileWritten(written) => self.screen.print_notice(&written.summary()),
+            AnswerEvent::Worked(activity) => match activity.summary_line() {
+                Some(line) => self.screen.print_notice(&line),
                 None => Ok(()),
             },
             AnswerEvent::Thought { .. }
@@ -65,7 +65,7 @@ impl Plain {
             | AnswerEvent::ToolStarted { .. }
             | AnswerEvent::Picture(_)
             | AnswerEvent::Planned(_)
-            | AnswerEvent::CellsStand(_)
+            | AnswerEvent::CellsProgress(_)
             | AnswerEvent::FilesChanged(_) => Ok(()),
         }
     }
@@ -87,11 +87,11 @@ impl Plain {
     }
 
     fn notice(&mut self, notice: &Notice) -> Result<(), ScreenError> {
-        self.screen.notice(&notice.message)?;
+        self.screen.print_notice(&notice.message)?;
         notice
             .hints
             .iter()
-            .try_for_each(|hint| self.screen.notice(&format!("  hint: {hint}")))
+            .try_for_each(|hint| self.screen.print_notice(&format!("  hint: {hint}")))
     }
 
     fn value(&mut self, form: TerminalForm) -> Result<(), ScreenError> {
@@ -110,7 +110,7 @@ impl Plain {
 }
 
 impl RunRenderer for Plain {
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+    fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Cell(CellEvent::Output {
                 stream: OutputStream::Stderr,
@@ -122,31 +122,33 @@ impl RunRenderer for Plain {
                 self.value(display.bundle.for_terminal(usize::MAX))
             }
             SessionEvent::Cell(CellEvent::Late { event, .. }) => {
-                self.on(SessionEvent::Cell(*event))
+                self.on_event(SessionEvent::Cell(*event))
             }
-            SessionEvent::Told(ToldEvent::Page(bundle)) => {
+            SessionEvent::Text(TextEvent::Page(bundle)) => {
                 self.value(bundle.for_terminal(usize::MAX))
             }
             SessionEvent::Cell(CellEvent::Raised(CellError {
                 leaves: Some(leaving),
                 ..
             })) => match leaving.words {
-                Some(words) => self.screen.notice(&words),
+                Some(words) => self.screen.print_notice(&words),
                 None => Ok(()),
             },
-            SessionEvent::Cell(CellEvent::Raised(error)) => self.screen.notice(&error.plain()),
-            SessionEvent::Told(ToldEvent::Help(page)) => {
-                self.screen.untrusted(&page.text())?;
-                self.screen.trusted(b"\n")
+            SessionEvent::Cell(CellEvent::Raised(error)) => {
+                self.screen.print_notice(&error.plain())
             }
-            SessionEvent::Told(ToldEvent::Text(text) | ToldEvent::Verbatim(text)) => {
-                self.screen.untrusted(&text)?;
-                self.screen.trusted(b"\n")
+            SessionEvent::Text(TextEvent::Help(page)) => {
+                self.screen.write_untrusted(&page.text())?;
+                self.screen.write_trusted(b"\n")
+            }
+            SessionEvent::Text(TextEvent::Text(text) | TextEvent::Verbatim(text)) => {
+                self.screen.write_untrusted(&text)?;
+                self.screen.write_trusted(b"\n")
             }
             SessionEvent::Notice(notice) => self.notice(&notice),
             SessionEvent::End(EndEvent::Replay(replayed)) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
-                self.notice(&died(&death.to_string(), restarting))
+                self.notice(&death_notice(&death.to_string(), restarting))
             }
             SessionEvent::Answer(event) => self.answer(event),
             SessionEvent::End(EndEvent::Turn {
@@ -161,7 +163,7 @@ impl RunRenderer for Plain {
             SessionEvent::Begin(BeginEvent::Asked { line, prompt }) => {
                 self.asked = true;
                 let first = prompt.trim().lines().next().unwrap_or_default();
-                self.screen.notice(&format!(
+                self.screen.print_notice(&format!(
                     "In [{line}] asks: {}",
                     cut_characters(first, FIRST)
                 ))
@@ -172,7 +174,7 @@ impl RunRenderer for Plain {
                 ended
             }
             SessionEvent::Cell(CellEvent::Status(text)) if !text.is_empty() => {
-                self.screen.notice(&text)
+                self.screen.print_notice(&text)
             }
             // Where nobody looks on, these say nothing.
             SessionEvent::Begin(_)
@@ -186,7 +188,7 @@ impl RunRenderer for Plain {
             )
             | SessionEvent::Question(_)
             | SessionEvent::End(EndEvent::Call { .. } | EndEvent::NotRun)
-            | SessionEvent::Told(ToldEvent::Earlier(_))
+            | SessionEvent::Text(TextEvent::Earlier(_))
             | SessionEvent::After(_) => Ok(()),
         }
     }

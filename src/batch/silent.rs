@@ -16,15 +16,15 @@ impl Silent {
 }
 
 impl RunRenderer for Silent {
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+    fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
-            SessionEvent::Notice(notice) => self.screen.notice(&notice.message),
+            SessionEvent::Notice(notice) => self.screen.print_notice(&notice.message),
             SessionEvent::Begin(_)
             | SessionEvent::Cell(_)
             | SessionEvent::Answer(_)
             | SessionEvent::Question(_)
             | SessionEvent::End(_)
-            | SessionEvent::Told(_)
+            | SessionEvent::Text(_)
             | SessionEvent::After(_)
             | SessionEvent::RuntimeDied { .. } => Ok(()),
         }

@@ -46,7 +46,7 @@ impl Widgets {
         let Some(Value::Object(state)) = message.data.get("state") else {
             return;
         };
-        let widget = self.0.entry(message.comm.clone()).or_default();
+        let widget = self.0.entry(message.comm_id.clone()).or_default();
         widget.state.extend(state.clone());
         let paths = message.data.get("buffer_paths").and_then(Value::as_array);
         for (path, bytes) in paths.into_iter().flatten().zip(&message.buffers) {
@@ -87,21 +87,21 @@ impl Widgets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::CommAct;
+    use crate::runtime::CommOp;
 
     #[test]
     fn the_last_state_of_each_widget_is_kept() {
         let mut widgets = Widgets::default();
         let said = |comm: &str, act, data: Value, buffers: &[&[u8]]| {
             CellEvent::Comm(CommMessage {
-                comm: comm.into(),
-                act,
+                comm_id: comm.into(),
+                op: act,
                 data,
                 metadata: Map::new(),
                 buffers: buffers.iter().map(|bytes| bytes.to_vec()).collect(),
             })
         };
-        let open = CommAct::Open {
+        let open = CommOp::Open {
             target: "jupyter.widget".into(),
         };
         assert_eq!(widgets.metadata(), None);
@@ -109,10 +109,10 @@ mod tests {
             json!({"state": {"_model_name": "IntSlider", "_model_module": "m", "value": 1}});
         widgets.on(&SessionEvent::Cell(said("a", open.clone(), model, &[])));
         let more = json!({"method": "update", "state": {"value": 7}, "buffer_paths": [["image"]]});
-        let event = Box::new(said("a", CommAct::Say, more, &[b"\xff"]));
+        let event = Box::new(said("a", CommOp::Msg, more, &[b"\xff"]));
         widgets.on(&SessionEvent::Cell(CellEvent::Late { line: 1, event }));
         let custom = json!({"method": "custom", "content": 1});
-        widgets.on(&SessionEvent::Cell(said("a", CommAct::Say, custom, &[])));
+        widgets.on(&SessionEvent::Cell(said("a", CommOp::Msg, custom, &[])));
         widgets.on(&SessionEvent::Cell(said(
             "b",
             open,

@@ -45,7 +45,7 @@ pub(super) fn manual(words: &[String], environment: &Environment) -> Result<i32,
 
 fn print(text: &[u8], environment: &Environment) -> Result<i32, Report> {
     let screen = Screen::open(environment, ColorChoice::Auto)?;
-    screen.trusted(text)?;
+    screen.write_trusted(text)?;
     screen.flush()?;
     Ok(0)
 }

@@ -73,9 +73,9 @@ pub(super) fn run(
     session.warm_agent();
     reports
         .iter()
-        .try_for_each(|report| screen.report(report))?;
+        .try_for_each(|report| screen.print_report(report))?;
     for line in said {
-        screen.notice(&format!("note: {line}"))?;
+        screen.print_notice(&format!("note: {line}"))?;
     }
     let options = batch::BatchOptions {
         silent: false,

@@ -29,7 +29,7 @@ pub(super) fn report_panics(environment: &Environment) {
         }
         if let Ok(screen) = Screen::open(&environment, ColorChoice::Never) {
             // Without standard error the status has to say it.
-            let _ = screen.report(&report);
+            let _ = screen.print_report(&report);
         }
         std::process::exit(report.exit_code());
     }));

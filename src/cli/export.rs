@@ -33,9 +33,9 @@ pub(super) fn run(
     let screen = Screen::open(environment, settings.color)?;
     reports
         .iter()
-        .try_for_each(|report| screen.report(report))?;
+        .try_for_each(|report| screen.print_report(report))?;
     let found = match archive(&settings)? {
-        Some(mut archive) => archive.saved(export.id)?,
+        Some(mut archive) => archive.read_session(export.id)?,
         None => None,
     };
     let Some(saved) = found else {
@@ -55,11 +55,13 @@ pub(super) fn run(
         if shows && told.elapsed() >= PATIENT {
             told = Instant::now();
             // A line that cannot be shown is not missed.
-            let _ = screen.notice(&format!("writing `{shown}`: {done} of {of}"));
+            let _ = screen.print_notice(&format!("writing `{shown}`: {done} of {of}"));
         }
     })?;
-    screen.untrusted(&format!("Exported {} to {shown}.\n", saved.told()))?;
-    unkept.iter().try_for_each(|line| screen.notice(line))?;
+    screen.write_untrusted(&format!("Exported {} to {shown}.\n", saved.summary()))?;
+    unkept
+        .iter()
+        .try_for_each(|line| screen.print_notice(line))?;
     screen.flush()?;
     Ok(0)
 }

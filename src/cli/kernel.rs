@@ -7,7 +7,7 @@ use crate::cli::args::{Arguments, Common, Kernel, KernelCommands, KernelTarget};
 use crate::cli::door::door;
 use crate::config::{RuntimeChoice, Settings, resolve};
 use crate::environment::Environment;
-use crate::jupyter::data_folders;
+use crate::jupyter::data_dirs;
 use crate::kernel::{self, KernelKind, KernelOptions, KernelspecDir};
 use crate::report::Report;
 use crate::runtime::Stdin;
@@ -42,7 +42,7 @@ pub(super) fn run(
     let (settings, _) = resolve(&common.flags(false)?, environment);
     let screen = Screen::open(environment, settings.color)?;
     let say = |line: &str| -> Result<(), Report> {
-        screen.untrusted(&format!("{line}\n"))?;
+        screen.write_untrusted(&format!("{line}\n"))?;
         Ok(screen.flush()?)
     };
     let python = python_of(environment, &settings);
@@ -82,7 +82,7 @@ pub(super) fn run(
         }
         KernelCommands::List => {
             let prefix = python.as_deref().and_then(prefix);
-            let folders = data_folders(&environment.variables, prefix);
+            let folders = data_dirs(&environment.variables, prefix);
             let places: Vec<KernelspecDir> = folders.into_iter().map(KernelspecDir).collect();
             let found = kernel::list_installed(&places);
             for one in &found {
@@ -141,7 +141,7 @@ fn place(
     let mut variables = environment.variables.clone();
     // Where others look, too, is not the user's own.
     variables.remove(std::ffi::OsStr::new("JUPYTER_PATH"));
-    let own = data_folders(&variables, None).into_iter().next();
+    let own = data_dirs(&variables, None).into_iter().next();
     own.map(KernelspecDir).ok_or_else(|| {
         Report::failure("there is no home directory to install into")
             .hint("name a folder with `--prefix`")
@@ -180,7 +180,7 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
     let Assembly {
         session,
         background,
-        history,
+        record,
         settings,
         screen,
         reports,
@@ -189,14 +189,14 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
     let _door = door(&session, &settings, environment);
     reports
         .iter()
-        .try_for_each(|report| screen.report(report))?;
+        .try_for_each(|report| screen.print_report(report))?;
     let own = settings.choices.runtime == RuntimeChoice::Embedded;
     let options = KernelOptions {
         python: own.then(|| python_of(environment, &settings)).flatten(),
-        startup: session.set_up(),
+        startup: session.run_startup(),
         session,
         background,
-        history,
+        record,
         parent: environment
             .variable("JPY_PARENT_PID")
             .and_then(|id| id.parse().ok()),

@@ -9,7 +9,7 @@ use crate::config::Paths;
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::runtime::connect::ScriptRun;
-use crate::session::{Loading, missing};
+use crate::session::{LoadRequest, not_found_message};
 
 /// The files, in the order they are loaded.
 ///
@@ -18,7 +18,7 @@ use crate::session::{Loading, missing};
 pub(super) fn files(
     arguments: &Arguments,
     environment: &Environment,
-) -> Result<Vec<Loading>, Report> {
+) -> Result<Vec<LoadRequest>, Report> {
     // With `-i` it is a script, and run.
     let file = arguments.file.as_ref().filter(|_| !arguments.interactive);
     if let Some(file) = file
@@ -35,8 +35,8 @@ pub(super) fn files(
 }
 
 /// What the interpreter is told of the script among them, the last one if there are several.
-pub(super) fn script(files: &[Loading]) -> Option<ScriptRun> {
-    let is_script = |file: &&Loading| {
+pub(super) fn script(files: &[LoadRequest]) -> Option<ScriptRun> {
+    let is_script = |file: &&LoadRequest| {
         let suffix = file.path.extension();
         suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("py"))
     };
@@ -47,16 +47,16 @@ pub(super) fn script(files: &[Loading]) -> Option<ScriptRun> {
     })
 }
 
-fn found(file: PathBuf, environment: &Environment) -> Result<Loading, Report> {
+fn found(file: PathBuf, environment: &Environment) -> Result<LoadRequest, Report> {
     let shown = file.display().to_string();
     let path = match &environment.cwd {
         Some(cwd) => cwd.join(&file),
         None => file,
     };
     if !path.exists() {
-        return Err(Report::failure(missing(&path, &shown)));
+        return Err(Report::failure(not_found_message(&path, &shown)));
     }
-    Ok(Loading {
+    Ok(LoadRequest {
         path,
         shown,
         startup: false,
@@ -73,8 +73,8 @@ fn loadable(file: &Path) -> bool {
 }
 
 /// The startup notebook.
-pub(super) fn startup(paths: &Paths) -> Loading {
-    Loading {
+pub(super) fn startup(paths: &Paths) -> LoadRequest {
+    LoadRequest {
         path: paths.startup_notebook.clone(),
         shown: "startup.ipynb".to_owned(),
         startup: true,

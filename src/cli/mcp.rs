@@ -8,11 +8,11 @@ use crate::cli::args::{Allow, Arguments, Mcp};
 use crate::cli::resume;
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::mcp::{self, Allowance, Allowed, RunningShell};
+use crate::mcp::{self, Permission, PermissionSet, RunningShell};
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::screen::Screen;
-use crate::session::{Next, SessionEvent};
+use crate::session::{NextEvent, SessionEvent};
 
 /// How long the end of a session may take.
 const LEAVE: Duration = Duration::from_secs(4);
@@ -28,11 +28,11 @@ pub(super) fn run(
     environment: &Environment,
 ) -> Result<i32, Report> {
     let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
-    let (shells, refused) = mcp::running(&settings.paths.run_dir)?;
+    let (shells, refused) = mcp::running_shells(&settings.paths.run_dir)?;
     let screen = Screen::open(environment, settings.color)?;
     refused
         .iter()
-        .try_for_each(|why| screen.notice(&format!("could not attach: {why}")))?;
+        .try_for_each(|why| screen.print_notice(&format!("could not attach: {why}")))?;
     match chosen(shells, wanted, arguments, environment)? {
         Some(shell) => mcp::relay(shell).map(|()| 0),
         None => alone(wanted, arguments, environment),
@@ -131,17 +131,17 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
     } = assemble(environment, assembly)?;
     reports
         .iter()
-        .try_for_each(|report| screen.report(report))?;
+        .try_for_each(|report| screen.print_report(report))?;
     // What users have at home comes first: calls wait for it.
-    let home = session.set_up();
+    let home = session.run_startup();
     std::thread::Builder::new()
         .name("background".into())
         .spawn(move || {
             for run in [home, background] {
-                while let Next::Event(event) = run.next_blocking(None) {
+                while let NextEvent::Event(event) = run.next_blocking(None) {
                     if let SessionEvent::Notice(notice) = *event {
                         // Whoever started us may have closed standard error.
-                        let _ = screen.notice(&notice.message);
+                        let _ = screen.print_notice(&notice.message);
                     }
                 }
             }
@@ -152,13 +152,13 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
     served.map(|()| 0)
 }
 
-fn allowance(allow: &[Allow]) -> Allowance {
+fn allowance(allow: &[Allow]) -> PermissionSet {
     let each = allow.iter().flat_map(|allow| match allow {
-        Allow::Cells => vec![Allowed::Cells],
-        Allow::Files => vec![Allowed::Files],
-        Allow::Skills => vec![Allowed::Skills],
-        Allow::Unprotected => vec![Allowed::Unprotected],
-        Allow::All => Allowed::ALL.into(),
+        Allow::Cells => vec![Permission::Cells],
+        Allow::Files => vec![Permission::Files],
+        Allow::Skills => vec![Permission::Skills],
+        Allow::Unprotected => vec![Permission::Unprotected],
+        Allow::All => Permission::ALL.into(),
     });
-    Allowance(each.collect())
+    PermissionSet(each.collect())
 }

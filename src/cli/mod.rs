@@ -100,9 +100,9 @@ fn parse(mut command: Command, typed: &[OsString]) -> Result<Arguments, clap::Er
 /// Begins the log of what passes, and says where it is.
 fn traced(wanted: &str, began: Instant, environment: &Environment) -> Result<(), Report> {
     let folder = Paths::new(environment, None, None).state_dir;
-    let path = trace::begin(wanted, &folder, began)?;
+    let path = trace::init(wanted, &folder, began)?;
     let said = format!("{} is written to {}", trace::VARIABLE, path.display());
-    Screen::open(environment, ColorChoice::Auto)?.notice(&said)?;
+    Screen::open(environment, ColorChoice::Auto)?.print_notice(&said)?;
     log::trace!(target: STARTUP, "ipycodex {}", env!("CARGO_PKG_VERSION"));
     Ok(())
 }
@@ -113,7 +113,7 @@ fn ended(report: &Report, environment: &Environment) -> i32 {
         && let Ok(screen) = Screen::open(environment, ColorChoice::Auto)
     {
         // Without standard error the exit code has to say it.
-        let _ = screen.report(report);
+        let _ = screen.print_report(report);
     }
     report.exit_code()
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::args::Arguments;
 use crate::config::{Settings, resolve};
 use crate::environment::Environment;
-use crate::history::Archive;
+use crate::record::Archive;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::terminal::picker::{PickerOutcome, pick_at_startup};
@@ -38,7 +38,7 @@ pub(super) fn chosen(
         PickerOutcome::Session(id) => Ok(Some(id)),
         PickerOutcome::Cancelled => Ok(None),
         PickerOutcome::Nothing => {
-            screen.trusted(b"No sessions found for this directory.\n")?;
+            screen.write_trusted(b"No sessions found for this directory.\n")?;
             screen.flush()?;
             Ok(None)
         }

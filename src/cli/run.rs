@@ -140,10 +140,10 @@ fn run(
     let _door = door(&session, &settings, environment);
     work.left_out
         .iter()
-        .try_for_each(|line| screen.notice(line))?;
+        .try_for_each(|line| screen.print_notice(line))?;
     reports
         .iter()
-        .try_for_each(|report| screen.report(report))?;
+        .try_for_each(|report| screen.print_report(report))?;
     let options = batch::BatchOptions {
         screen,
         appearance,
@@ -177,14 +177,16 @@ fn run(
     if let Some(kept) = &mut kept {
         kept.finish()?;
         if let Some(moved) = kept.moved() {
-            options.screen.notice(&moved)?;
+            options.screen.print_notice(&moved)?;
         }
         if let Some(unkept) = kept.unkept() {
-            options.screen.notice(unkept)?;
+            options.screen.print_notice(unkept)?;
         }
         if let (true, Ok(code)) = (shown.json, &status) {
             let summary = kept.summary(*code, began.elapsed());
-            options.screen.trusted(format!("{summary}\n").as_bytes())?;
+            options
+                .screen
+                .write_trusted(format!("{summary}\n").as_bytes())?;
         }
     }
     session.close(LEAVE);

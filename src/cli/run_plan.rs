@@ -13,14 +13,15 @@ use crate::config::RuntimeChoice;
 use crate::files::TrackedFile;
 use crate::input::split_piped;
 use crate::kernel::KernelKind;
-use crate::notebook::document::{CellKind, Document, Draft, NewCell, NotebookError, Slot};
+use crate::notebook::document::{CellKind, Document, Draft, DraftCell, NewCell, NotebookError};
 use crate::notebook::{
-    LARGEST, broken_cells, cell_fault, foreign, python, read_script, saved_prompt, with_parameters,
+    LARGEST, broken_cells, cell_fault, language_mismatch, python_language_info, read_script,
+    saved_prompt, with_parameters,
 };
 use crate::report::Report;
-use crate::runtime::Place;
+use crate::runtime::SourceLocation;
 use crate::runtime::connect::ScriptRun;
-use crate::session::{Loading, Submission};
+use crate::session::{LoadRequest, Submission};
 
 /// The tag of a cell that is not run, as nbclient has it.
 const SKIPPED: &str = "skip-execution";
@@ -36,7 +37,7 @@ pub(super) struct RunPlan {
     pub piped: Option<PipedInput>,
     /// Parts of a file that were left out.
     pub left_out: Vec<String>,
-    pub load: Vec<Loading>,
+    pub load: Vec<LoadRequest>,
     /// As before a prompt, what users have at home counts.
     pub at_home: bool,
     pub script: Option<ScriptRun>,
@@ -104,7 +105,7 @@ pub(super) fn new_notebook(
 ) -> Result<Document, Report> {
     let of_python = |name: &str, shown: &str| {
         let kernel = json!({"display_name": shown, "language": "python", "name": name});
-        json!({"kernelspec": kernel, "language_info": python()})
+        json!({"kernelspec": kernel, "language_info": python_language_info()})
     };
     let named = |name: &str| json!({"kernelspec": {"display_name": name, "name": name}});
     let ours = KernelKind::Cells;
@@ -119,12 +120,12 @@ pub(super) fn new_notebook(
         }
     };
     let sources = cells.iter().map(|cell| cell.text.as_str());
-    let slots = sources.map(|text| Slot::Made(NewCell::of(CellKind::Code, text)));
+    let slots = sources.map(|text| DraftCell::New(NewCell::new(CellKind::Code, text)));
     let draft = Draft {
         cells: slots.collect(),
         metadata: Vec::new(),
     };
-    redone(&Document::saying(&metadata), &draft, "the notebook")
+    redone(&Document::with_metadata(&metadata), &draft, "the notebook")
 }
 
 /// The work that `run` is given.
@@ -198,7 +199,7 @@ fn script(path: &Path) -> Result<RunPlan, Report> {
     let last = cells.len();
     let cells = (1..).zip(cells).map(|(number, cell)| Submission {
         text: cell.source,
-        place: Some(Place {
+        place: Some(SourceLocation {
             file: file.clone(),
             line: cell.line,
             last: number == last,
@@ -238,7 +239,7 @@ fn notebook(what: &Run) -> Result<RunPlan, Report> {
 fn of_notebook(text: String, name: &str, what: &Run) -> Result<(RunPlan, bool), Report> {
     let wrong = |error: NotebookError| Report::failure(format!("`{name}` {error}"));
     let mut document = Document::parse(text).map_err(wrong)?;
-    let foreign = foreign(&document, name, "Python");
+    let foreign = language_mismatch(&document, name, "Python");
     let mut untagged = false;
     if !what.parameters.is_empty() {
         let pairs = what.parameters.chunks(2);
@@ -295,7 +296,7 @@ fn of_notebook(text: String, name: &str, what: &Run) -> Result<(RunPlan, bool), 
 /// The notebook of a draft.
 fn redone(document: &Document, draft: &Draft, name: &str) -> Result<Document, Report> {
     let wrong = |error: NotebookError| Report::failure(format!("`{name}` {error}"));
-    let text = draft.written(document).map_err(wrong)?.text();
+    let text = draft.render(document).map_err(wrong)?.text();
     Document::parse(text).map_err(wrong)
 }
 

@@ -11,7 +11,7 @@ use clap::Command;
 use crate::cli::args::Arguments;
 use crate::environment::Environment;
 use crate::report::Report;
-use crate::session::missing;
+use crate::session::not_found_message;
 
 /// Takes what follows the script off a command line: behind `-m MODULE`, and behind FILE where `-i` stands before it.
 pub(super) fn without_arguments(
@@ -93,7 +93,7 @@ pub(super) fn first_input(
             };
             if !path.is_file() {
                 let script = Path::new("script.py");
-                return Err(Report::failure(missing(
+                return Err(Report::failure(not_found_message(
                     script,
                     &file.display().to_string(),
                 )));

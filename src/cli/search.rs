@@ -11,7 +11,7 @@ use crate::cli::args::{Arguments, SearchArguments};
 use crate::cli::resume::archive;
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::history::{HitKind, Scope, SearchHit};
+use crate::record::{HitKind, Scope, SearchHit};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::escape::visible;
@@ -52,11 +52,11 @@ pub(super) fn run(
         let scope = if search.all {
             Scope::All
         } else {
-            archive.searched(&cwd)?
+            archive.search_scope(&cwd)?
         };
         let (mut before, mut most) = (i64::MAX, FIRST);
         loop {
-            let (found, last) = archive.find(&needle, &scope, before, most)?;
+            let (found, last) = archive.search(&needle, &scope, before, most)?;
             writer.write(&found)?;
             let Some(last) = last else { break };
             (before, most) = (last, (most * 2).min(MOST));
@@ -68,7 +68,7 @@ pub(super) fn run(
         let text = visible(&search.text);
         writer
             .screen
-            .notice(&format!("nothing recorded{place} contains `{text}`"))?;
+            .print_notice(&format!("nothing recorded{place} contains `{text}`"))?;
     }
     Ok(i32::from(writer.count == 0))
 }
@@ -100,7 +100,7 @@ impl Writer {
     fn end(&self) -> Result<(), Report> {
         if self.json {
             let end = if self.count == 0 { "[]\n" } else { "]\n" };
-            self.screen.trusted(end.as_bytes())?;
+            self.screen.write_trusted(end.as_bytes())?;
         }
         self.screen.flush()?;
         Ok(())
@@ -112,7 +112,8 @@ impl Writer {
             "session": entry.session, "line": entry.line, "start": entry.start, "kind": word(entry.kind),
             "text": entry.text,
         });
-        self.screen.trusted(format!("{before}{entry}").as_bytes())?;
+        self.screen
+            .write_trusted(format!("{before}{entry}").as_bytes())?;
         Ok(())
     }
 
@@ -120,7 +121,7 @@ impl Writer {
         let wide = self.width.is_none_or(|width| width >= WIDE);
         if wide && self.count == 1 {
             self.screen
-                .trusted(b"    ID    In  Start             What    Line\n")?;
+                .write_trusted(b"    ID    In  Start             What    Line\n")?;
         }
         let (id, line, kind) = (entry.session, entry.line, word(entry.kind));
         let facts = if wide {
@@ -144,7 +145,7 @@ impl Writer {
             ["", ""]
         };
         let text = format!("{facts}{before}{begin}{matched}{end}{after}\n");
-        self.screen.trusted(text.as_bytes())?;
+        self.screen.write_trusted(text.as_bytes())?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::cli::args::{Arguments, Sessions};
 use crate::cli::resume::archive;
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::history::{LISTED, Scope};
+use crate::record::{LIST_LIMIT, Scope};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::listing;
@@ -23,15 +23,15 @@ pub(super) fn run(
     let screen = Screen::open(environment, settings.color)?;
     reports
         .iter()
-        .try_for_each(|report| screen.report(report))?;
+        .try_for_each(|report| screen.print_report(report))?;
     let rows = match archive(&settings)? {
         Some(mut archive) => {
             let scope = if sessions.all {
                 Scope::All
             } else {
-                archive.near(environment.cwd.as_deref().unwrap_or(Path::new("/")))?
+                archive.nearby_scope(environment.cwd.as_deref().unwrap_or(Path::new("/")))?
             };
-            archive.page(&scope, i64::MAX, LISTED)?
+            archive.page(&scope, i64::MAX, LIST_LIMIT)?
         }
         None => Vec::new(),
     };
@@ -46,10 +46,10 @@ pub(super) fn run(
                 })
             })
             .collect();
-        screen.trusted(format!("{}\n", json!(rows)).as_bytes())?;
+        screen.write_trusted(format!("{}\n", json!(rows)).as_bytes())?;
     } else {
-        screen.untrusted(&listing(&rows))?;
-        screen.trusted(b"\n")?;
+        screen.write_untrusted(&listing(&rows))?;
+        screen.write_trusted(b"\n")?;
     }
     screen.flush()?;
     Ok(0)

@@ -29,9 +29,9 @@ pub(super) fn run(
     let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
     let screen = Screen::open(environment, settings.color)?;
     let managed = ManagedPython::below(&settings.paths.data_dir);
-    let place = settings.provenance.shown(managed.folder());
+    let place = settings.provenance.display_path(managed.folder());
     let say = |line: &str| {
-        screen.untrusted(&format!("{}\n", visible(line)))?;
+        screen.write_untrusted(&format!("{}\n", visible(line)))?;
         screen.flush()?;
         Ok(())
     };

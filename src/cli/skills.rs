@@ -12,7 +12,7 @@ use crate::config::{ConfigFlags, Paths};
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::skills::{Catalog, Consent, SkillDiagnostic, Origin, Roots, Skill, check};
+use crate::skills::{Catalog, Consent, Roots, Skill, SkillDiagnostic, SkillOrigin, check};
 use crate::text::columns;
 use crate::text::escape::visible;
 
@@ -40,11 +40,11 @@ fn check_all(paths: &[PathBuf], screen: &Screen) -> Result<i32, Report> {
         let shown = path.to_string_lossy();
         let shown = visible(&shown);
         if faults.is_empty() {
-            screen.untrusted(&format!("{shown}: valid\n"))?;
+            screen.write_untrusted(&format!("{shown}: valid\n"))?;
         }
         for fault in faults {
             status = 1;
-            screen.untrusted(&format!("{shown}: {}\n", visible(&fault)))?;
+            screen.write_untrusted(&format!("{shown}: {}\n", visible(&fault)))?;
         }
     }
     Ok(status)
@@ -56,9 +56,9 @@ fn show(name: &str, environment: &Environment, screen: &Screen) -> Result<i32, R
         Report::failure(why).hint("`ipycodex skills` lists them with their paths")
     })?;
     let text = loaded.reply();
-    screen.untrusted(&text)?;
+    screen.write_untrusted(&text)?;
     if !text.ends_with('\n') {
-        screen.trusted(b"\n")?;
+        screen.write_trusted(b"\n")?;
     }
     Ok(0)
 }
@@ -73,7 +73,7 @@ fn list(
     let paths = Paths::new(environment, flags.config_dir.as_deref(), None);
     let (consent, told) = Consent::open(&paths.state_dir);
     if let Some(told) = told {
-        screen.notice(&told)?;
+        screen.print_notice(&told)?;
     }
     let rows = rows(&catalog, &consent);
     if as_json {
@@ -81,12 +81,12 @@ fn list(
             "skills": rows.iter().map(Row::json).collect::<Vec<_>>(),
             "diagnostics": catalog.diagnostics().iter().map(diagnostic_json).collect::<Vec<_>>(),
         });
-        screen.trusted(format!("{listing}\n").as_bytes())?;
+        screen.write_trusted(format!("{listing}\n").as_bytes())?;
     } else {
-        screen.untrusted(&table(&rows))?;
+        screen.write_untrusted(&table(&rows))?;
         for told in catalog.diagnostics() {
             let line = format!("{}: {}", told.path, told.message);
-            screen.untrusted(&format!("{}\n", visible(&line)))?;
+            screen.write_untrusted(&format!("{}\n", visible(&line)))?;
         }
     }
     Ok(0)
@@ -119,16 +119,17 @@ fn rows<'c>(catalog: &'c Catalog, consent: &Consent) -> Vec<Row<'c>> {
     let listed = catalog.skills().iter().map(|skill| Row {
         name: skill.name.clone(),
         scope: match skill.origin {
-            Origin::Bundled => "built in",
-            Origin::Own => "own",
-            Origin::Project(_) => "project",
+            SkillOrigin::Bundled => "built in",
+            SkillOrigin::Own => "own",
+            SkillOrigin::Project(_) => "project",
         },
         state: state(skill, consent),
         path: &skill.path,
         description: Some(&skill.description),
     });
-    let is_skill =
-        |told: &&SkillDiagnostic| told.skipped && told.path.to_ascii_lowercase().ends_with("/skill.md");
+    let is_skill = |told: &&SkillDiagnostic| {
+        told.skipped && told.path.to_ascii_lowercase().ends_with("/skill.md")
+    };
     let skipped = catalog.diagnostics().iter().filter(is_skill).map(|told| {
         let directory = Path::new(&told.path).parent().and_then(Path::file_name);
         Row {
@@ -145,7 +146,7 @@ fn rows<'c>(catalog: &'c Catalog, consent: &Consent) -> Vec<Row<'c>> {
 fn state(skill: &Skill, consent: &Consent) -> &'static str {
     match &skill.origin {
         _ if skill.shadowed => "shadowed",
-        Origin::Project(project) if !consent.trusts(project) => "asks first",
+        SkillOrigin::Project(project) if !consent.trusts(project) => "asks first",
         _ => "listed",
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::agent::{Approvals, Effort, Sandbox, Threads, WebSearchUse};
+use crate::agent::{Approvals, Effort, Sandbox, ThreadMode, WebSearchUse};
 use crate::screen::ColorChoice;
 use crate::text::similar::did_you_mean;
 
@@ -110,12 +110,12 @@ pub trait ChoiceSetting: Copy + PartialEq + Sized + 'static {
     ///
     /// # Errors
     /// [`WrongValue`] naming the words allowed.
-    fn parse(word: &str) -> Result<Self, WrongValue> {
+    fn parse(word: &str) -> Result<Self, InvalidValue> {
         Self::WORDS
             .iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(word))
             .map(|&(_, value)| value)
-            .ok_or_else(|| WrongValue::among(word, Self::WORDS.iter().map(|(word, _)| *word)))
+            .ok_or_else(|| InvalidValue::among(word, Self::WORDS.iter().map(|(word, _)| *word)))
     }
 
     /// The word for this value.
@@ -129,29 +129,29 @@ pub trait ChoiceSetting: Copy + PartialEq + Sized + 'static {
 
 /// A word that is not among those allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrongValue {
+pub struct InvalidValue {
     /// What is, in words.
     pub allowed: String,
 }
 
-impl WrongValue {
+impl InvalidValue {
     /// `given` is none of `words`; the one it looks like is named.
     pub fn among(given: &str, words: impl Iterator<Item = &'static str>) -> Self {
         let words: Vec<&str> = words.collect();
         let meant = did_you_mean(given, words.iter().copied());
-        WrongValue {
+        InvalidValue {
             allowed: format!("{}{meant}", words.join(", ")),
         }
     }
 }
 
-impl fmt::Display for WrongValue {
+impl fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "allowed: {}", self.allowed)
     }
 }
 
-impl std::error::Error for WrongValue {}
+impl std::error::Error for InvalidValue {}
 
 impl ChoiceSetting for Effort {
     const WORDS: &'static [(&'static str, Self)] = &[
@@ -171,10 +171,10 @@ impl ChoiceSetting for WebSearchUse {
     ];
 }
 
-impl ChoiceSetting for Threads {
+impl ChoiceSetting for ThreadMode {
     const WORDS: &'static [(&'static str, Self)] = &[
-        ("session", Threads::Session),
-        ("ephemeral", Threads::Ephemeral),
+        ("session", ThreadMode::Session),
+        ("ephemeral", ThreadMode::Ephemeral),
     ];
 }
 
@@ -251,9 +251,9 @@ impl AgentChoice {
 }
 
 impl std::str::FromStr for AgentChoice {
-    type Err = WrongValue;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, WrongValue> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         match text {
             "codex" => Ok(AgentChoice::Codex),
             "demo" => Ok(AgentChoice::Demo),
@@ -261,7 +261,7 @@ impl std::str::FromStr for AgentChoice {
             _ => {
                 let command = named(text, "acp:")
                     .filter(|line| shlex::split(line).is_some_and(|words| !words.is_empty()));
-                command.map(AgentChoice::Acp).ok_or_else(|| WrongValue {
+                command.map(AgentChoice::Acp).ok_or_else(|| InvalidValue {
                     allowed: "codex, demo, acp:COMMAND ARGUMENTS, or a name under `agents` in `config.json`".into(),
                 })
             }
@@ -281,16 +281,16 @@ impl fmt::Display for AgentChoice {
 }
 
 impl std::str::FromStr for RuntimeChoice {
-    type Err = WrongValue;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, WrongValue> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         if text == "embedded" {
             return Ok(RuntimeChoice::Embedded);
         }
         named(text, "jupyter:")
             .map(RuntimeChoice::Jupyter)
             .or_else(|| named(text, "gateway:").map(RuntimeChoice::Gateway))
-            .ok_or_else(|| WrongValue {
+            .ok_or_else(|| InvalidValue {
                 allowed:
                     "embedded, jupyter:NAME, jupyter:CONNECTION_FILE, gateway:URL, gateway:auto"
                         .into(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agent::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
+use crate::agent::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettings, WebSearchUse};
 use crate::markdown::Background;
 
 use super::{
@@ -29,7 +29,7 @@ pub struct Choices {
     /// Every message of the agent goes to `exact-log.jsonl`.
     pub log_exact: bool,
     /// How the agent keeps the conversation.
-    pub threads: Threads,
+    pub threads: ThreadMode,
     /// Whether the user is asked before commands and edits.
     pub approvals: Approvals,
     /// What the agent's commands may touch.
@@ -82,7 +82,7 @@ impl Default for Choices {
             code_theme: Background::default().theme().into(),
             code_theme_chosen: false,
             log_exact: false,
-            threads: Threads::Session,
+            threads: ThreadMode::Session,
             approvals: Approvals::Never,
             sandbox: Sandbox::WorkspaceWrite,
             run_cells: RunCells::Ask,
@@ -120,7 +120,7 @@ impl Choices {
             sandbox: self.sandbox,
             shell: self.agent_tools != AgentTools::Python,
             mcp_servers: self.mcp_servers.iter().filter_map(server).collect(),
-            start: Some(self.agent_start.limit().unwrap_or(Duration::MAX)),
+            start_timeout: Some(self.agent_start.limit().unwrap_or(Duration::MAX)),
         }
     }
 }

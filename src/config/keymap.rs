@@ -11,7 +11,7 @@ mod table;
 use serde_json::{Map, Value};
 
 pub use chord::{Chord, Stroke};
-pub use table::{ActionRow, GROUPS, KeyAction, ChordPriority};
+pub use table::{ActionRow, ChordPriority, GROUPS, KeyAction};
 
 /// Chords and their actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +36,9 @@ pub enum KeyMatch {
     /// These actions, the first that has something to do.
     Actions(Vec<KeyAction>),
     /// Nothing yet.
-    Begun,
+    Prefix,
     /// Nothing.
-    Nothing,
+    NoMatch,
 }
 
 /// Something wrong with the setting.
@@ -82,7 +82,7 @@ impl Keymap {
                     allowed,
                 });
             };
-            let Some(action) = KeyAction::named(name) else {
+            let Some(action) = KeyAction::from_name(name) else {
                 refuse(known_actions(name));
                 continue;
             };
@@ -126,7 +126,7 @@ impl Keymap {
         self.bindings
             .iter()
             .filter(|binding| binding.own && binding.action != action)
-            .find(|binding| binding.chord.meets(chord) && !shared(binding, action, chord))
+            .find(|binding| binding.chord.conflicts_with(chord) && !shared(binding, action, chord))
             .map(|binding| binding.action)
     }
 
@@ -145,7 +145,8 @@ impl Keymap {
         let mut lost = Vec::new();
         self.bindings.retain(|binding| {
             let taker = own.iter().find(|own| {
-                own.chord.meets(&binding.chord) && !shared(own, binding.action, &binding.chord)
+                own.chord.conflicts_with(&binding.chord)
+                    && !shared(own, binding.action, &binding.chord)
             });
             let taker = taker.filter(|_| !binding.own);
             lost.extend(taker.map(|taker| (binding.action, taker.action)));
@@ -162,7 +163,7 @@ impl Keymap {
     }
 
     /// What these keys, pressed one after the other, mean.
-    pub fn meaning(&self, strokes: &[Stroke]) -> KeyMatch {
+    pub fn lookup(&self, strokes: &[Stroke]) -> KeyMatch {
         let mut actions = Vec::new();
         let mut begun = false;
         for binding in &self.bindings {
@@ -176,13 +177,13 @@ impl Keymap {
         actions.sort_by_key(|action| !action.gives_way());
         match (actions.is_empty(), begun) {
             (false, _) => KeyMatch::Actions(actions),
-            (true, true) => KeyMatch::Begun,
-            (true, false) => KeyMatch::Nothing,
+            (true, true) => KeyMatch::Prefix,
+            (true, false) => KeyMatch::NoMatch,
         }
     }
 
     /// The chords of an action.
-    pub fn of(&self, action: KeyAction) -> impl Iterator<Item = &Binding> {
+    pub fn bindings_of(&self, action: KeyAction) -> impl Iterator<Item = &Binding> {
         self.bindings
             .iter()
             .filter(move |binding| binding.action == action)
@@ -202,7 +203,7 @@ fn chords(value: &Value) -> Result<Option<Vec<Chord>>, String> {
         text => text
             .parse()
             .map(Some)
-            .map_err(|wrong: super::WrongValue| wrong.allowed),
+            .map_err(|wrong: super::InvalidValue| wrong.allowed),
     };
     match value {
         Value::Null => Ok(None),

@@ -18,13 +18,13 @@ mod settings;
 
 pub use agents::{AgentCommand, Agents, SERVER_NAMES, is_server_name, mcp_servers};
 pub use choice::{
-    AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, KernelMode, RunCells, RuntimeChoice,
-    Seconds, WrongValue,
+    AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, InvalidValue, KernelMode, RunCells,
+    RuntimeChoice, Seconds,
 };
 pub use choices::Choices;
 pub use file::ConfigFile;
-pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, KeyMatch, ChordPriority, Stroke};
+pub use keymap::{ActionRow, Chord, ChordPriority, GROUPS, KeyAction, KeyMatch, Keymap, Stroke};
 pub use paths::Paths;
-pub use provenance::{Origin, Provenance};
+pub use provenance::{Provenance, SettingOrigin};
 pub use resolve::{ConfigFlags, Settings, resolve};
 pub use settings::{SETTINGS, Setting, SettingValues, TakesEffect};

@@ -11,7 +11,7 @@ use super::{Choices, Paths, Setting};
 
 /// Who decided a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Nobody.
     Default,
     /// `config.json`.
@@ -24,15 +24,15 @@ pub enum Origin {
     Session,
 }
 
-impl Origin {
+impl SettingOrigin {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Origin::Default => "default",
-            Origin::File => "file",
-            Origin::Environment => "environment",
-            Origin::Flag => "flag",
-            Origin::Session => "session",
+            SettingOrigin::Default => "default",
+            SettingOrigin::File => "file",
+            SettingOrigin::Environment => "environment",
+            SettingOrigin::Flag => "flag",
+            SettingOrigin::Session => "session",
         }
     }
 }
@@ -40,7 +40,7 @@ impl Origin {
 /// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Provenance {
-    origins: BTreeMap<&'static str, (Origin, Value)>,
+    origins: BTreeMap<&'static str, (SettingOrigin, Value)>,
     files: Vec<(&'static str, PathBuf)>,
     home: Option<PathBuf>,
 }
@@ -62,18 +62,18 @@ impl Provenance {
     }
 
     /// `origin` has decided the setting `row`, as `choices` has it.
-    pub(super) fn decided(&mut self, row: &Setting, origin: Origin, choices: &Choices) {
+    pub(super) fn decided(&mut self, row: &Setting, origin: SettingOrigin, choices: &Choices) {
         self.origins.insert(row.name, (origin, row.get(choices)));
     }
 
     /// Who decided the value that `choices` has now.
-    pub fn of(&self, row: &Setting, choices: &Choices) -> Origin {
+    pub fn origin(&self, row: &Setting, choices: &Choices) -> SettingOrigin {
         let value = row.get(choices);
         let follows = row.name == "code_theme" && !choices.code_theme_chosen;
         match self.origins.get(row.name) {
             Some((origin, decided)) if *decided == value => *origin,
-            None if follows || row.get(&Choices::default()) == value => Origin::Default,
-            _ => Origin::Session,
+            None if follows || row.get(&Choices::default()) == value => SettingOrigin::Default,
+            _ => SettingOrigin::Session,
         }
     }
 
@@ -85,7 +85,7 @@ impl Provenance {
     }
 
     /// A path as people write it: `~` for their home.
-    pub fn shown(&self, path: &Path) -> String {
+    pub fn display_path(&self, path: &Path) -> String {
         let inside = self
             .home
             .as_ref()

@@ -16,8 +16,8 @@ use super::agents::{self, Agents};
 use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
 use super::{
-    AgentChoice, AgentTools, ChoiceSetting, Choices, Keymap, Origin, Paths, Provenance,
-    RuntimeChoice, SETTINGS, Setting,
+    AgentChoice, AgentTools, ChoiceSetting, Choices, Keymap, Paths, Provenance, RuntimeChoice,
+    SETTINGS, Setting, SettingOrigin,
 };
 
 /// The variable that says what the agent works with.
@@ -109,8 +109,8 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
     {
         choices.code_theme = background.theme().into();
         choices.code_theme_chosen = true;
-        if let Some(row) = Setting::named("code_theme") {
-            provenance.decided(row, Origin::Environment, &choices);
+        if let Some(row) = Setting::from_name("code_theme") {
+            provenance.decided(row, SettingOrigin::Environment, &choices);
         }
     }
     apply_overrides(&mut choices, flags, environment);
@@ -123,7 +123,7 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         }
     }
     for (name, origin) in override_origins(flags, environment) {
-        let row = Setting::named(name).expect("a row of the table");
+        let row = Setting::from_name(name).expect("a row of the table");
         provenance.decided(row, origin, &choices);
     }
     let settings = Settings {
@@ -172,32 +172,32 @@ fn apply_overrides(choices: &mut Choices, flags: &ConfigFlags, environment: &Env
 fn override_origins(
     flags: &ConfigFlags,
     environment: &Environment,
-) -> impl Iterator<Item = (&'static str, Origin)> {
+) -> impl Iterator<Item = (&'static str, SettingOrigin)> {
     let variable = |name| environment.variable(name).is_some();
     let tools = environment.variable(TOOLS);
     let tools = tools.is_some_and(|word| AgentTools::parse(word).is_ok());
     let theme = not_empty(flags.code_theme.clone()).is_some();
     [
-        ("model", Origin::Environment, variable("IPYAI_MODEL")),
-        ("agent_tools", Origin::Environment, tools),
-        ("model", Origin::Flag, flags.model.is_some()),
+        ("model", SettingOrigin::Environment, variable("IPYAI_MODEL")),
+        ("agent_tools", SettingOrigin::Environment, tools),
+        ("model", SettingOrigin::Flag, flags.model.is_some()),
         (
             "completion_model",
-            Origin::Flag,
+            SettingOrigin::Flag,
             flags.completion_model.is_some(),
         ),
-        ("think", Origin::Flag, flags.think.is_some()),
-        ("search", Origin::Flag, flags.search.is_some()),
-        ("code_theme", Origin::Flag, theme),
-        ("agent", Origin::Flag, flags.agent.is_some()),
-        ("runtime", Origin::Flag, flags.runtime.is_some()),
-        ("python", Origin::Flag, flags.python.is_some()),
+        ("think", SettingOrigin::Flag, flags.think.is_some()),
+        ("search", SettingOrigin::Flag, flags.search.is_some()),
+        ("code_theme", SettingOrigin::Flag, theme),
+        ("agent", SettingOrigin::Flag, flags.agent.is_some()),
+        ("runtime", SettingOrigin::Flag, flags.runtime.is_some()),
+        ("python", SettingOrigin::Flag, flags.python.is_some()),
         (
             "ipython_profile",
-            Origin::Flag,
+            SettingOrigin::Flag,
             flags.ipython_profile.is_some(),
         ),
-        ("prompt_mode", Origin::Flag, flags.prompt_mode),
+        ("prompt_mode", SettingOrigin::Flag, flags.prompt_mode),
     ]
     .into_iter()
     .filter(|(_, _, decided)| *decided)
@@ -250,7 +250,7 @@ impl FileResolver<'_> {
             match self.file.get(row.name) {
                 None | Some(Value::Null) => {}
                 Some(value) => match row.set_from(&mut choices, value) {
-                    Ok(()) => provenance.decided(row, Origin::File, &choices),
+                    Ok(()) => provenance.decided(row, SettingOrigin::File, &choices),
                     Err(wrong) => self.wrong(row.name, value, &wrong.allowed),
                 },
             }

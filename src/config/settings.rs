@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::choice::{ChoiceSetting, WrongValue};
+use super::choice::{ChoiceSetting, InvalidValue};
 use super::{AgentChoice, Choices, RuntimeChoice, Seconds};
 use crate::agent::AgentCapabilities;
 use crate::markdown::Theme;
@@ -23,7 +23,7 @@ pub struct Setting {
     /// When a new value counts.
     pub when: TakesEffect,
     get: fn(&Choices) -> Value,
-    set: fn(&mut Choices, &str) -> Result<(), WrongValue>,
+    set: fn(&mut Choices, &str) -> Result<(), InvalidValue>,
     values: fn() -> SettingValues,
     able: fn(&AgentCapabilities) -> bool,
 }
@@ -77,7 +77,7 @@ impl SettingValues {
 
 impl Setting {
     /// The row of this name.
-    pub fn named(name: &str) -> Option<&'static Setting> {
+    pub fn from_name(name: &str) -> Option<&'static Setting> {
         SETTINGS.iter().find(|row| row.name == name)
     }
 
@@ -90,7 +90,7 @@ impl Setting {
     ///
     /// # Errors
     /// When that is no value of it; nothing has changed then.
-    pub fn set(&self, choices: &mut Choices, written: &str) -> Result<(), WrongValue> {
+    pub fn set(&self, choices: &mut Choices, written: &str) -> Result<(), InvalidValue> {
         (self.set)(choices, written)
     }
 
@@ -98,7 +98,7 @@ impl Setting {
     ///
     /// # Errors
     /// As [`Setting::set`]; also when it is no text where text is wanted.
-    pub fn set_from(&self, choices: &mut Choices, value: &Value) -> Result<(), WrongValue> {
+    pub fn set_from(&self, choices: &mut Choices, value: &Value) -> Result<(), InvalidValue> {
         match (value, self.values()) {
             (Value::Null, _) => Ok(()),
             (Value::String(text), _) => self.set(choices, text),
@@ -108,10 +108,10 @@ impl Setting {
             }
             (_, SettingValues::Count(most)) => Err(not_a_count(most)),
             (_, values) => Err(match values.words() {
-                words if words.is_empty() => WrongValue {
+                words if words.is_empty() => InvalidValue {
                     allowed: "a string".into(),
                 },
-                words => WrongValue::among("", words.into_iter()),
+                words => InvalidValue::among("", words.into_iter()),
             }),
         }
     }
@@ -322,14 +322,14 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// An empty name is none: the theme follows the terminal's background.
-fn set_theme(choices: &mut Choices, name: &str) -> Result<(), WrongValue> {
+fn set_theme(choices: &mut Choices, name: &str) -> Result<(), InvalidValue> {
     choices.code_theme_chosen = match name.trim() {
         "" => false,
         _ if Theme::named(name).is_ok() => {
             name.clone_into(&mut choices.code_theme);
             true
         }
-        _ => return Err(WrongValue::among(name, Theme::names())),
+        _ => return Err(InvalidValue::among(name, Theme::names())),
     };
     Ok(())
 }
@@ -341,13 +341,13 @@ fn values<T: SettingValue>(_field: fn(&Choices) -> &T) -> SettingValues {
 
 /// A value as people write it and as the file has it.
 trait SettingValue: Sized {
-    fn read(text: &str) -> Result<Self, WrongValue>;
+    fn read(text: &str) -> Result<Self, InvalidValue>;
     fn written(&self) -> Value;
     fn values() -> SettingValues;
 }
 
 impl<C: ChoiceSetting> SettingValue for C {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         C::parse(text)
     }
 
@@ -361,11 +361,11 @@ impl<C: ChoiceSetting> SettingValue for C {
 }
 
 impl SettingValue for bool {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         match text.to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" | "on" => Ok(true),
             "0" | "false" | "no" | "off" => Ok(false),
-            _ => Err(WrongValue::among(
+            _ => Err(InvalidValue::among(
                 text,
                 SettingValues::Truth.words().into_iter(),
             )),
@@ -382,7 +382,7 @@ impl SettingValue for bool {
 }
 
 impl SettingValue for u32 {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         let number = text.trim().parse().ok();
         number
             .filter(|it| *it <= MOST_COUNTED)
@@ -399,7 +399,7 @@ impl SettingValue for u32 {
 }
 
 impl SettingValue for Seconds {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         let number = text.trim().parse().ok().filter(|it| *it <= MOST_SECONDS);
         number.map(Seconds).ok_or_else(|| not_a_count(MOST_SECONDS))
     }
@@ -413,14 +413,14 @@ impl SettingValue for Seconds {
     }
 }
 
-fn not_a_count(most: u32) -> WrongValue {
-    WrongValue {
+fn not_a_count(most: u32) -> InvalidValue {
+    InvalidValue {
         allowed: format!("a number from 0 to {most}"),
     }
 }
 
 impl SettingValue for String {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         Ok(match text.trim() {
             "" => String::new(),
             _ => text.to_owned(),
@@ -437,7 +437,7 @@ impl SettingValue for String {
 }
 
 impl SettingValue for Option<PathBuf> {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         Ok((!text.trim().is_empty()).then(|| text.into()))
     }
 
@@ -455,7 +455,7 @@ impl SettingValue for Option<PathBuf> {
 }
 
 impl SettingValue for AgentChoice {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         text.parse()
     }
 
@@ -469,7 +469,7 @@ impl SettingValue for AgentChoice {
 }
 
 impl SettingValue for RuntimeChoice {
-    fn read(text: &str) -> Result<Self, WrongValue> {
+    fn read(text: &str) -> Result<Self, InvalidValue> {
         text.parse()
     }
 

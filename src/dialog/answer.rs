@@ -75,7 +75,7 @@ enum Block {
 
 impl AnswerBuilder {
     /// Appends to the text of `message`.
-    pub fn text(&mut self, message: u64, delta: &str) {
+    pub fn push_text(&mut self, message: u64, delta: &str) {
         let tail = self.blocks.iter_mut().rev();
         let known = tail
             .take_while(|block| !matches!(block, Block::Details(_) | Block::Plan(_)))
@@ -93,13 +93,13 @@ impl AnswerBuilder {
     }
 
     /// Drops what came for `message`: it starts again.
-    pub fn restarted(&mut self, message: u64) {
+    pub fn restart_message(&mut self, message: u64) {
         self.blocks
             .retain(|block| !matches!(block, Block::Text { message: m, .. } if *m == message));
     }
 
     /// Appends to the reasoning; another part is another paragraph.
-    pub fn thought(&mut self, part: u64, delta: &str) {
+    pub fn push_thought(&mut self, part: u64, delta: &str) {
         match self.blocks.last_mut() {
             Some(Block::Thought { part: p, text }) => {
                 if *p != part && !text.is_empty() {
@@ -116,7 +116,7 @@ impl AnswerBuilder {
     }
 
     /// Adds a finished tool call.
-    pub fn tool(&mut self, record: &ToolRecord) {
+    pub fn push_tool(&mut self, record: &ToolRecord) {
         let data = json!({
             "id": record.id,
             "call": {"function": record.name, "arguments": record.arguments},
@@ -127,7 +127,7 @@ impl AnswerBuilder {
     }
 
     /// Adds a finished command.
-    pub fn command(&mut self, record: &CommandRecord) {
+    pub fn push_command(&mut self, record: &CommandRecord) {
         let data = json!({
             "id": record.id,
             "call": {
@@ -142,7 +142,7 @@ impl AnswerBuilder {
     }
 
     /// Adds work of the agent's own that has ended.
-    pub fn work(&mut self, record: &WorkRecord) {
+    pub fn push_work(&mut self, record: &WorkRecord) {
         let data = json!({
             "id": record.id,
             "work": {"kind": record.kind, "title": record.title},
@@ -153,7 +153,7 @@ impl AnswerBuilder {
     }
 
     /// Takes the plan, each step with its status in a word; it stays where it came first.
-    pub fn plan(&mut self, steps: &[(&str, &str)]) {
+    pub fn set_plan(&mut self, steps: &[(&str, &str)]) {
         let done = steps.iter().filter(|(_, status)| *status == DONE).count();
         let summary = format!("plan: {done} of {} done", steps.len());
         let steps = steps

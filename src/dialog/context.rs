@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::entry::{CellEntry, Expansion, PastExchange, PromptEntry, ShellEntry};
-use crate::input::{is_ours, note_value};
+use crate::input::{is_ipycodex_input, note_value};
 use crate::output::{MODEL_CHARACTERS, Rest, cell_id, shorten_naming};
 use crate::text::{xml_attribute, xml_text};
 
@@ -117,8 +117,10 @@ impl Dialog {
             cell.line > self.reset_line
                 && !cell.is_excluded()
                 && !cell.source.trim().is_empty()
-                && !is_ours(&cell.source)
-                && !cell.told.is_some_and(|prompt| visible.contains(&prompt))
+                && !is_ipycodex_input(&cell.source)
+                && !cell
+                    .in_answer_of
+                    .is_some_and(|prompt| visible.contains(&prompt))
         });
         cells.collect()
     }

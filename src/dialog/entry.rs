@@ -26,7 +26,7 @@ pub struct CellEntry {
     /// The interpreter has stepped back over it: it is out of the conversation, and nothing runs it again by itself.
     pub stepped_over: bool,
     /// In number of the prompt whose answer holds it as a tool's work: told there, it is no context.
-    pub told: Option<u32>,
+    pub in_answer_of: Option<u32>,
 }
 
 impl CellEntry {

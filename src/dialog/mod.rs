@@ -9,7 +9,7 @@ mod entry;
 mod python;
 
 pub use answer::{
-    AnswerPart, CommandRecord, DENIED, AnswerBuilder, ToolRecord, WorkRecord, answer_parts,
+    AnswerBuilder, AnswerPart, CommandRecord, DENIED, ToolRecord, WorkRecord, answer_parts,
     call_line, command_line, denied_line, display_form, interrupted, tool_line, tool_records,
 };
 pub use context::{

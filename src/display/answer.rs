@@ -11,8 +11,8 @@ use nu_ansi_term::{Color, Style};
 use super::diff;
 use super::elapsed;
 use super::picture::{PictureOutput, PictureSource, Pictures};
-use super::progress::Progress;
-use super::question_prompt::Ahead;
+use super::progress::TurnProgress;
+use super::question_prompt::Typeahead;
 use super::rows::{Rows, print};
 use crate::agent::{Activity, FileChange, FileWritten, PlanStep, Usage};
 use crate::dialog::{command_line, denied_line};
@@ -56,7 +56,7 @@ pub(super) struct AnswerView {
     live: LiveRegion,
     stream: Option<(StreamKind, MarkdownStream)>,
     /// What runs at this moment, and the plan.
-    progress: Progress,
+    progress: TurnProgress,
     /// What a tool prints, from its first byte to the next thing that is shown.
     tool_output: Option<Filter>,
     /// What was shown shortened last, whole.
@@ -69,7 +69,7 @@ pub(super) struct AnswerView {
     /// Something was printed: a blank line separates what comes next.
     printed: bool,
     /// What was typed meanwhile.
-    ahead: Ahead,
+    ahead: Typeahead,
     dirty: bool,
 }
 
@@ -77,19 +77,19 @@ impl AnswerView {
     pub(super) fn new(screen: Screen, appearance: Appearance, pictures: Pictures) -> Self {
         let live = LiveRegion::new(screen.colour());
         AnswerView {
-            blocks: (screen.rich() && screen.colour()).then_some(0),
+            blocks: (screen.is_rich() && screen.colour()).then_some(0),
             screen,
             appearance,
             pictures,
             live,
             stream: None,
-            progress: Progress::default(),
+            progress: TurnProgress::default(),
             tool_output: None,
             folded: None,
             started: Instant::now(),
             starting: None,
             printed: false,
-            ahead: Ahead::default(),
+            ahead: Typeahead::default(),
             dirty: false,
         }
     }
@@ -119,7 +119,7 @@ impl AnswerView {
             }
             AnswerEvent::AgentStarts(message) => self.on_agent_starting(message),
             AnswerEvent::CommandStarted { id, command } => self.on_start(id, &command),
-            AnswerEvent::CommandOutput { .. } | AnswerEvent::CellsStand(_) => {
+            AnswerEvent::CommandOutput { .. } | AnswerEvent::CellsProgress(_) => {
                 self.progress.on_event(event);
                 Ok(())
             }
@@ -166,7 +166,7 @@ impl AnswerView {
     }
 
     /// Redraws the tail when something changed, or the wait has to be shown.
-    pub(super) fn tick(&mut self, ahead: Ahead) -> Result<(), ScreenError> {
+    pub(super) fn tick(&mut self, ahead: Typeahead) -> Result<(), ScreenError> {
         self.dirty |= self.ahead != ahead;
         self.ahead = ahead;
         // Nothing is drawn behind a line that a tool has not ended.
@@ -217,7 +217,7 @@ impl AnswerView {
             self.lines_and_pictures(&frame, &[])?;
         } else {
             let bytes = self.live.clear();
-            self.screen.trusted(&bytes)?;
+            self.screen.write_trusted(&bytes)?;
         }
         self.screen.flush()
     }
@@ -279,14 +279,14 @@ impl AnswerView {
     /// A blank line between what was printed and what comes.
     fn separate(&mut self) -> Result<(), ScreenError> {
         match self.printed {
-            true => self.screen.trusted(b"\n"),
+            true => self.screen.write_trusted(b"\n"),
             false => Ok(()),
         }
     }
 
     fn draw(&mut self) -> Result<(), ScreenError> {
         let size = self.screen.size();
-        let rich = self.screen.rich();
+        let rich = self.screen.is_rich();
         let columns = usize::from(size.columns);
         let ahead = self.ahead_rows(columns);
         let rows = if rich {
@@ -367,14 +367,14 @@ impl AnswerView {
                 let lines = &frame.settled[printed..*below];
                 printed = *below;
                 let bytes = self.live.draw(lines, &[], self.screen.size());
-                self.screen.trusted(&bytes)?;
+                self.screen.write_trusted(&bytes)?;
                 self.picture(&picture)?;
             }
         }
         let bytes = self
             .live
             .draw(&frame.settled[printed..], live, self.screen.size());
-        self.screen.trusted(&bytes)
+        self.screen.write_trusted(&bytes)
     }
 
     /// A picture, at the start of a line; what is not drawn has been named by the text already.
@@ -384,10 +384,10 @@ impl AnswerView {
         }
         self.printed = true;
         match self.pictures.draw(picture, &self.screen) {
-            PictureOutput::Drawn(drawn) => self.screen.trusted(&drawn.bytes),
+            PictureOutput::Drawn(drawn) => self.screen.write_trusted(&drawn.bytes),
             PictureOutput::Text(line) => {
-                self.screen.trusted(line.as_bytes())?;
-                self.screen.trusted(b"\n")
+                self.screen.write_trusted(line.as_bytes())?;
+                self.screen.write_trusted(b"\n")
             }
         }
     }
@@ -401,7 +401,7 @@ impl AnswerView {
     /// drawn again, lines each time it is another.
     fn on_plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
         let other = self.progress.set_plan(steps);
-        match other && !(self.screen.rich() && self.progress.plan_is_open()) {
+        match other && !(self.screen.is_rich() && self.progress.plan_is_open()) {
             true => self.print_plan(),
             false => Ok(()),
         }
@@ -424,7 +424,7 @@ impl AnswerView {
     /// The agent is still starting: a row while it does, or a line where nothing can be drawn again.
     fn on_agent_starting(&mut self, message: Option<String>) -> Result<(), ScreenError> {
         if let Some(line) = &message
-            && !self.screen.rich()
+            && !self.screen.is_rich()
         {
             self.line(&format!("{line}; Ctrl-C stops"), Style::new().dimmed())?;
         }
@@ -441,8 +441,8 @@ impl AnswerView {
             true => style.paint(rows).to_string(),
             false => rows,
         };
-        self.screen.trusted(line.as_bytes())?;
-        self.screen.trusted(b"\n")?;
+        self.screen.write_trusted(line.as_bytes())?;
+        self.screen.write_trusted(b"\n")?;
         self.printed = true;
         self.screen.flush()
     }
@@ -453,7 +453,7 @@ impl AnswerView {
         let filter = self
             .tool_output
             .get_or_insert_with(|| Filter::new(Policy::Cell));
-        self.screen.cell(filter, bytes)?;
+        self.screen.write_cell(filter, bytes)?;
         self.printed = true;
         self.dirty = true;
         self.screen.flush()
@@ -499,14 +499,18 @@ impl AnswerView {
     fn on_file_written(&mut self, written: &FileWritten) -> Result<(), ScreenError> {
         self.settle()?;
         let mut rows = Rows::new(usize::from(self.screen.size().columns));
-        rows.text(0, &format!("✎ {}", visible(&written.told())), Style::new());
+        rows.text(
+            0,
+            &format!("✎ {}", visible(&written.summary())),
+            Style::new(),
+        );
         diff::body(&written.change, usize::MAX, &self.appearance, &mut rows);
         let rows = rows.into_rows();
         let more = match rows.len() > 1 {
             true => "  (Ctrl-O at the prompt shows it)",
             false => "",
         };
-        self.line(&format!("✎ {}{more}", written.told()), Style::new())?;
+        self.line(&format!("✎ {}{more}", written.summary()), Style::new())?;
         if rows.len() > 1 {
             let colour = self.screen.colour();
             let lines: Vec<String> = rows.iter().map(|line| line.to_ansi(colour)).collect();

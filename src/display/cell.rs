@@ -75,14 +75,14 @@ impl CellView {
             self.animation.on_other_output();
         }
         if foreign {
-            self.screen.trusted(bytes)?;
+            self.screen.write_trusted(bytes)?;
             self.foreign_open = bytes
                 .last()
                 .is_some_and(|byte| !matches!(byte, b'\n' | b'\r'));
             return Ok(());
         }
         self.foreign_open = false;
-        self.screen.cell(&mut self.filter, bytes)
+        self.screen.write_cell(&mut self.filter, bytes)
     }
 
     /// A program of the cell has the terminal.
@@ -103,18 +103,22 @@ impl CellView {
             if let Some(guard) = &self.guard {
                 guard.set_raw_output(foreign);
                 // A program with the terminal to itself says how it wants pastes.
-                self.screen.pastes(!foreign)?;
+                self.screen.set_input_reports(!foreign)?;
             }
         }
         Ok(())
     }
 
     /// A value (`Out[n]: `) or a display.
-    pub(super) fn display(&mut self, display: &runtime::Display) -> Result<(), ScreenError> {
+    pub(super) fn display(&mut self, display: &runtime::DisplayData) -> Result<(), ScreenError> {
         self.start_line()?;
         match display.execution_count {
             None => self.bundle(&display.terminal_bundle(), "", display.update),
-            Some(count) => self.bundle(&display.terminal_bundle(), &format!("Out[{count}]: "), false),
+            Some(count) => self.bundle(
+                &display.terminal_bundle(),
+                &format!("Out[{count}]: "),
+                false,
+            ),
         }
     }
 
@@ -149,23 +153,23 @@ impl CellView {
                 self.picture(PendingPicture { picture, text }, &painted, update)
             }
             TerminalForm::Plain(text) | TerminalForm::Json { tree: text, .. } => {
-                self.screen.trusted(painted.as_bytes())?;
+                self.screen.write_trusted(painted.as_bytes())?;
                 // As IPython: a value of several lines begins below its label.
                 if !label.is_empty() && text.trim_end().contains('\n') {
-                    self.screen.trusted(b"\n")?;
+                    self.screen.write_trusted(b"\n")?;
                 }
                 self.write_lines(&text)
             }
             TerminalForm::Markdown(source) => {
                 if !label.is_empty() {
-                    self.screen.trusted(painted.as_bytes())?;
-                    self.screen.trusted(b"\n")?;
+                    self.screen.write_trusted(painted.as_bytes())?;
+                    self.screen.write_trusted(b"\n")?;
                 }
                 let width = usize::from(self.screen.size().columns);
                 for line in render(&source, width, &self.appearance) {
                     self.screen
-                        .trusted(line.to_ansi(self.screen.colour()).as_bytes())?;
-                    self.screen.trusted(b"\n")?;
+                        .write_trusted(line.to_ansi(self.screen.colour()).as_bytes())?;
+                    self.screen.write_trusted(b"\n")?;
                 }
                 Ok(())
             }
@@ -180,10 +184,10 @@ impl CellView {
         update: bool,
     ) -> Result<(), ScreenError> {
         if !self.pictures.are_drawn(&self.screen) {
-            self.screen.trusted(label.as_bytes())?;
+            self.screen.write_trusted(label.as_bytes())?;
         } else if !label.is_empty() {
-            self.screen.trusted(label.as_bytes())?;
-            self.screen.trusted(b"\n")?;
+            self.screen.write_trusted(label.as_bytes())?;
+            self.screen.write_trusted(b"\n")?;
             self.animation.on_other_output();
         }
         match self.animation.offer(pending, update, Instant::now()) {
@@ -198,7 +202,7 @@ impl CellView {
                 let bytes = self
                     .animation
                     .draw(drawn, self.screen.size(), Instant::now());
-                self.screen.trusted(&bytes)
+                self.screen.write_trusted(&bytes)
             }
             PictureOutput::Text(line) => {
                 self.animation.on_other_output();
@@ -241,8 +245,8 @@ impl CellView {
     fn write_lines(&mut self, text: &str) -> Result<(), ScreenError> {
         let mut filter = Filter::new(Policy::Cell);
         self.screen
-            .cell(&mut filter, text.trim_end_matches('\n').as_bytes())?;
-        self.screen.cell(&mut filter, b"\n")?;
+            .write_cell(&mut filter, text.trim_end_matches('\n').as_bytes())?;
+        self.screen.write_cell(&mut filter, b"\n")?;
         self.screen.end_cell(&mut filter, true)
     }
 
@@ -252,8 +256,8 @@ impl CellView {
         self.draw_pending()?;
         self.animation.on_other_output();
         for line in error.lines(self.screen.colour()) {
-            self.screen.trusted(line.as_bytes())?;
-            self.screen.trusted(b"\n")?;
+            self.screen.write_trusted(line.as_bytes())?;
+            self.screen.write_trusted(b"\n")?;
         }
         Ok(())
     }
@@ -278,7 +282,7 @@ impl CellView {
     pub(super) fn start_line(&mut self) -> Result<(), ScreenError> {
         self.set_foreign(false)?;
         if std::mem::take(&mut self.foreign_open) {
-            self.screen.trusted(b"\r\n")?;
+            self.screen.write_trusted(b"\r\n")?;
         }
         self.screen.end_cell(&mut self.filter, true)?;
         self.filter = Filter::new(self.policy);

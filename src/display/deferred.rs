@@ -69,7 +69,7 @@ impl DeferredEvents {
             | SessionEvent::Answer(_)
             | SessionEvent::Question(QuestionEvent::Asked(_))
             | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
-            | SessionEvent::Told(_)
+            | SessionEvent::Text(_)
             | SessionEvent::Notice(_)
             | SessionEvent::After(_) => {}
         }

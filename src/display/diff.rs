@@ -30,7 +30,7 @@ pub(super) fn head(change: &FileChange) -> String {
     let count = |kind| lines.iter().filter(|found| **found == kind).count();
     format!(
         "{} {} +{} -{}",
-        change.change.word(),
+        change.change.as_str(),
         change.path,
         count(LineKind::Added),
         count(LineKind::Removed)

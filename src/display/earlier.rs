@@ -14,7 +14,7 @@ use crate::input::has_prompt_dot;
 use crate::markdown::{Appearance, render};
 use crate::runtime::TerminalSize;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{Earlier, EarlierEntry};
+use crate::session::{SessionTail, TailEntry};
 use crate::text::escape::visible;
 use crate::text::{Line, columns, cut};
 
@@ -41,13 +41,13 @@ const ALL: &str = "%ipycodex history";
 pub fn show_earlier(
     screen: &Screen,
     appearance: &Appearance,
-    earlier: &Earlier,
+    earlier: &SessionTail,
 ) -> Result<(), ScreenError> {
     print(screen, &rows(earlier, screen.size(), appearance))?;
     screen.flush()
 }
 
-fn rows(earlier: &Earlier, size: TerminalSize, appearance: &Appearance) -> Vec<Line> {
+fn rows(earlier: &SessionTail, size: TerminalSize, appearance: &Appearance) -> Vec<Line> {
     let width = usize::from(size.columns).max(2);
     // What is said below takes more rows where they are short.
     let others = if width < WIDE { OTHERS + 4 } else { OTHERS };
@@ -81,7 +81,7 @@ fn rows(earlier: &Earlier, size: TerminalSize, appearance: &Appearance) -> Vec<L
 
 /// `── session 43 · name · started 2026-07-01 10:22 · 12 cells, 3 prompts ──`; what does not fit is left out, the
 /// number last.
-fn header(earlier: &Earlier, width: usize) -> Line {
+fn header(earlier: &SessionTail, width: usize) -> Line {
     let number = format!("session {}", earlier.session);
     let name = earlier.name.as_deref().map(visible).unwrap_or_default();
     let minute: String = earlier.start.chars().take(16).collect();
@@ -120,7 +120,7 @@ fn header(earlier: &Earlier, width: usize) -> Line {
 }
 
 /// The rows of one entry; an answer that has more than `room` shows its end.
-fn block(entry: &EarlierEntry, width: usize, room: usize, appearance: &Appearance) -> Vec<Line> {
+fn block(entry: &TailEntry, width: usize, room: usize, appearance: &Appearance) -> Vec<Line> {
     let mut block = Vec::new();
     if entry.hidden {
         let mut mark = Line::default();
@@ -172,7 +172,7 @@ fn block(entry: &EarlierEntry, width: usize, room: usize, appearance: &Appearanc
 }
 
 /// What a cell showed before its value, the value, and what came after it; without the ends of their last lines.
-fn parts(entry: &EarlierEntry) -> (&str, Option<&str>, &str) {
+fn parts(entry: &TailEntry) -> (&str, Option<&str>, &str) {
     let text = entry.shown.as_str();
     let placed = entry.value.clone().and_then(|range| {
         Some((
@@ -221,8 +221,8 @@ mod tests {
 
     use super::*;
 
-    fn cell(line: u32, source: &str, shown: &str, value: Option<Range<usize>>) -> EarlierEntry {
-        EarlierEntry {
+    fn cell(line: u32, source: &str, shown: &str, value: Option<Range<usize>>) -> TailEntry {
+        TailEntry {
             line,
             source: source.into(),
             shown: shown.into(),
@@ -232,15 +232,15 @@ mod tests {
         }
     }
 
-    fn exchange(line: u32, prompt: &str, answer: &str) -> EarlierEntry {
-        EarlierEntry {
+    fn exchange(line: u32, prompt: &str, answer: &str) -> TailEntry {
+        TailEntry {
             is_answer: true,
             ..cell(line, prompt, answer, None)
         }
     }
 
-    fn session(entries: Vec<EarlierEntry>) -> Earlier {
-        Earlier {
+    fn session(entries: Vec<TailEntry>) -> SessionTail {
+        SessionTail {
             session: 43,
             name: Some("demo".into()),
             start: "2026-07-01 10:22:33.000004".into(),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(earlier: &Earlier, columns: u16, height: u16, expected: &[&str]) {
+    fn check(earlier: &SessionTail, columns: u16, height: u16, expected: &[&str]) {
         let size = TerminalSize {
             columns,
             rows: height,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use nu_ansi_term::Style;
 
-use super::question_prompt::{Ahead, Keyboard};
+use super::question_prompt::{Keyboard, Typeahead};
 use super::rows::{Rows, print};
 use crate::screen::{Screen, ScreenError};
 use crate::session::{BeginEvent, CellEvent, EndEvent, RunKind, SessionEvent};
@@ -123,7 +123,7 @@ impl Elapsed {
                 | EndEvent::Call { .. }
                 | EndEvent::NotRun,
             )
-            | SessionEvent::Told(_)
+            | SessionEvent::Text(_)
             | SessionEvent::Notice(_)
             | SessionEvent::After(_)
             | SessionEvent::RuntimeDied { .. } => {
@@ -158,7 +158,7 @@ impl Elapsed {
         running.status = Some(visible(text).into_owned()).filter(|text| !text.is_empty());
         running.next = Instant::now();
         match running.status {
-            None => self.screen.passing(None),
+            None => self.screen.show_transient(None),
             Some(_) => Ok(()),
         }
     }
@@ -175,10 +175,10 @@ impl Elapsed {
         match self.running.take() {
             Some(running) => {
                 if running.titled || running.status.is_some() {
-                    self.screen.passing(None)?;
+                    self.screen.show_transient(None)?;
                 }
                 match running.titled {
-                    true => self.screen.title(None),
+                    true => self.screen.set_title(None),
                     false => Ok(()),
                 }
             }
@@ -188,8 +188,11 @@ impl Elapsed {
 
     /// How long it took, when that was long and there is a terminal to show it on.
     fn taken(&mut self) -> Option<Duration> {
-        let running = self.running.as_mut().filter(|_| self.screen.rich())?;
-        let quiet = self.keyboard.as_ref().map(|keyboard| keyboard.quiet());
+        let running = self.running.as_mut().filter(|_| self.screen.is_rich())?;
+        let quiet = self
+            .keyboard
+            .as_ref()
+            .map(|keyboard| keyboard.since_last_key());
         Some(running.taken(quiet.unwrap_or_default())).filter(|taken| *taken >= PATIENCE)
     }
 
@@ -207,7 +210,7 @@ impl Elapsed {
 
     /// How long nothing has to be looked at; `None`: nothing runs, or nothing can be shown.
     pub(super) fn until_tick(&self) -> Option<Duration> {
-        let running = self.running.as_ref().filter(|_| self.screen.rich())?;
+        let running = self.running.as_ref().filter(|_| self.screen.is_rich())?;
         let look = self
             .keyboard
             .as_ref()
@@ -221,13 +224,13 @@ impl Elapsed {
         &mut self,
         free: bool,
         lent: bool,
-        ahead: &Ahead,
+        ahead: &Typeahead,
     ) -> Result<(), ScreenError> {
         let Some(running) = &mut self.running else {
             return Ok(());
         };
         if let Some(keyboard) = &self.keyboard {
-            running.observe_wait(ahead.awaited || lent, keyboard.quiet());
+            running.observe_wait(ahead.input_awaited || lent, keyboard.since_last_key());
         }
         let now = Instant::now();
         if now < running.next {
@@ -239,12 +242,12 @@ impl Elapsed {
         if !lent && taken >= PATIENCE {
             running.titled = true;
             self.screen
-                .title(Some(&format!("⏳ {time} · {}", running.label)))?;
+                .set_title(Some(&format!("⏳ {time} · {}", running.label)))?;
         }
         // Ticks fall on whole seconds, what is printed between them.
         let quiet = now - running.printed + SECOND / 4 >= PATIENCE;
         let status = running.status.take();
-        let stands = free && !lent && !ahead.awaited;
+        let stands = free && !lent && !ahead.input_awaited;
         let line = (stands && (quiet || status.is_some())).then(|| {
             let width = usize::from(self.screen.size().columns);
             let beside = status
@@ -257,7 +260,7 @@ impl Elapsed {
             cut(&line, width.saturating_sub(2)).into_owned()
         });
         if line.is_some() || !lent {
-            self.screen.passing(line.as_deref())?;
+            self.screen.show_transient(line.as_deref())?;
         }
         running.status = status;
         self.screen.flush()
@@ -265,7 +268,7 @@ impl Elapsed {
 }
 
 /// What was typed ahead, in at most this many rows; the last row is the newest.
-pub(super) fn queued_rows(ahead: &Ahead, most: usize, width: usize) -> Vec<String> {
+pub(super) fn queued_rows(ahead: &Typeahead, most: usize, width: usize) -> Vec<String> {
     let back = if ahead.typed.is_empty() {
         " (Up takes it back)"
     } else {

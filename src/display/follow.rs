@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use crate::screen::{Screen, ScreenError};
-use crate::session::{Next, Run, SessionEvent};
+use crate::session::{NextEvent, Run, SessionEvent};
 
 /// The shortest time between two drawings: 60 a second.
 const TICK: Duration = Duration::from_millis(16);
@@ -22,18 +22,18 @@ pub trait RunRenderer {
     ///
     /// # Errors
     /// When nothing can be written any more.
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError>;
+    fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError>;
 
     /// Something is shown that has to be redrawn from time to time.
     fn is_live(&self) -> bool;
 
     /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
-    fn rests(&self) -> Option<Duration> {
+    fn until_redraw(&self) -> Option<Duration> {
         None
     }
 
     /// The user is being asked: ticks must come often.
-    fn listens(&self) -> bool {
+    fn awaits_user(&self) -> bool {
         false
     }
 
@@ -72,15 +72,15 @@ pub fn follow<E: From<ScreenError>>(
         let first = if view.is_full() {
             // What is shown has to go on before more can be taken.
             std::thread::sleep(TICK);
-            Next::Nothing
+            NextEvent::Nothing
         } else {
             run.next_blocking(Some(Duration::ZERO))
         };
         let next = match first {
-            Next::Nothing if view.is_full() => Next::Nothing,
-            Next::Nothing => {
+            NextEvent::Nothing if view.is_full() => NextEvent::Nothing,
+            NextEvent::Nothing => {
                 screen.flush()?;
-                let wait = if changed || view.listens() {
+                let wait = if changed || view.awaits_user() {
                     TICK.saturating_sub(since)
                 } else {
                     IDLE
@@ -88,26 +88,26 @@ pub fn follow<E: From<ScreenError>>(
                 run.next_blocking(if view.is_live() {
                     Some(wait)
                 } else {
-                    view.rests()
+                    view.until_redraw()
                 })
             }
             next => next,
         };
-        let idle = matches!(next, Next::Nothing);
+        let idle = matches!(next, NextEvent::Nothing);
         match next {
-            Next::Ended => {
+            NextEvent::Ended => {
                 view.settle()?;
                 return Ok(());
             }
-            Next::Nothing => {}
-            Next::Event(event) => {
+            NextEvent::Nothing => {}
+            NextEvent::Event(event) => {
                 meet(&event)?;
-                view.on(*event)?;
+                view.on_event(*event)?;
                 changed = true;
             }
         }
         let due = drawn.is_none_or(|drawn| drawn.elapsed() >= TICK);
-        let live = view.is_live() || view.rests().is_some_and(|rest| rest.is_zero());
+        let live = view.is_live() || view.until_redraw().is_some_and(|rest| rest.is_zero());
         if live && due && (changed || idle) {
             view.tick()?;
             drawn = Some(Instant::now());

@@ -33,7 +33,7 @@ use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind,
-    SessionEvent, ToldEvent,
+    SessionEvent, TextEvent,
 };
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
@@ -45,12 +45,12 @@ use replay::ReplayView;
 
 pub use earlier::show_earlier;
 pub use follow::{RunRenderer, follow};
-pub use notice::{copied, died, notice_text, say};
+pub use notice::{copy_to_clipboard, death_notice, notice_text, print_notice};
 pub use pager::show as page;
 pub use picture::Pictures;
-pub use question::Spoken;
-pub use question_prompt::{Ahead, Keyboard};
-pub use run_summary::{RunSummary, Ended};
+pub use question::LineQuestion;
+pub use question_prompt::{Keyboard, Typeahead};
+pub use run_summary::{RunOutcome, RunSummary};
 pub use themes::theme_rows;
 
 /// Who typed this lately types on: what was typed is to be seen at once.
@@ -115,33 +115,33 @@ impl Display {
             SessionEvent::Begin(event) => self.on_begin(event),
             SessionEvent::Cell(event) => self.on_cell_event(event),
             SessionEvent::End(event) => self.on_end(event),
-            SessionEvent::Told(event) => {
+            SessionEvent::Text(event) => {
                 self.settle_views()?;
                 self.on_output(event)
             }
             SessionEvent::Answer(event) => self.on_answer_event(event),
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;
-                say(&self.screen, &notice)
+                print_notice(&self.screen, &notice)
             }
             SessionEvent::After(AfterEvent::Refill(text) | AfterEvent::Replace(text)) => {
                 self.aftermath.refill = text;
                 Ok(())
             }
             SessionEvent::After(AfterEvent::Leave(status)) => {
-                self.aftermath.leave = Some(status);
+                self.aftermath.exit_status = Some(status);
                 Ok(())
             }
             SessionEvent::After(AfterEvent::Detach) => {
-                self.aftermath.leave = Some(0);
+                self.aftermath.exit_status = Some(0);
                 Ok(())
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle_views()?;
                 let hint = "`%ipycodex replay` runs the cells before it again";
-                say(
+                print_notice(
                     &self.screen,
-                    &died(&death.to_string(), restarting).hint(hint),
+                    &death_notice(&death.to_string(), restarting).hint(hint),
                 )
             }
             SessionEvent::Question(QuestionEvent::Asked(question)) => {
@@ -290,7 +290,7 @@ impl Display {
                 self.settle_views()?;
                 self.replay = None;
                 self.aftermath.replay_ended(&replayed);
-                say(&self.screen, &replayed.notice())
+                print_notice(&self.screen, &replayed.notice())
             }
             EndEvent::Turn {
                 outcome,
@@ -316,7 +316,7 @@ impl Display {
             },
             EndEvent::NotRun => {
                 self.settle_views()?;
-                say(
+                print_notice(
                     &self.screen,
                     &Notice::note("not run: an earlier input failed"),
                 )
@@ -326,21 +326,21 @@ impl Display {
         }
     }
 
-    fn on_output(&mut self, event: ToldEvent) -> Result<(), ScreenError> {
+    fn on_output(&mut self, event: TextEvent) -> Result<(), ScreenError> {
         match event {
-            ToldEvent::Page(bundle) => self.page(&bundle),
-            ToldEvent::Earlier(earlier) => show_earlier(&self.screen, &self.appearance, &earlier),
-            ToldEvent::Text(text) => {
+            TextEvent::Page(bundle) => self.page(&bundle),
+            TextEvent::Earlier(earlier) => show_earlier(&self.screen, &self.appearance, &earlier),
+            TextEvent::Text(text) => {
                 let width = usize::from(self.screen.size().columns);
                 let rows = crate::text::hanging(&visible_lines(&text), width, 0);
-                self.screen.trusted(format!("{rows}\n").as_bytes())
+                self.screen.write_trusted(format!("{rows}\n").as_bytes())
             }
-            ToldEvent::Verbatim(text) => {
+            TextEvent::Verbatim(text) => {
                 // A skill's code is among it: what hides or reorders is spelled.
-                self.screen.trusted(visible_lines(&text).as_bytes())?;
-                self.screen.trusted(b"\n")
+                self.screen.write_trusted(visible_lines(&text).as_bytes())?;
+                self.screen.write_trusted(b"\n")
             }
-            ToldEvent::Help(page) => {
+            TextEvent::Help(page) => {
                 let width = usize::from(self.screen.size().columns);
                 self.print_or_page(page.ansi(width, self.screen.colour()))
             }
@@ -362,7 +362,7 @@ impl Display {
             self.aftermath.pages.push(text);
             return Ok(());
         }
-        self.screen.trusted(text.as_bytes())
+        self.screen.write_trusted(text.as_bytes())
     }
 
     /// A fresh line, below a blank one when something stands above.
@@ -400,13 +400,14 @@ impl RunRenderer for Display {
         self.answer.is_some() || replays || self.prompt.is_open() || self.cell.is_live()
     }
 
-    fn rests(&self) -> Option<Duration> {
+    fn until_redraw(&self) -> Option<Duration> {
         self.elapsed.until_tick()
     }
 
-    fn listens(&self) -> bool {
+    fn awaits_user(&self) -> bool {
         let types = |keyboard: &Arc<dyn Keyboard>| {
-            keyboard.quiet() < TYPING_WINDOW && keyboard.ahead() != Ahead::default()
+            keyboard.since_last_key() < TYPING_WINDOW
+                && keyboard.typeahead() != Typeahead::default()
         };
         self.prompt.is_open()
             || (self.answer.is_some() && self.keyboard.as_ref().is_some_and(types))
@@ -433,7 +434,7 @@ impl RunRenderer for Display {
             || self.replay.is_some()
             || (self.answer.is_some() && !self.in_cell);
         let free = !drawn && self.cell.is_at_empty_row();
-        let ahead = self.keyboard.as_ref().map(|keyboard| keyboard.ahead());
+        let ahead = self.keyboard.as_ref().map(|keyboard| keyboard.typeahead());
         let ahead = ahead.unwrap_or_default();
         self.elapsed
             .tick(free, self.cell.lends_terminal(), &ahead)?;
@@ -448,7 +449,7 @@ impl RunRenderer for Display {
         }
     }
 
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+    fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         if self.prompt.is_open() {
             self.deferred.defer(event, &mut self.prompt)?;
             self.release_deferred()

@@ -15,7 +15,7 @@ use crate::text::{counted, hanging};
 const HINT_INDENT: usize = 8;
 
 /// Puts a text into the clipboard; what is said of that.
-pub fn copied(screen: &Screen, what: &str, text: &str) -> String {
+pub fn copy_to_clipboard(screen: &Screen, what: &str, text: &str) -> String {
     match screen.copy(text) {
         Ok(()) => format!(
             "copied {what}: {}",
@@ -26,7 +26,7 @@ pub fn copied(screen: &Screen, what: &str, text: &str) -> String {
 }
 
 /// What is said of a dead interpreter.
-pub fn died(cause: &str, restarting: bool) -> Notice {
+pub fn death_notice(cause: &str, restarting: bool) -> Notice {
     let notice = Notice::warning(format!(
         "the interpreter ended ({cause}); its variables are lost"
     ));
@@ -38,8 +38,8 @@ pub fn died(cause: &str, restarting: bool) -> Notice {
 }
 
 /// Prints a notice: its line, then its hints.
-pub fn say(screen: &Screen, notice: &Notice) -> Result<(), ScreenError> {
-    screen.trusted(notice_text(notice, screen).as_bytes())?;
+pub fn print_notice(screen: &Screen, notice: &Notice) -> Result<(), ScreenError> {
+    screen.write_trusted(notice_text(notice, screen).as_bytes())?;
     screen.flush()
 }
 

@@ -14,7 +14,7 @@ use crate::markdown::{Appearance, CodeHighlighter, render};
 use crate::output::filter::{Filter, Policy};
 use crate::output::mime::{MimeBundle, TerminalForm};
 use crate::process;
-use crate::runtime::{SOURCE, TerminalSize};
+use crate::runtime::{SOURCE_MIME, TerminalSize};
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::text::columns;
@@ -30,7 +30,7 @@ pub(super) fn page_text(
     appearance: &Appearance,
     colour: bool,
 ) -> Option<String> {
-    if let Some(parts) = bundle.get(SOURCE).and_then(|parts| parts.as_array())
+    if let Some(parts) = bundle.get(SOURCE_MIME).and_then(|parts| parts.as_array())
         && let [before, source] = parts.as_slice()
     {
         let mut text = sanitize(before.as_str().unwrap_or_default(), colour);
@@ -109,8 +109,8 @@ pub fn show(
     environment: &Environment,
 ) -> Result<(), ScreenError> {
     let programs = programs(environment);
-    let Some(guard) = guard.filter(|_| !programs.is_empty() && screen.rich()) else {
-        screen.trusted(page.as_bytes())?;
+    let Some(guard) = guard.filter(|_| !programs.is_empty() && screen.is_rich()) else {
+        screen.write_trusted(page.as_bytes())?;
         return screen.flush();
     };
     screen.flush()?;
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn source_is_coloured_and_stays_what_it_is() {
-        let page = json!({SOURCE: ["Signature: f(a)", "def f(a):\n    return '\u{1b}[2J'"], "text/plain": "x"});
+        let page = json!({SOURCE_MIME: ["Signature: f(a)", "def f(a):\n    return '\u{1b}[2J'"], "text/plain": "x"});
         let plain_text = text(page.clone(), false);
         assert_eq!(plain_text, "Signature: f(a)\ndef f(a):\n    return ''\n");
         let coloured = text(page, true);

@@ -26,7 +26,7 @@ const ROW_STEPS: usize = 5;
 
 /// What runs at this moment, and the plan.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct TurnProgress {
     running: Vec<Running>,
     /// The cells of the tool that runs, where there are several.
     cells: Vec<PlanStep>,
@@ -44,7 +44,7 @@ struct Running {
     output: String,
 }
 
-impl Progress {
+impl TurnProgress {
     /// A command, a tool of ours (which has no id) or work of the agent's own runs from now on.
     pub(super) fn start(&mut self, id: String, what: &str) {
         self.running.push(Running {
@@ -58,7 +58,7 @@ impl Progress {
     pub(super) fn on_event(&mut self, event: AnswerEvent) {
         match event {
             AnswerEvent::CommandOutput { id, delta } => self.append_output(&id, &delta),
-            AnswerEvent::CellsStand(cells) => self.cells = cells,
+            AnswerEvent::CellsProgress(cells) => self.cells = cells,
             _ => {}
         }
     }
@@ -130,11 +130,11 @@ impl Progress {
             self.remove(&activity.id);
             return None;
         }
-        let Some(line) = activity.ended() else {
+        let Some(line) = activity.summary_line() else {
             let id = &activity.id;
             match self.running.iter_mut().find(|running| running.id == *id) {
-                Some(running) => running.line = format!("⌛ {}", activity.told()),
-                None => self.start(id.clone(), &activity.told()),
+                Some(running) => running.line = format!("⌛ {}", activity.title_with_locations()),
+                None => self.start(id.clone(), &activity.title_with_locations()),
             }
             return None;
         };
@@ -238,11 +238,11 @@ mod tests {
             };
             all.iter().enumerate().map(step).collect()
         };
-        let mut progress = Progress::default();
-        let rows = |progress: &Progress| -> Vec<String> {
+        let mut progress = TurnProgress::default();
+        let rows = |progress: &TurnProgress| -> Vec<String> {
             progress.plan_rows(20).iter().map(Line::plain).collect()
         };
-        let stays = |progress: &mut Progress| -> Vec<String> {
+        let stays = |progress: &mut TurnProgress| -> Vec<String> {
             progress
                 .take_plan()
                 .into_iter()
@@ -275,11 +275,12 @@ mod tests {
                     std::cmp::Ordering::Greater => WorkStatus::Waiting,
                 },
             };
-            AnswerEvent::CellsStand((0..count).map(step).collect())
+            AnswerEvent::CellsProgress((0..count).map(step).collect())
         };
-        let mut progress = Progress::default();
-        let row = |progress: &Progress| progress.rows(80, 3).first().map(Line::plain);
-        let begin = |progress: &mut Progress| progress.start(String::new(), "run_cells(3 cells)");
+        let mut progress = TurnProgress::default();
+        let row = |progress: &TurnProgress| progress.rows(80, 3).first().map(Line::plain);
+        let begin =
+            |progress: &mut TurnProgress| progress.start(String::new(), "run_cells(3 cells)");
         begin(&mut progress);
         progress.on_event(cells(1, 3));
         let shown = "⌛ run_cells(3 cells)  ☑ c0  ▸ c1  ☐ c2";
@@ -306,10 +307,10 @@ mod tests {
             status: WorkStatus::Running,
             content: vec![InputPart::Text("rain".into())],
             denied: false,
-            places: Vec::new(),
+            locations: Vec::new(),
         };
-        let mut progress = Progress::default();
-        let rows = |progress: &Progress| -> Vec<String> {
+        let mut progress = TurnProgress::default();
+        let rows = |progress: &TurnProgress| -> Vec<String> {
             progress.rows(20, 3).iter().map(Line::plain).collect()
         };
         progress.start("c".into(), "make");

@@ -40,40 +40,40 @@ const CHOICE_ROWS: usize = 6;
 
 /// What was typed for the editor while something runs.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Ahead {
+pub struct Typeahead {
     /// Lines that will run one after the other.
     pub queued: Vec<String>,
     /// The line being typed, as far as the terminal does not show it by itself.
     pub typed: String,
     /// What runs waits for a line.
-    pub awaited: bool,
+    pub input_awaited: bool,
 }
 
 /// The user at the keyboard, as far as questions need them.
 pub trait Keyboard: Send + Sync {
     /// What waits for the editor.
-    fn ahead(&self) -> Ahead;
+    fn typeahead(&self) -> Typeahead;
 
     /// How long ago the last key was pressed.
-    fn quiet(&self) -> Duration;
+    fn since_last_key(&self) -> Duration;
 
     /// From now on keys are for the question, except Ctrl-C and Ctrl-Z.
-    fn listen(&self);
+    fn capture(&self);
 
     /// Bytes typed for the question since the last time.
-    fn heard(&self) -> Vec<u8>;
+    fn take_captured(&self) -> Vec<u8>;
 
     /// The question is over; `rest` was typed after its answer.
     fn release(&self, rest: &[u8]);
 
     /// True once after the program was stopped and goes on.
-    fn resumed(&self) -> bool;
+    fn take_resumed(&self) -> bool;
 
     /// The user pressed Ctrl-C at the question.
-    fn stopped(&self) -> bool;
+    fn take_interrupt(&self) -> bool;
 
     /// Stops the turn, as Ctrl-C does.
-    fn stop(&self);
+    fn interrupt(&self);
 
     /// Answers a question.
     fn answer(&self, question: u64, reply: Reply);
@@ -91,7 +91,7 @@ pub(super) struct QuestionPrompt {
 }
 
 struct OpenPrompt {
-    subject: Subject,
+    subject: PromptSubject,
     since: Instant,
     listening: bool,
     decoder: Decoder,
@@ -102,7 +102,7 @@ struct OpenPrompt {
     stale: bool,
 }
 
-enum Subject {
+enum PromptSubject {
     Question(Box<OpenQuestion>),
     Input(InputRequest),
 }
@@ -150,7 +150,7 @@ impl QuestionPrompt {
         }
         print(&self.screen, &body)?;
         self.screen.flush()?;
-        self.begin(Subject::Question(Box::new(question)));
+        self.begin(PromptSubject::Question(Box::new(question)));
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl QuestionPrompt {
             .pop_if(|last| last.width() * 4 <= width * 3)
             .map_or(String::new(), |last| last.plain());
         print(&self.screen, &rows)?;
-        self.begin(Subject::Input(InputRequest {
+        self.begin(PromptSubject::Input(InputRequest {
             call,
             label,
             entry: Entry::new(password),
@@ -182,7 +182,7 @@ impl QuestionPrompt {
         self.draw()
     }
 
-    fn begin(&mut self, subject: Subject) {
+    fn begin(&mut self, subject: PromptSubject) {
         self.open = Some(OpenPrompt {
             subject,
             since: Instant::now(),
@@ -198,9 +198,9 @@ impl QuestionPrompt {
     fn listen(&mut self) -> Result<(), ScreenError> {
         if let (Some(open), Some(keyboard)) = (&mut self.open, &self.keyboard) {
             open.listening = true;
-            keyboard.listen();
-            if self.screen.rich() {
-                self.screen.trusted(BRACKETED_PASTE)?;
+            keyboard.capture();
+            if self.screen.is_rich() {
+                self.screen.write_trusted(BRACKETED_PASTE)?;
             }
         }
         Ok(())
@@ -210,7 +210,7 @@ impl QuestionPrompt {
     pub(super) fn close_question(&mut self, question: u64) -> Result<(), ScreenError> {
         match &self.open {
             Some(OpenPrompt {
-                subject: Subject::Question(open),
+                subject: PromptSubject::Question(open),
                 ..
             }) if open.id() == question => self.dismiss(),
             _ => Ok(()),
@@ -221,7 +221,7 @@ impl QuestionPrompt {
     pub(super) fn close_input(&mut self) -> Result<(), ScreenError> {
         match &self.open {
             Some(OpenPrompt {
-                subject: Subject::Input(_),
+                subject: PromptSubject::Input(_),
                 ..
             }) => self.dismiss(),
             _ => Ok(()),
@@ -234,8 +234,8 @@ impl QuestionPrompt {
             return Ok(());
         };
         let (line, call) = match &open.subject {
-            Subject::Question(question) => (Some(question.dismissed()), None),
-            Subject::Input(input) => (None, Some(input.call)),
+            PromptSubject::Question(question) => (Some(question.dismissed()), None),
+            PromptSubject::Input(input) => (None, Some(input.call)),
         };
         self.close(line.as_deref(), &[])?;
         if let (Some(call), Some(keyboard)) = (call, &self.keyboard) {
@@ -247,12 +247,15 @@ impl QuestionPrompt {
 
     /// True once after the program was stopped and goes on: other programs wrote meanwhile, what stood there is theirs.
     pub(super) fn take_resumed(&mut self) -> Result<bool, ScreenError> {
-        let resumed = self.keyboard.as_ref().is_some_and(|keys| keys.resumed());
+        let resumed = self
+            .keyboard
+            .as_ref()
+            .is_some_and(|keys| keys.take_resumed());
         if let Some(open) = self.open.as_mut().filter(|_| resumed) {
             open.painter = PromptPainter::new(self.screen.clone());
             open.stale = true;
-            if open.listening && self.screen.rich() {
-                self.screen.trusted(BRACKETED_PASTE)?;
+            if open.listening && self.screen.is_rich() {
+                self.screen.write_trusted(BRACKETED_PASTE)?;
             }
         }
         Ok(resumed)
@@ -266,18 +269,18 @@ impl QuestionPrompt {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
-        if keyboard.stopped() {
+        if keyboard.take_interrupt() {
             return self.dismiss();
         }
         let mut changed = std::mem::take(&mut open.stale);
         if !open.listening {
-            if open.since.elapsed() < TYPING_PAUSE || keyboard.quiet() < TYPING_PAUSE {
+            if open.since.elapsed() < TYPING_PAUSE || keyboard.since_last_key() < TYPING_PAUSE {
                 return Ok(());
             }
             self.listen()?;
             changed = true;
         }
-        let bytes = keyboard.heard();
+        let bytes = keyboard.take_captured();
         for (at, byte) in bytes.iter().enumerate() {
             let Some(open) = &mut self.open else {
                 return Ok(());
@@ -312,7 +315,7 @@ impl QuestionPrompt {
             return Ok(true);
         };
         match &mut open.subject {
-            Subject::Question(question) => match question.take(key) {
+            PromptSubject::Question(question) => match question.take(key) {
                 KeyOutcome::Open => Ok(false),
                 KeyOutcome::Next(verdict) => {
                     let width = usize::from(self.screen.size().columns);
@@ -330,11 +333,11 @@ impl QuestionPrompt {
                 }
                 KeyOutcome::Interrupt => {
                     self.dismiss()?;
-                    keyboard.stop();
+                    keyboard.interrupt();
                     Ok(true)
                 }
             },
-            Subject::Input(input) => {
+            PromptSubject::Input(input) => {
                 let reply = match key {
                     key if plain(key) == KeyCode::Enter => {
                         InputReply::Line(input.entry.text().to_owned())
@@ -342,7 +345,7 @@ impl QuestionPrompt {
                     key if is_control(key, 'd') && input.entry.text().is_empty() => InputReply::Eof,
                     key if is_control(key, 'c') => {
                         self.dismiss()?;
-                        keyboard.stop();
+                        keyboard.interrupt();
                         return Ok(true);
                     }
                     key => {
@@ -399,11 +402,11 @@ impl QuestionPrompt {
         }
         let width = usize::from(self.screen.size().columns);
         match &open.subject {
-            Subject::Question(question) if self.screen.rich() => {
+            PromptSubject::Question(question) if self.screen.is_rich() => {
                 open.painter.draw(&question.frame(width))
             }
-            Subject::Question(question) => open.painter.line(&question.line()),
-            Subject::Input(input) if self.screen.rich() => {
+            PromptSubject::Question(question) => open.painter.line(&question.line()),
+            PromptSubject::Input(input) if self.screen.is_rich() => {
                 let room = width.saturating_sub(columns(&input.label));
                 let (shown, behind) = input.entry.window(room);
                 let mut rows = Rows::new(width);
@@ -413,7 +416,7 @@ impl QuestionPrompt {
                     back: behind,
                 })
             }
-            Subject::Input(input) => {
+            PromptSubject::Input(input) => {
                 open.painter
                     .line(&format!("{}{}", input.label, input.entry.shown()))
             }
@@ -446,10 +449,10 @@ impl PromptPainter {
         self.return_cursor()?;
         let size = self.screen.size();
         let bytes = self.live.draw(&[], &frame.rows, size);
-        self.screen.trusted(&bytes)?;
+        self.screen.write_trusted(&bytes)?;
         if frame.back > 0 {
             self.screen
-                .trusted(format!("\x1b[{}D", frame.back).as_bytes())?;
+                .write_trusted(format!("\x1b[{}D", frame.back).as_bytes())?;
         }
         self.back = frame.back;
         self.screen.flush()
@@ -459,8 +462,8 @@ impl PromptPainter {
     fn line(&mut self, text: &str) -> Result<(), ScreenError> {
         let safe = visible_lines(text).into_owned();
         match safe.strip_prefix(self.line.as_str()) {
-            Some(added) => self.screen.trusted(added.as_bytes())?,
-            None => self.screen.trusted(format!("\n{safe}").as_bytes())?,
+            Some(added) => self.screen.write_trusted(added.as_bytes())?,
+            None => self.screen.write_trusted(format!("\n{safe}").as_bytes())?,
         }
         self.line = safe;
         self.screen.flush()
@@ -469,9 +472,9 @@ impl PromptPainter {
     fn clear(&mut self) -> Result<(), ScreenError> {
         self.return_cursor()?;
         let bytes = self.live.clear();
-        self.screen.trusted(&bytes)?;
+        self.screen.write_trusted(&bytes)?;
         if !std::mem::take(&mut self.line).is_empty() {
-            self.screen.trusted(b"\n")?;
+            self.screen.write_trusted(b"\n")?;
         }
         Ok(())
     }
@@ -479,7 +482,9 @@ impl PromptPainter {
     fn return_cursor(&mut self) -> Result<(), ScreenError> {
         match std::mem::take(&mut self.back) {
             0 => Ok(()),
-            back => self.screen.trusted(format!("\x1b[{back}C").as_bytes()),
+            back => self
+                .screen
+                .write_trusted(format!("\x1b[{back}C").as_bytes()),
         }
     }
 }

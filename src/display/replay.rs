@@ -88,7 +88,7 @@ impl ReplayView {
 
     /// The line of the running step, with the time so far.
     pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
-        let Some(step) = self.step.as_mut().filter(|_| self.screen.rich()) else {
+        let Some(step) = self.step.as_mut().filter(|_| self.screen.is_rich()) else {
             return Ok(());
         };
         let size = self.screen.size();
@@ -106,7 +106,7 @@ impl ReplayView {
         }
         step.drawn = Some(line.clone());
         let bytes = self.live.draw(&[], &[line], size);
-        self.screen.trusted(&bytes)?;
+        self.screen.write_trusted(&bytes)?;
         self.screen.flush()
     }
 
@@ -148,7 +148,7 @@ impl ReplayView {
         };
         let line = step.row(room(size), &tail, mark);
         let bytes = self.live.draw(&[line], &[], size);
-        self.screen.trusted(&bytes)?;
+        self.screen.write_trusted(&bytes)?;
         self.screen.flush()
     }
 }

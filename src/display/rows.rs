@@ -104,8 +104,8 @@ impl Rows {
 /// Writes rows to the scrollback. The terminal's wrapping stays on, since its widths may differ from ours.
 pub(super) fn print(screen: &Screen, rows: &[Line]) -> Result<(), ScreenError> {
     for row in rows {
-        screen.trusted(row.to_ansi(screen.colour()).as_bytes())?;
-        screen.trusted(b"\n")?;
+        screen.write_trusted(row.to_ansi(screen.colour()).as_bytes())?;
+        screen.write_trusted(b"\n")?;
     }
     Ok(())
 }

@@ -9,9 +9,9 @@ pub struct RunSummary {
     /// Text for the editor.
     pub refill: String,
     /// How it went: what was typed ahead runs after what went well.
-    pub ended: Ended,
+    pub outcome: RunOutcome,
     /// The user asked to leave with this status.
-    pub leave: Option<i32>,
+    pub exit_status: Option<i32>,
     /// The last thing that was shown shortened, whole, ready to print.
     pub folded: Option<String>,
     /// Help too long for the screen, safe to write: to be shown by [`page`](super::page).
@@ -20,10 +20,10 @@ pub struct RunSummary {
 
 /// How a run went.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunOutcome {
     /// As it was meant to.
     #[default]
-    Well,
+    Succeeded,
     /// With an error.
     Failed,
     /// Stopped by the user.
@@ -32,27 +32,27 @@ pub enum Ended {
 
 impl RunSummary {
     pub(super) fn cell_ended(&mut self, ending: &Ending) {
-        self.ended = match ending {
-            Ending::Ok => self.ended,
-            Ending::Interrupted => Ended::Interrupted,
-            Ending::Error | Ending::Died(_) | Ending::Lost(_) => Ended::Failed,
+        self.outcome = match ending {
+            Ending::Ok => self.outcome,
+            Ending::Interrupted => RunOutcome::Interrupted,
+            Ending::Error | Ending::Died(_) | Ending::Lost(_) => RunOutcome::Failed,
         };
     }
 
     pub(super) fn turn_ended(&mut self, outcome: &TurnOutcome) {
-        self.ended = match outcome {
-            TurnOutcome::Complete => Ended::Well,
-            TurnOutcome::Interrupted => Ended::Interrupted,
-            TurnOutcome::Failed(_) => Ended::Failed,
+        self.outcome = match outcome {
+            TurnOutcome::Complete => RunOutcome::Succeeded,
+            TurnOutcome::Interrupted => RunOutcome::Interrupted,
+            TurnOutcome::Failed(_) => RunOutcome::Failed,
         };
     }
 
     /// The outcome of single cells does not count.
     pub(super) fn replay_ended(&mut self, replayed: &ReplaySummary) {
-        self.ended = match &replayed.stopped {
-            None => Ended::Well,
-            Some(ReplayStop::Interrupted { .. }) => Ended::Interrupted,
-            Some(ReplayStop::Failed { .. } | ReplayStop::Died { .. }) => Ended::Failed,
+        self.outcome = match &replayed.stopped {
+            None => RunOutcome::Succeeded,
+            Some(ReplayStop::Interrupted { .. }) => RunOutcome::Interrupted,
+            Some(ReplayStop::Failed { .. } | ReplayStop::Died { .. }) => RunOutcome::Failed,
         };
     }
 }

@@ -100,7 +100,7 @@ impl TrackedFile {
     ///
     /// # Errors
     /// It cannot be looked at.
-    pub fn here(path: &Path) -> Result<Self, FileError> {
+    pub fn open_for_write(path: &Path) -> Result<Self, FileError> {
         let status = match std::fs::metadata(path) {
             Ok(metadata) => Some(FileStatus::from_metadata(&metadata)),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -119,7 +119,7 @@ impl TrackedFile {
     }
 
     /// It was there.
-    pub fn is_there(&self) -> bool {
+    pub fn existed(&self) -> bool {
         self.status.is_some()
     }
 
@@ -132,7 +132,7 @@ impl TrackedFile {
     /// What is to be said of what it was besides its bytes, when the last [`TrackedFile::replace`] could not keep all of
     /// that: its owner, group, access list or attributes.
     pub fn unkept(&self) -> Option<String> {
-        self.unkept.said(&self.path)
+        self.unkept.sentence(&self.path)
     }
 
     /// Replaces it by `parts`, or creates it.

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::report::Report;
 
-pub use atomic::{FileMode, NewFile, LostAttributes, refuse_linked_parents, write_whole, write_whole_with};
+pub use atomic::{
+    FileMode, LostAttributes, NewFile, refuse_linked_parents, write_whole, write_whole_with,
+};
 pub use found::TrackedFile;
 pub use private::{check_private_dir, private_dir};
 

@@ -14,7 +14,7 @@ pub struct FileReference {
 }
 
 /// Finds them; each once, in the order of first mention.
-pub fn named_files(text: &str) -> Vec<FileReference> {
+pub fn file_references(text: &str) -> Vec<FileReference> {
     let mut found: Vec<FileReference> = Vec::new();
     let mut before = ' ';
     let mut rest = text;
@@ -98,7 +98,10 @@ mod tests {
             ("@property", &["property"]),
             ("@\"open", &[]),
         ] {
-            let found: Vec<String> = named_files(text).into_iter().map(|it| it.path).collect();
+            let found: Vec<String> = file_references(text)
+                .into_iter()
+                .map(|it| it.path)
+                .collect();
             assert_eq!(found, expected, "{text}");
         }
     }

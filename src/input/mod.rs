@@ -18,7 +18,7 @@ mod start;
 
 pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
-pub use file_references::{FileReference, named_files, file_reference_at_end};
+pub use file_references::{FileReference, file_reference_at_end, file_references};
 pub use mode::Mode;
 pub use note::note_value;
 pub use private::is_private;
@@ -76,7 +76,7 @@ pub enum Input {
         command: String,
     },
     /// `exit` or `quit` in prompt mode, `exit` or `logout` in shell mode.
-    Leave,
+    Exit,
 }
 
 /// Says what `text` is. Total: any text is something.
@@ -97,7 +97,7 @@ pub fn classify(text: &str, mode: Mode) -> Input {
             return python(without_leading_blank_lines(code));
         }
         if matches!(body.trim(), "exit" | "quit" | "exit()" | "quit()") {
-            return Input::Leave;
+            return Input::Exit;
         }
         if !body.starts_with(['!', '%', '.']) {
             return prompt(body, false);
@@ -122,7 +122,7 @@ const ZSH_CELL: &str = "%%script zsh\n";
 
 /// True when `source` is for us and not for Python: a prompt or an `%ipycodex` command. Such lines of the record are
 /// never context and never saved as code.
-pub fn is_ours(source: &str) -> bool {
+pub fn is_ipycodex_input(source: &str) -> bool {
     let source = source.trim_start();
     has_dot(source)
         || magic_rest(source, "%%ipycodex").is_some()
@@ -146,7 +146,7 @@ fn in_shell_mode(body: &str) -> Input {
         return python(body);
     }
     match body.trim() {
-        "exit" | "logout" => Input::Leave,
+        "exit" | "logout" => Input::Exit,
         _ => Input::Shell {
             command: body.trim_end().to_owned(),
         },

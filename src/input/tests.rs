@@ -48,7 +48,7 @@ fn what_a_text_is() {
         let text = case.text.strip_suffix('\n').unwrap_or(&case.text);
         let is = match classify(text, case.mode) {
             Input::Empty => "empty".to_owned(),
-            Input::Leave => "leave".to_owned(),
+            Input::Exit => "leave".to_owned(),
             Input::Shell { command } => format!("shell {}", quoted(&command)),
             Input::Command { line } => format!("command {}", quoted(&line)),
             Input::Cell { source } => format!("cell {}", quoted(&source)),
@@ -148,12 +148,12 @@ fn lines_that_are_ours() {
         "%%ipycodex\nx",
         "%ipycodex think m",
     ] {
-        assert!(is_ours(source), "{source}");
+        assert!(is_ipycodex_input(source), "{source}");
     }
     for source in ["x", "%ipycodexes", "0.5", "%time x"] {
-        assert!(!is_ours(source), "{source}");
+        assert!(!is_ipycodex_input(source), "{source}");
     }
-    assert!(is_ours(&prompt_source("why")));
+    assert!(is_ipycodex_input(&prompt_source("why")));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn in_shell_mode_all_but_our_commands_is_for_the_shell() {
             shell("for f in *; do\n  a\ndone"),
         ),
         ("!ls", cell("!ls")),
-        ("exit", Input::Leave),
+        ("exit", Input::Exit),
         ("exit 3", shell("exit 3")),
         ("  \n", Input::Empty),
     ] {

@@ -14,15 +14,15 @@ use jupyter_zmq_client::{
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zeromq::{DealerSendHalf, Socket, SocketEvent, SocketRecv};
 
-use super::connection::fresh_name;
-use super::message::{Channel, Incoming, Outgoing};
+use super::connection::unique_id;
+use super::message::{Channel, IncomingMessage, OutgoingMessage};
 use crate::trace::WIRE;
 
 /// What comes over the sockets.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ChannelEvent {
     /// A message.
-    Message(Box<Incoming>),
+    Message(Box<IncomingMessage>),
     /// The connection broke, and why.
     Lost(String),
 }
@@ -30,12 +30,12 @@ pub enum Heard {
 /// Takes messages for a kernel; closed when dropped.
 #[derive(Debug)]
 pub struct ClientChannels {
-    out: UnboundedSender<Outgoing>,
+    out: UnboundedSender<OutgoingMessage>,
 }
 
 impl ClientChannels {
     /// Sends a message; one that cannot be sent is lost, and [`Heard::Lost`] says so.
-    pub fn send(&self, message: Outgoing) {
+    pub fn send(&self, message: OutgoingMessage) {
         // Closed: `Heard::Lost` has been told.
         let _ = self.out.send(message);
     }
@@ -46,8 +46,11 @@ impl ClientChannels {
 ///
 /// # Errors
 /// The kernel does not take the connections.
-pub async fn open(info: &ConnectionInfo, heard: Sender<Heard>) -> Result<ClientChannels, RuntimeError> {
-    let session = fresh_name();
+pub async fn open_channels(
+    info: &ConnectionInfo,
+    heard: Sender<ChannelEvent>,
+) -> Result<ClientChannels, RuntimeError> {
+    let session = unique_id();
     let identity = peer_identity_for_session(&session)?;
     let mut shell =
         create_client_shell_connection_with_identity(info, &session, identity.clone()).await?;
@@ -61,7 +64,7 @@ pub async fn open(info: &ConnectionInfo, heard: Sender<Heard>) -> Result<ClientC
             if matches!(event, SocketEvent::Disconnected(_)) {
                 // Nobody listens: nobody misses it.
                 let _ = gone
-                    .send(Heard::Lost("the kernel closed it".to_owned()))
+                    .send(ChannelEvent::Lost("the kernel closed it".to_owned()))
                     .await;
                 return;
             }
@@ -82,14 +85,14 @@ pub async fn open(info: &ConnectionInfo, heard: Sender<Heard>) -> Result<ClientC
 async fn read<S: SocketRecv>(
     mut connection: Connection<S>,
     channel: Channel,
-    heard: Sender<Heard>,
+    heard: Sender<ChannelEvent>,
 ) {
     loop {
         let message = match connection.socket.recv().await {
             Ok(message) => message,
             Err(error) => {
                 // Whether it is a broken message or the end, this channel cannot be trusted any more.
-                let _ = heard.send(Heard::Lost(error.to_string())).await;
+                let _ = heard.send(ChannelEvent::Lost(error.to_string())).await;
                 return;
             }
         };
@@ -97,11 +100,15 @@ async fn read<S: SocketRecv>(
             continue;
         };
         let parts = raw.jparts.iter().map(AsRef::as_ref);
-        let Some(message) = Incoming::from_parts(channel, parts) else {
+        let Some(message) = IncomingMessage::from_parts(channel, parts) else {
             continue;
         };
         log::trace!(target: WIRE, "from the kernel: {}", message.label());
-        if heard.send(Heard::Message(Box::new(message))).await.is_err() {
+        if heard
+            .send(ChannelEvent::Message(Box::new(message)))
+            .await
+            .is_err()
+        {
             return;
         }
     }
@@ -111,8 +118,8 @@ async fn write(
     mut shell: Connection<DealerSendHalf>,
     mut control: Connection<DealerSendHalf>,
     mut stdin: Connection<DealerSendHalf>,
-    mut orders: UnboundedReceiver<Outgoing>,
-    heard: Sender<Heard>,
+    mut orders: UnboundedReceiver<OutgoingMessage>,
+    heard: Sender<ChannelEvent>,
 ) {
     while let Some(message) = orders.recv().await {
         log::trace!(target: WIRE, "to the kernel: {}", message.label());
@@ -122,7 +129,7 @@ async fn write(
             Channel::Shell | Channel::Iopub => &mut shell,
         };
         if let Err(error) = connection.send(message.into_wire()).await {
-            let _ = heard.send(Heard::Lost(error.to_string())).await;
+            let _ = heard.send(ChannelEvent::Lost(error.to_string())).await;
             return;
         }
     }

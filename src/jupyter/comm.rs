@@ -4,23 +4,23 @@
 
 use serde_json::{Value, json};
 
-use super::message::{Channel, Incoming, Outgoing};
-use crate::runtime::{CommAct, CommMessage};
+use super::message::{Channel, IncomingMessage, OutgoingMessage};
+use crate::runtime::{CommMessage, CommOp};
 
 /// The message of a comm in what a peer said; `None`: it is none, or names none.
-pub fn comm_message(message: &Incoming) -> Option<CommMessage> {
-    let act = match message.kind.as_str() {
-        "comm_open" => CommAct::Open {
+pub fn parse_comm(message: &IncomingMessage) -> Option<CommMessage> {
+    let act = match message.msg_type.as_str() {
+        "comm_open" => CommOp::Open {
             target: message.text("target_name").to_owned(),
         },
-        "comm_msg" => CommAct::Say,
-        "comm_close" => CommAct::Close,
+        "comm_msg" => CommOp::Msg,
+        "comm_close" => CommOp::Close,
         _ => return None,
     };
     let comm = message.text("comm_id");
     (!comm.is_empty()).then(|| CommMessage {
-        comm: comm.to_owned(),
-        act,
+        comm_id: comm.to_owned(),
+        op: act,
         data: message
             .content
             .get("data")
@@ -32,19 +32,19 @@ pub fn comm_message(message: &Incoming) -> Option<CommMessage> {
 }
 
 /// The same, to be sent.
-pub fn comm_to_wire(channel: Channel, message: CommMessage) -> Outgoing {
-    let mut content = json!({"comm_id": message.comm, "data": message.data});
-    let kind = match message.act {
-        CommAct::Open { target } => {
+pub fn comm_to_wire(channel: Channel, message: CommMessage) -> OutgoingMessage {
+    let mut content = json!({"comm_id": message.comm_id, "data": message.data});
+    let kind = match message.op {
+        CommOp::Open { target } => {
             content["target_name"] = target.into();
             "comm_open"
         }
-        CommAct::Say => "comm_msg",
-        CommAct::Close => "comm_close",
+        CommOp::Msg => "comm_msg",
+        CommOp::Close => "comm_close",
     };
-    Outgoing {
+    OutgoingMessage {
         metadata: Value::Object(message.metadata),
         buffers: message.buffers,
-        ..Outgoing::new(channel, kind, content)
+        ..OutgoingMessage::new(channel, kind, content)
     }
 }

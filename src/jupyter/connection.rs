@@ -49,7 +49,7 @@ pub enum ConnectionFileError {
 }
 
 /// A name that nothing else has.
-pub fn fresh_name() -> String {
+pub fn unique_id() -> String {
     let mut bytes = [0; 16];
     // Without random bytes the names of one process still differ: they count.
     if getrandom::fill(&mut bytes).is_err() {
@@ -86,7 +86,7 @@ pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFileError> {
 ///
 /// # Errors
 /// Nobody does.
-pub fn answers(info: &ConnectionInfo) -> io::Result<()> {
+pub fn check_listening(info: &ConnectionInfo) -> io::Result<()> {
     match info.transport {
         Transport::TCP => {
             let ip = match info.ip.as_str() {
@@ -157,7 +157,7 @@ impl ReservedPort {
 ///
 /// # Errors
 /// There are no ports, or no random bytes.
-pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<ReservedPort>)> {
+pub fn new_connection(name: &str) -> io::Result<(ConnectionInfo, Vec<ReservedPort>)> {
     let mut ports = Vec::new();
     let mut port = || -> io::Result<u16> {
         let port = ReservedPort::find()?;
@@ -188,7 +188,7 @@ pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<ReservedPor
 /// It cannot be written.
 pub fn write(info: &ConnectionInfo, folder: &Path) -> io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
-    let path = folder.join(format!("kernel-{}.json", fresh_name()));
+    let path = folder.join(format!("kernel-{}.json", unique_id()));
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -208,14 +208,14 @@ mod tests {
     fn what_is_written_is_read_and_is_nobody_elses() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let (info, ports) = for_new_kernel("bash").unwrap();
+        let (info, ports) = new_connection("bash").unwrap();
         let path = write(&info, &folder.path().join("new")).unwrap();
         assert_eq!(read(&path).unwrap(), info);
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert!(answers(&info).is_err());
+        assert!(check_listening(&info).is_err());
         let kernel = TcpListener::bind((Ipv4Addr::LOCALHOST, info.shell_port)).unwrap();
-        assert!(answers(&info).is_ok());
+        assert!(check_listening(&info).is_ok());
         drop((kernel, ports));
     }
 
@@ -243,7 +243,7 @@ mod tests {
             "{}",
             said(&path)
         );
-        let (mut info, _) = for_new_kernel("x").unwrap();
+        let (mut info, _) = new_connection("x").unwrap();
         info.signature_scheme = "hmac-md5".into();
         std::fs::write(&path, serde_json::to_vec(&info).unwrap()).unwrap();
         assert!(said(&path).contains("hmac-md5"), "{}", said(&path));

@@ -166,7 +166,7 @@ impl Gateway {
 
     /// The same, where the certificates of this file are believed beside those of the system.
     #[must_use]
-    pub fn trusting(self, file: Option<PathBuf>) -> Self {
+    pub fn with_ca_file(self, file: Option<PathBuf>) -> Self {
         Gateway {
             trust: Trust::with(file),
             ..self

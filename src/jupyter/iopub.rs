@@ -25,7 +25,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use zeromq::{SocketSend, ZmqMessage, ZmqResult};
 
-use super::message::{Channel, Outgoing};
+use super::message::{Channel, OutgoingMessage};
 use super::zmtp::{self, SubscriberMessage};
 
 /// Bytes that wait for a subscriber at most; a longer message waits alone.
@@ -40,7 +40,7 @@ const NEWS: usize = 64;
 
 /// A message to publish.
 #[derive(Debug)]
-pub(super) struct Published(pub(super) Outgoing);
+pub(super) struct Published(pub(super) OutgoingMessage);
 
 /// Where subscribers connect.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ pub(super) async fn publish(
             Some((who, news)) = news.recv() => match iopub.socket.on_event(who, news) {
                 Some(topic) => {
                     let content = json!({ "subscription": String::from_utf8_lossy(&topic) });
-                    let welcome = Outgoing::new(Channel::Iopub, "iopub_welcome", content);
+                    let welcome = OutgoingMessage::new(Channel::Iopub, "iopub_welcome", content);
                     (welcome, Some(who), Some(topic))
                 }
                 None => continue,
@@ -135,7 +135,7 @@ pub(super) async fn publish(
             },
         };
         // What stands in front is what subscriptions are held against.
-        let front = topic.unwrap_or_else(|| message.kind.clone().into_bytes());
+        let front = topic.unwrap_or_else(|| message.msg_type.clone().into_bytes());
         let mut words = message.into_wire();
         words.zmq_identities = vec![front.into()];
         iopub.socket.only = only;
@@ -379,7 +379,7 @@ mod tests {
     }
 
     fn stream(text: &str) -> Published {
-        Published(Outgoing::new(
+        Published(OutgoingMessage::new(
             Channel::Iopub,
             "stream",
             json!({ "text": text }),
@@ -476,7 +476,13 @@ mod tests {
             let published = publishing(Listener::open(&info).await.unwrap());
             let mut one = subscriber(&info.iopub_url(), "display").await;
             let mut other = subscriber(&info.iopub_url(), "").await;
-            let shown = || Published(Outgoing::new(Channel::Iopub, "display_data", json!({})));
+            let shown = || {
+                Published(OutgoingMessage::new(
+                    Channel::Iopub,
+                    "display_data",
+                    json!({}),
+                ))
+            };
             published.send(stream("a")).await.unwrap();
             published.send(shown()).await.unwrap();
             assert_eq!(heard(&mut one).await[0], "display_data");

@@ -69,10 +69,7 @@ impl Kernelspec {
 }
 
 /// Folders that may hold `kernels/`, nearest first. `prefix`: of the Python that cells would run in.
-pub fn data_folders(
-    variables: &BTreeMap<OsString, OsString>,
-    prefix: Option<&Path>,
-) -> Vec<PathBuf> {
+pub fn data_dirs(variables: &BTreeMap<OsString, OsString>, prefix: Option<&Path>) -> Vec<PathBuf> {
     let variable = |name: &str| {
         let value = variables.get(OsStr::new(name));
         value.filter(|value| !value.is_empty()).map(PathBuf::from)
@@ -101,7 +98,7 @@ pub fn data_folders(
 ///
 /// # Errors
 /// There is none, or its file is none.
-pub fn find(name: &str, folders: &[PathBuf]) -> Result<Kernelspec, KernelspecError> {
+pub fn find_kernelspec(name: &str, folders: &[PathBuf]) -> Result<Kernelspec, KernelspecError> {
     let kernels = folders.iter().map(|folder| folder.join("kernels"));
     let found = kernels.clone().map(|kernels| kernels.join(name));
     let Some(folder) = found
@@ -167,14 +164,17 @@ mod tests {
             &spec("\"own-python\", \"-m\""),
         );
         let prefix = folder.path().join("p");
-        let own = find("own", &[prefix.join("share/jupyter")]).unwrap();
+        let own = find_kernelspec("own", &[prefix.join("share/jupyter")]).unwrap();
         assert_eq!(own.program(), Path::new("own-python"));
         std::fs::create_dir(prefix.join("bin")).unwrap();
         std::fs::write(prefix.join("bin/own-python"), "").unwrap();
         assert_eq!(own.program(), prefix.join("bin/own-python"));
         let folders = [folder.path().join("near"), folder.path().join("far")];
-        assert_eq!(find("bash", &folders).unwrap().spec.argv, ["near"]);
-        let said = |name: &str| find(name, &folders).unwrap_err().to_string();
+        assert_eq!(
+            find_kernelspec("bash", &folders).unwrap().spec.argv,
+            ["near"]
+        );
+        let said = |name: &str| find_kernelspec(name, &folders).unwrap_err().to_string();
         assert_eq!(
             said("ir"),
             "no kernel `ir` is installed; there are: bash, empty, wrong"
@@ -189,7 +189,7 @@ mod tests {
             let pairs = pairs
                 .iter()
                 .map(|(name, value)| (name.into(), value.into()));
-            data_folders(&pairs.collect(), Some(Path::new("/p")))
+            data_dirs(&pairs.collect(), Some(Path::new("/p")))
         };
         let names = [
             ("HOME", "/h"),

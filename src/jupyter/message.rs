@@ -48,13 +48,13 @@ impl Channel {
 
 /// A message of ours.
 #[derive(Debug, Clone)]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     /// Where it goes.
     pub channel: Channel,
     /// Its name.
     pub id: String,
     /// `execute_request` and its like.
-    pub kind: String,
+    pub msg_type: String,
     /// What it says.
     pub content: Value,
     /// What is said of it.
@@ -65,13 +65,13 @@ pub struct Outgoing {
     pub buffers: Vec<Vec<u8>>,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     /// A message with a name that no other has.
     pub fn new(channel: Channel, kind: &str, content: Value) -> Self {
-        Outgoing {
+        OutgoingMessage {
             channel,
-            id: super::connection::fresh_name(),
-            kind: kind.to_owned(),
+            id: super::connection::unique_id(),
+            msg_type: kind.to_owned(),
             content,
             metadata: json!({}),
             parent: None,
@@ -81,7 +81,7 @@ impl Outgoing {
 
     /// What it is, without what it says.
     pub(super) fn label(&self) -> String {
-        format!("{} {} {}", self.channel.name(), self.kind, self.id)
+        format!("{} {} {}", self.channel.name(), self.msg_type, self.id)
     }
 
     /// Header, header of what it answers, metadata, content: of a client with this name.
@@ -91,7 +91,7 @@ impl Outgoing {
             "session": session,
             "username": "ipycodex",
             "date": chrono::Utc::now().to_rfc3339(),
-            "msg_type": self.kind,
+            "msg_type": self.msg_type,
             "version": PROTOCOL,
         });
         let parent = self.parent.clone().unwrap_or_else(|| json!({}));
@@ -101,7 +101,7 @@ impl Outgoing {
     /// The same, in the words of the crate; its contents with types would lose what they do not know.
     pub(super) fn into_wire(self) -> JupyterMessage {
         let content = UnknownMessage {
-            msg_type: self.kind,
+            msg_type: self.msg_type,
             content: self.content,
         };
         let mut message = JupyterMessage::new(content, None);
@@ -117,11 +117,11 @@ impl Outgoing {
 
 /// A message of a kernel.
 #[derive(Debug, Clone)]
-pub struct Incoming {
+pub struct IncomingMessage {
     /// Where it came from.
     pub channel: Channel,
     /// `stream` and its like.
-    pub kind: String,
+    pub msg_type: String,
     /// The name of the message that led to it.
     pub parent: Option<String>,
     /// Its header.
@@ -134,7 +134,7 @@ pub struct Incoming {
     pub buffers: Vec<Vec<u8>>,
 }
 
-impl Incoming {
+impl IncomingMessage {
     /// Of its parts: header, header of the parent, metadata, content; then the buffers. `None`: they are no message.
     pub fn from_parts<'a>(
         channel: Channel,
@@ -159,9 +159,9 @@ impl Incoming {
         let Value::Object(content) = content else {
             return None;
         };
-        Some(Incoming {
+        Some(IncomingMessage {
             channel,
-            kind: text(&header, "msg_type")?,
+            msg_type: text(&header, "msg_type")?,
             parent: text(&parent, "msg_id"),
             header,
             content,
@@ -173,7 +173,7 @@ impl Incoming {
     /// What it is, without what it says.
     pub(super) fn label(&self) -> String {
         let parent = self.parent.as_deref().unwrap_or("nothing");
-        format!("{} {} of {parent}", self.channel.name(), self.kind)
+        format!("{} {} of {parent}", self.channel.name(), self.msg_type)
     }
 
     /// A text of its content; empty where there is none.

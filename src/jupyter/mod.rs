@@ -23,15 +23,15 @@ mod websocket;
 mod websocket_frames;
 mod zmtp;
 
-pub use channels::{ClientChannels, Heard, open};
-pub use comm::{comm_message, comm_to_wire};
+pub use channels::{ChannelEvent, ClientChannels, open_channels};
+pub use comm::{comm_to_wire, parse_comm};
 pub use connection::{
-    ConnectionFileError, ReservedPort, answers, for_new_kernel, fresh_name, read, write,
+    ConnectionFileError, ReservedPort, check_listening, new_connection, read, unique_id, write,
 };
 pub use gateway::{Gateway, GatewayError};
 pub use jupyter_protocol::ConnectionInfo;
-pub use kernelspec::{Kernelspec, KernelspecError, data_folders, find};
-pub use message::{Channel, Incoming, Outgoing, PROTOCOL};
-pub use server::{KernelServer, Request, Requests, listen};
+pub use kernelspec::{Kernelspec, KernelspecError, data_dirs, find_kernelspec};
+pub use message::{Channel, IncomingMessage, OutgoingMessage, PROTOCOL};
+pub use server::{ClientRequest, ClientRequests, KernelServer, listen};
 pub use tls::certificates;
 pub use websocket::{Socket, open as open_socket};

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use zeromq::{SocketRecv, SocketSend};
 
-use super::connection::fresh_name;
+use super::connection::unique_id;
 use super::iopub::{IopubSocket, Listener, Published, publish};
-use super::message::{Channel, Incoming, Outgoing};
+use super::message::{Channel, IncomingMessage, OutgoingMessage};
 
 /// Requests that may wait; more of them wait in the sockets of whoever sends them.
 const WAITING: usize = 16_384;
@@ -25,22 +25,22 @@ const UNSENT: usize = 64;
 
 /// A message of a client.
 #[derive(Debug)]
-pub struct Request {
+pub struct ClientRequest {
     /// It.
-    pub message: Incoming,
+    pub message: IncomingMessage,
     /// Who sent it.
     identities: Vec<Vec<u8>>,
 }
 
 /// What comes in, by channel, each in its order.
 #[derive(Debug)]
-pub struct Requests {
+pub struct ClientRequests {
     /// One after the other.
-    pub shell: Receiver<Request>,
+    pub shell: Receiver<ClientRequest>,
     /// Beside them.
-    pub control: Receiver<Request>,
+    pub control: Receiver<ClientRequest>,
     /// What was typed.
-    pub stdin: Receiver<Request>,
+    pub stdin: Receiver<ClientRequest>,
 }
 
 /// Speaks for the kernel; clones speak for the same one.
@@ -53,15 +53,15 @@ pub struct KernelServer {
 #[derive(Debug)]
 struct Reply {
     identities: Vec<Vec<u8>>,
-    message: Outgoing,
+    message: OutgoingMessage,
 }
 
 /// Listens where the connection file says. Needs a Tokio runtime, whose tasks read and write from here on.
 ///
 /// # Errors
 /// An address cannot be had.
-pub async fn listen(info: &ConnectionInfo) -> Result<(KernelServer, Requests), RuntimeError> {
-    let session = fresh_name();
+pub async fn listen(info: &ConnectionInfo) -> Result<(KernelServer, ClientRequests), RuntimeError> {
+    let session = unique_id();
     let shell = create_kernel_shell_connection(info, &session).await?;
     let control = create_kernel_control_connection(info, &session).await?;
     let stdin = create_kernel_stdin_connection(info, &session).await?;
@@ -77,7 +77,7 @@ pub async fn listen(info: &ConnectionInfo) -> Result<(KernelServer, Requests), R
     let (to_stdin, from_stdin) = stdin.split();
     let (replies, unsent) = channel(UNSENT);
     let (published, unpublished) = channel(UNSENT);
-    let requests = Requests {
+    let requests = ClientRequests {
         shell: reader(from_shell, Channel::Shell),
         control: reader(from_control, Channel::Control),
         stdin: reader(from_stdin, Channel::Stdin),
@@ -88,24 +88,24 @@ pub async fn listen(info: &ConnectionInfo) -> Result<(KernelServer, Requests), R
     Ok((KernelServer { replies, published }, requests))
 }
 
-fn reader(connection: RouterRecvConnection, channel_of: Channel) -> Receiver<Request> {
+fn reader(connection: RouterRecvConnection, channel_of: Channel) -> Receiver<ClientRequest> {
     let (sender, receiver) = channel(WAITING);
     tokio::spawn(read(connection, channel_of, sender));
     receiver
 }
 
-async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender<Request>) {
+async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender<ClientRequest>) {
     // The sockets themselves drop peers that break the protocol; an error is the end of ours.
     while let Ok(message) = connection.socket.recv().await {
         let Ok(raw) = RawMessage::from_multipart(message, &connection.mac) else {
             continue;
         };
         let parts = raw.jparts.iter().map(AsRef::as_ref);
-        let Some(message) = Incoming::from_parts(channel, parts).and_then(answerable) else {
+        let Some(message) = IncomingMessage::from_parts(channel, parts).and_then(answerable) else {
             continue;
         };
         let identities = raw.zmq_identities.iter().map(|part| part.to_vec());
-        let request = Request {
+        let request = ClientRequest {
             message,
             identities: identities.collect(),
         };
@@ -116,7 +116,7 @@ async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender
 }
 
 /// A message that can be answered: it has a name, and a header that clients take back.
-fn answerable(mut message: Incoming) -> Option<Incoming> {
+fn answerable(mut message: IncomingMessage) -> Option<IncomingMessage> {
     message.header.get("msg_id")?.as_str()?;
     let header = message.header.as_object_mut()?;
     for name in ["username", "session", "version"] {
@@ -162,7 +162,7 @@ async fn beat(heart: KernelHeartbeatConnection) {
     }
 }
 
-impl Request {
+impl ClientRequest {
     /// The header to answer with.
     pub fn header(&self) -> &Value {
         &self.message.header
@@ -176,10 +176,10 @@ impl Request {
 
 impl KernelServer {
     /// Answers a request, on this channel: its own, or `Stdin` for a question to whoever sent it.
-    pub async fn reply(&self, request: &Request, message: Outgoing) {
+    pub async fn reply(&self, request: &ClientRequest, message: OutgoingMessage) {
         let reply = Reply {
             identities: request.identities.clone(),
-            message: Outgoing {
+            message: OutgoingMessage {
                 parent: Some(request.message.header.clone()),
                 ..message
             },
@@ -189,8 +189,8 @@ impl KernelServer {
     }
 
     /// Tells everybody, as a consequence of the message with this header.
-    pub async fn publish(&self, parent: Option<&Value>, message: Outgoing) {
-        let message = Outgoing {
+    pub async fn publish(&self, parent: Option<&Value>, message: OutgoingMessage) {
+        let message = OutgoingMessage {
             parent: parent.cloned(),
             ..message
         };

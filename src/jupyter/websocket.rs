@@ -20,9 +20,9 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::channels::Heard;
+use super::channels::ChannelEvent;
 use super::gateway::{Gateway, GatewayError};
-use super::message::{Incoming, Outgoing};
+use super::message::{IncomingMessage, OutgoingMessage};
 use super::tls_transport::server_name;
 use super::websocket_frames::{self as frames, Frame, V1};
 use crate::trace::WIRE;
@@ -152,8 +152,8 @@ impl Socket {
     /// Carries messages both ways until the connection breaks, and why it did; `None`: one of us left.
     pub async fn carry(
         mut self,
-        orders: &mut UnboundedReceiver<Outgoing>,
-        heard: &Sender<Heard>,
+        orders: &mut UnboundedReceiver<OutgoingMessage>,
+        heard: &Sender<ChannelEvent>,
     ) -> Option<String> {
         let mut clock = interval(ASKS);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -177,7 +177,7 @@ impl Socket {
                         Some(Err(error)) => return Some(error.to_string()),
                         Some(Ok(frame)) => if let Some(message) = self.read(&frame) {
                             log::trace!(target: WIRE, "from the gateway: {}", message.label());
-                            heard.send(Heard::Message(Box::new(message))).await.ok()?;
+                            heard.send(ChannelEvent::Message(Box::new(message))).await.ok()?;
                         },
                     }
                     continue;
@@ -191,7 +191,7 @@ impl Socket {
         }
     }
 
-    fn framed(&self, message: &Outgoing) -> Message {
+    fn framed(&self, message: &OutgoingMessage) -> Message {
         log::trace!(target: WIRE, "to the gateway: {}", message.label());
         let frame = match self.newer {
             true => frames::v1(message, &self.session),
@@ -204,7 +204,7 @@ impl Socket {
     }
 
     /// What is no message is left out, as on the sockets of a kernel.
-    fn read(&self, frame: &Message) -> Option<Incoming> {
+    fn read(&self, frame: &Message) -> Option<IncomingMessage> {
         match frame {
             Message::Text(text) => frames::parse_text(text),
             Message::Binary(bytes) if self.newer => frames::parse_v1(bytes),

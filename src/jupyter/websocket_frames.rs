@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use super::message::{Channel, Incoming, Outgoing};
+use super::message::{Channel, IncomingMessage, OutgoingMessage};
 
 /// The name of the newer form.
 pub(super) const V1: &str = "v1.kernel.websocket.jupyter.org";
@@ -20,7 +20,7 @@ pub(super) enum Frame {
 }
 
 /// A message of the client with this name, in the newer form.
-pub(super) fn v1(message: &Outgoing, session: &str) -> Frame {
+pub(super) fn v1(message: &OutgoingMessage, session: &str) -> Frame {
     let values = message
         .values(session)
         .map(|value| value.to_string().into_bytes());
@@ -40,7 +40,7 @@ pub(super) fn v1(message: &Outgoing, session: &str) -> Frame {
 }
 
 /// The same, in the older form.
-pub(super) fn legacy(message: &Outgoing, session: &str) -> Frame {
+pub(super) fn legacy(message: &OutgoingMessage, session: &str) -> Frame {
     let [header, parent, metadata, content] = message.values(session);
     let text = json!({
         "header": header,
@@ -68,7 +68,7 @@ pub(super) fn legacy(message: &Outgoing, session: &str) -> Frame {
 }
 
 /// The message in a binary frame of the newer form; `None`: there is none.
-pub(super) fn parse_v1(frame: &[u8]) -> Option<Incoming> {
+pub(super) fn parse_v1(frame: &[u8]) -> Option<IncomingMessage> {
     let number = |at: usize| {
         let bytes = frame.get(8 * at..8 * (at + 1))?;
         usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok()
@@ -82,16 +82,16 @@ pub(super) fn parse_v1(frame: &[u8]) -> Option<Incoming> {
         .collect();
     let parts = parts?;
     let channel = Channel::from_name(std::str::from_utf8(parts.first()?).ok()?)?;
-    Incoming::from_parts(channel, parts[1..].iter().copied())
+    IncomingMessage::from_parts(channel, parts[1..].iter().copied())
 }
 
 /// The message in a text of the older form; `None`: there is none.
-pub(super) fn parse_text(text: &str) -> Option<Incoming> {
+pub(super) fn parse_text(text: &str) -> Option<IncomingMessage> {
     parse_json(text.as_bytes(), Vec::new())
 }
 
 /// The message in a binary frame of the older form; `None`: there is none.
-pub(super) fn parse_legacy(frame: &[u8]) -> Option<Incoming> {
+pub(super) fn parse_legacy(frame: &[u8]) -> Option<IncomingMessage> {
     let number = |at: usize| {
         let bytes = frame.get(4 * at..4 * (at + 1))?;
         usize::try_from(u32::from_be_bytes(bytes.try_into().ok()?)).ok()
@@ -111,7 +111,7 @@ pub(super) fn parse_legacy(frame: &[u8]) -> Option<Incoming> {
     )
 }
 
-fn parse_json(text: &[u8], buffers: Vec<Vec<u8>>) -> Option<Incoming> {
+fn parse_json(text: &[u8], buffers: Vec<Vec<u8>>) -> Option<IncomingMessage> {
     let Ok(Value::Object(mut message)) = crate::text::json::parse(text) else {
         return None;
     };
@@ -123,24 +123,25 @@ fn parse_json(text: &[u8], buffers: Vec<Vec<u8>>) -> Option<Incoming> {
         part("metadata"),
         part("content"),
     ];
-    Incoming::from_values(channel, parts, buffers)
+    IncomingMessage::from_values(channel, parts, buffers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn message(buffers: &[&[u8]]) -> Outgoing {
-        let mut message = Outgoing::new(Channel::Shell, "comm_msg", json!({"data": "\u{e9}"}));
+    fn message(buffers: &[&[u8]]) -> OutgoingMessage {
+        let mut message =
+            OutgoingMessage::new(Channel::Shell, "comm_msg", json!({"data": "\u{e9}"}));
         message.parent = Some(json!({"msg_id": "before"}));
         message.buffers = buffers.iter().map(|buffer| buffer.to_vec()).collect();
         message
     }
 
-    fn checked(found: Option<Incoming>, buffers: &[&[u8]]) {
+    fn checked(found: Option<IncomingMessage>, buffers: &[&[u8]]) {
         let found = found.unwrap();
         assert_eq!(
-            (found.channel, found.kind.as_str()),
+            (found.channel, found.msg_type.as_str()),
             (Channel::Shell, "comm_msg")
         );
         assert_eq!(

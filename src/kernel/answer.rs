@@ -84,7 +84,7 @@ impl Answer {
                 self.blocks.push(file_changes(title, &changes));
             }
             AnswerEvent::FileWritten(written) => {
-                let title = written.told();
+                let title = written.summary();
                 self.blocks.push(file_changes(title, &[written.change]));
             }
             AnswerEvent::AgentStarts(waits) => {
@@ -97,7 +97,7 @@ impl Answer {
             }
             AnswerEvent::Progress(line) => self.blocks.push(Block::Line(line)),
             // Displays of their own.
-            AnswerEvent::Picture(_) | AnswerEvent::CellsStand(_) => return false,
+            AnswerEvent::Picture(_) | AnswerEvent::CellsProgress(_) => return false,
         }
         true
     }
@@ -268,7 +268,7 @@ impl Block {
                 let summary = format!(
                     "{} {}",
                     state_mark(state),
-                    xml_text(&one_line(&activity.told()))
+                    xml_text(&one_line(&activity.title_with_locations()))
                 );
                 details(&summary, &fenced("text", tail(&activity.text())))
             }
@@ -298,13 +298,18 @@ impl Block {
                     + &state_suffix(state)
             }
             Block::Activity(activity) => activity
-                .ended()
-                .unwrap_or_else(|| format!("⏳ {}", activity.told())),
+                .summary_line()
+                .unwrap_or_else(|| format!("⏳ {}", activity.title_with_locations())),
             Block::Plan(steps) => {
                 let mut rows = String::from("plan");
                 for step in steps {
                     // Writing to a text does not fail.
-                    let _ = write!(rows, "\n  {}: {}", step.status.word(), one_line(&step.text));
+                    let _ = write!(
+                        rows,
+                        "\n  {}: {}",
+                        step.status.as_str(),
+                        one_line(&step.text)
+                    );
                 }
                 rows
             }
@@ -338,7 +343,7 @@ fn file_changes(title: String, changes: &[FileChange]) -> Block {
             .map(|change| {
                 format!(
                     "{} {}\n{}",
-                    change.change.word(),
+                    change.change.as_str(),
                     change.path,
                     change.change.text()
                 )

@@ -13,8 +13,8 @@ use super::comms::Comms;
 use super::iopub::Publisher;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
-use crate::display::died;
-use crate::jupyter::Request;
+use crate::display::death_notice;
+use crate::jupyter::ClientRequest;
 use crate::output::STDERR;
 use crate::session::{CellEvent, SessionEvent};
 
@@ -24,16 +24,16 @@ const MAX_CELLS: usize = 256;
 /// Publishes output outside of runs, under the request it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct BackgroundOutput {
-    cells: VecDeque<(u32, Arc<Request>)>,
-    last_request: Option<Arc<Request>>,
+    cells: VecDeque<(u32, Arc<ClientRequest>)>,
+    last_request: Option<Arc<ClientRequest>>,
     /// Printed and not sent yet, by the cell of `printed_by`.
     printed: StreamBuffer,
-    printed_by: Option<Arc<Request>>,
+    printed_by: Option<Arc<ClientRequest>>,
 }
 
 impl BackgroundOutput {
     /// Remembers that `request` ran the cell of this number.
-    pub(super) fn remember_cell(&mut self, line: u32, request: Arc<Request>) {
+    pub(super) fn remember_cell(&mut self, line: u32, request: Arc<ClientRequest>) {
         self.set_parent(Arc::clone(&request));
         self.cells.push_back((line, request));
         let surplus = self.cells.len().saturating_sub(MAX_CELLS);
@@ -41,7 +41,7 @@ impl BackgroundOutput {
     }
 
     /// Output of no known cell belongs to `request` from now on.
-    pub(super) fn set_parent(&mut self, request: Arc<Request>) {
+    pub(super) fn set_parent(&mut self, request: Arc<ClientRequest>) {
         self.last_request = Some(request);
     }
 
@@ -52,7 +52,7 @@ impl BackgroundOutput {
 
     /// Sends the printed output.
     pub(super) async fn flush(&mut self, publisher: &Publisher) {
-        let parent = self.printed_by.as_deref().map(Request::header);
+        let parent = self.printed_by.as_deref().map(ClientRequest::header);
         for (name, text) in self.printed.take(Instant::now()) {
             print(publisher, parent, name, &text).await;
         }
@@ -75,8 +75,8 @@ impl BackgroundOutput {
             }
             event => (self.last_request.clone(), event),
         };
-        let parent = request.as_deref().map(Request::header);
-        let identity = |request: &Option<Arc<Request>>| request.as_ref().map(Arc::as_ptr);
+        let parent = request.as_deref().map(ClientRequest::header);
+        let identity = |request: &Option<Arc<ClientRequest>>| request.as_ref().map(Arc::as_ptr);
         let is_output = matches!(event, SessionEvent::Cell(CellEvent::Output { .. }));
         if !is_output || identity(&self.printed_by) != identity(&request) {
             self.flush(publisher).await;
@@ -110,7 +110,7 @@ impl BackgroundOutput {
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 comms.clear();
-                let notice = died(&death.to_string(), restarting);
+                let notice = death_notice(&death.to_string(), restarting);
                 print(publisher, parent, STDERR, &format!("{}\n", notice.message)).await;
             }
             // No other event outside of runs has a message.
@@ -119,7 +119,7 @@ impl BackgroundOutput {
             | SessionEvent::Answer(_)
             | SessionEvent::Question(_)
             | SessionEvent::End(_)
-            | SessionEvent::Told(_)
+            | SessionEvent::Text(_)
             | SessionEvent::After(_) => {}
         }
     }

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::Receiver;
 use super::iopub::Publisher;
 use super::kernel_info::KernelInfo;
 use super::shutdown::{InterruptFn, Shutdown};
-use crate::jupyter::Request;
+use crate::jupyter::ClientRequest;
 
 /// How long requests on their way are waited for when an input fails: clients send all cells at once, and the first may
 /// have failed before the last has come.
@@ -24,10 +24,10 @@ const IN_FLIGHT: Duration = Duration::from_millis(20);
 /// Handles the requests of the shell channel, one after the other.
 pub(super) trait RequestHandler {
     /// Runs an input.
-    async fn execute(&mut self, request: &Arc<Request>) -> ExecuteReply;
+    async fn execute(&mut self, request: &Arc<ClientRequest>) -> ExecuteReply;
 
     /// Content of the reply to any other request; `None`: no reply is sent.
-    async fn handle(&mut self, request: &Arc<Request>) -> Option<Value>;
+    async fn handle(&mut self, request: &Arc<ClientRequest>) -> Option<Value>;
 
     /// Publishes background events while idle; cancel-safe.
     async fn idle(&mut self);
@@ -53,9 +53,9 @@ pub(super) struct ShellChannel<H, I> {
     handler: H,
     publisher: Publisher,
     info: I,
-    requests: Receiver<Request>,
+    requests: Receiver<ClientRequest>,
     /// Received and not begun.
-    queue: VecDeque<Request>,
+    queue: VecDeque<ClientRequest>,
     shutdown: Shutdown,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct ShellChannel<H, I> {
 struct Outcome {
     exits: bool,
     /// Inputs that are not run, in their order.
-    aborted: VecDeque<Request>,
+    aborted: VecDeque<ClientRequest>,
 }
 
 impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
@@ -72,7 +72,7 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
         handler: H,
         publisher: Publisher,
         info: I,
-        requests: Receiver<Request>,
+        requests: Receiver<ClientRequest>,
         shutdown: Shutdown,
     ) -> Self {
         ShellChannel {
@@ -102,7 +102,7 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
         }
     }
 
-    async fn next(&mut self) -> Option<Request> {
+    async fn next(&mut self) -> Option<ClientRequest> {
         if let Some(request) = self.queue.pop_front() {
             return Some(request);
         }
@@ -112,8 +112,8 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
         }
     }
 
-    async fn dispatch(&mut self, request: &Arc<Request>) -> Outcome {
-        let content = match request.message.kind.as_str() {
+    async fn dispatch(&mut self, request: &Arc<ClientRequest>) -> Outcome {
+        let content = match request.message.msg_type.as_str() {
             "execute_request" => {
                 let reply = self.handler.execute(request).await;
                 let aborted = match reply.aborts_queue {
@@ -141,20 +141,20 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
     }
 
     /// Takes the queued inputs; other requests keep their turn.
-    async fn queued_inputs(&mut self) -> VecDeque<Request> {
+    async fn queued_inputs(&mut self) -> VecDeque<ClientRequest> {
         tokio::time::sleep(IN_FLIGHT).await;
         while let Ok(request) = self.requests.try_recv() {
             self.queue.push_back(request);
         }
-        let (inputs, others): (VecDeque<Request>, VecDeque<Request>) = self
+        let (inputs, others): (VecDeque<ClientRequest>, VecDeque<ClientRequest>) = self
             .queue
             .drain(..)
-            .partition(|request| request.message.kind == "execute_request");
+            .partition(|request| request.message.msg_type == "execute_request");
         self.queue = others;
         inputs
     }
 
-    async fn abort(&mut self, request: &Request) {
+    async fn abort(&mut self, request: &ClientRequest) {
         self.publisher.publish_status(request, "busy").await;
         let content: Value = json!({
             "status": "aborted",
@@ -169,14 +169,14 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
 
 /// Handles the requests of the control channel until it is closed.
 pub(super) async fn serve_control(
-    mut requests: Receiver<Request>,
+    mut requests: Receiver<ClientRequest>,
     interrupt: InterruptFn,
     publisher: Publisher,
     info: impl KernelInfo,
     shutdown: Shutdown,
 ) {
     while let Some(request) = requests.recv().await {
-        let kind = request.message.kind.as_str();
+        let kind = request.message.msg_type.as_str();
         if kind == "interrupt_request" {
             // Before anything that may have to wait for a client to read.
             interrupt();
@@ -199,7 +199,7 @@ pub(super) async fn serve_control(
     }
 }
 
-fn shutdown_reply(request: &Request) -> Value {
+fn shutdown_reply(request: &ClientRequest) -> Value {
     let restart = request.message.content.get("restart");
     json!({"status": "ok", "restart": restart.cloned().unwrap_or(json!(false))})
 }

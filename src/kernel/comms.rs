@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::runtime::{CommAct, CommMessage};
+use crate::runtime::{CommMessage, CommOp};
 
 /// The target of each open comm, by its id.
 #[derive(Debug, Default)]
@@ -13,12 +13,12 @@ pub(super) struct Comms(BTreeMap<String, String>);
 impl Comms {
     /// Follows a message in either direction.
     pub(super) fn on_message(&mut self, message: &CommMessage) {
-        match &message.act {
-            CommAct::Open { target } => {
-                self.0.insert(message.comm.clone(), target.clone());
+        match &message.op {
+            CommOp::Open { target } => {
+                self.0.insert(message.comm_id.clone(), target.clone());
             }
-            CommAct::Close => drop(self.0.remove(&message.comm)),
-            CommAct::Say => {}
+            CommOp::Close => drop(self.0.remove(&message.comm_id)),
+            CommOp::Msg => {}
         }
     }
 
@@ -46,9 +46,9 @@ mod tests {
     #[test]
     fn open_comms_are_listed_by_target() {
         let mut comms = Comms::default();
-        let message = |comm: &str, act: CommAct| CommMessage {
-            comm: comm.into(),
-            act,
+        let message = |comm: &str, act: CommOp| CommMessage {
+            comm_id: comm.into(),
+            op: act,
             data: json!({}),
             metadata: serde_json::Map::new(),
             buffers: Vec::new(),
@@ -56,17 +56,17 @@ mod tests {
         for (name, target) in [("a", "x"), ("b", "y")] {
             comms.on_message(&message(
                 name,
-                CommAct::Open {
+                CommOp::Open {
                     target: target.into(),
                 },
             ));
         }
-        comms.on_message(&message("a", CommAct::Say));
+        comms.on_message(&message("a", CommOp::Msg));
         assert_eq!(
             comms.comm_info(Some("x"))["comms"],
             json!({"a": {"target_name": "x"}})
         );
-        comms.on_message(&message("a", CommAct::Close));
+        comms.on_message(&message("a", CommOp::Close));
         assert_eq!(
             comms.comm_info(None)["comms"],
             json!({"b": {"target_name": "y"}})

@@ -7,19 +7,19 @@ use tokio::sync::mpsc::Receiver;
 use super::background_output::BackgroundOutput;
 use super::comms::Comms;
 use super::iopub::Publisher;
-use crate::history::History;
-use crate::jupyter::Request;
+use crate::jupyter::ClientRequest;
+use crate::record::RecordHandle;
 use crate::session::{Run, SessionHandle};
 
 /// The session, its record, and the clients.
-pub(super) struct Context {
+pub(super) struct SessionContext {
     pub(super) session: SessionHandle,
-    pub(super) history: History,
+    pub(super) record: RecordHandle,
     pub(super) publisher: Publisher,
     /// Events outside of runs.
     pub(super) background: Run,
     /// The `input_reply` messages.
-    pub(super) stdin: Receiver<Request>,
+    pub(super) stdin: Receiver<ClientRequest>,
     pub(super) comms: Comms,
     pub(super) background_output: BackgroundOutput,
     /// The run before the first cell, until it was published.
@@ -28,9 +28,9 @@ pub(super) struct Context {
     pub(super) consoles: HashSet<String>,
 }
 
-impl Context {
+impl SessionContext {
     /// The client appends output and cannot replace any: a console, whose requests name no cell.
-    pub(super) fn is_console(&self, request: &Request) -> bool {
+    pub(super) fn is_console(&self, request: &ClientRequest) -> bool {
         self.consoles.contains(request.session())
             && request.message.metadata.get("cellId").is_none()
     }

@@ -12,12 +12,12 @@ use super::messages::{self, Failure};
 use super::request_output::RequestOutput;
 use crate::agent::InputPart;
 use crate::dialog::display_form;
-use crate::display::died;
+use crate::display::death_notice;
 use crate::markdown::fences::python_blocks;
 use crate::runtime::{Ending, OutputStream};
 use crate::session::{
-    AfterEvent, BeginEvent, CellEvent, Earlier, EndEvent, Notice, Question, QuestionEvent, RunKind,
-    SessionEvent, ToldEvent, TurnOutcome,
+    AfterEvent, BeginEvent, CellEvent, EndEvent, Notice, Question, QuestionEvent, RunKind,
+    SessionEvent, SessionTail, TextEvent, TurnOutcome,
 };
 use crate::text::escape::xml_text;
 
@@ -115,7 +115,7 @@ impl<'a> EventMapper<'a> {
                 });
             }
             SessionEvent::End(event) => self.end(event).await,
-            SessionEvent::Told(event) => self.text(event).await,
+            SessionEvent::Text(event) => self.text(event).await,
             SessionEvent::Notice(notice) => self.notice(&notice).await,
             SessionEvent::After(AfterEvent::Refill(text)) => self.offer_from_code(text, false),
             SessionEvent::After(AfterEvent::Replace(text)) => self.offer_from_code(text, true),
@@ -125,7 +125,7 @@ impl<'a> EventMapper<'a> {
             }
             SessionEvent::After(AfterEvent::Detach) => self.exit(true),
             SessionEvent::RuntimeDied { death, restarting } => {
-                let notice = died(&death.to_string(), restarting);
+                let notice = death_notice(&death.to_string(), restarting);
                 let failure =
                     Failure::new("DeadKernel", notice.message.clone()).with_lines(notice.hints);
                 self.nested = false;
@@ -292,24 +292,24 @@ impl<'a> EventMapper<'a> {
         }
     }
 
-    async fn text(&mut self, event: ToldEvent) {
+    async fn text(&mut self, event: TextEvent) {
         match event {
-            ToldEvent::Text(text) | ToldEvent::Verbatim(text) => {
+            TextEvent::Text(text) | TextEvent::Verbatim(text) => {
                 self.output
                     .print(OutputStream::Stdout, &format!("{text}\n"))
                     .await;
             }
-            ToldEvent::Help(page) => {
+            TextEvent::Help(page) => {
                 self.output
                     .display_markdown(page.markdown(), page.text())
                     .await;
             }
-            ToldEvent::Page(bundle) => {
+            TextEvent::Page(bundle) => {
                 let data: Map<String, Value> = messages::mime_data(&bundle);
                 let page = json!({"source": "page", "data": data, "start": 0});
                 self.result.payload.push(page);
             }
-            ToldEvent::Earlier(earlier) => {
+            TextEvent::Earlier(earlier) => {
                 let (markdown, plain) = earlier_session(&earlier);
                 self.output.display_markdown(markdown, plain).await;
             }
@@ -356,7 +356,7 @@ impl<'a> EventMapper<'a> {
 }
 
 /// The end of a resumed session, as markdown and as text.
-fn earlier_session(earlier: &Earlier) -> (String, String) {
+fn earlier_session(earlier: &SessionTail) -> (String, String) {
     let mut markdown = format!("**Session {}**, from {}", earlier.session, earlier.start);
     let mut plain = format!("Session {}, from {}", earlier.session, earlier.start);
     for entry in earlier.entries.iter().filter(|entry| !entry.hidden) {

@@ -10,20 +10,23 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::channels::ExecuteReply;
-use super::context::Context;
+use super::context::SessionContext;
 use super::event_mapper::{EventMapper, RunResult, UserRequest};
 use super::execute_request::{ExecuteRequest, NO_CODE, flag};
 use super::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
 use super::messages::{Failure, mime_data};
 use super::request_output::RequestOutput;
 use super::stream_buffer::sleep_until;
-use crate::display::Spoken;
-use crate::jupyter::{Incoming, Request};
+use crate::display::LineQuestion;
+use crate::jupyter::{ClientRequest, IncomingMessage};
 use crate::runtime::{InputReply, OutputStream, RuntimeReply, RuntimeRequest, Stdin};
-use crate::session::{Next, Reply, Run, SessionHandle, Submission};
+use crate::session::{NextEvent, Reply, Run, SessionHandle, Submission};
 
 /// Runs an input.
-pub(super) async fn execute(context: &mut Context, request: &Arc<Request>) -> ExecuteReply {
+pub(super) async fn execute(
+    context: &mut SessionContext,
+    request: &Arc<ClientRequest>,
+) -> ExecuteReply {
     let Some(options) = ExecuteRequest::parse(&request.message) else {
         return ExecuteReply {
             content: error_reply(context, &Failure::new("ValueError", NO_CODE), None),
@@ -72,14 +75,14 @@ pub(super) async fn execute(context: &mut Context, request: &Arc<Request>) -> Ex
 }
 
 /// The request as code in the cell sees it, without the text of the cell.
-fn parent(message: &Incoming) -> Arc<Value> {
+fn parent(message: &IncomingMessage) -> Arc<Value> {
     let mut content = message.content.clone();
     content.remove("code");
     Arc::new(json!({"header": message.header, "metadata": message.metadata, "content": content}))
 }
 
 /// Content of the reply to a request that failed.
-fn error_reply(context: &Context, failure: &Failure, line: Option<u32>) -> Value {
+fn error_reply(context: &SessionContext, failure: &Failure, line: Option<u32>) -> Value {
     let mut content = failure.content();
     content["status"] = "error".into();
     content["execution_count"] = line.unwrap_or_else(|| context.execution_count()).into();
@@ -90,14 +93,14 @@ fn error_reply(context: &Context, failure: &Failure, line: Option<u32>) -> Value
 
 /// Publishes a run to its end.
 pub(super) async fn publish_run(
-    context: &mut Context,
+    context: &mut SessionContext,
     run: &Run,
-    request: &Arc<Request>,
+    request: &Arc<ClientRequest>,
     silent: bool,
 ) -> RunResult {
     let is_console = context.is_console(request);
     let allow_stdin = flag(&request.message, "allow_stdin", true);
-    let Context {
+    let SessionContext {
         publisher,
         session,
         background,
@@ -111,9 +114,9 @@ pub(super) async fn publish_run(
     let mut open_request: Option<InputRequest> = None;
     loop {
         let event = match run.next_blocking(Some(Duration::ZERO)) {
-            Next::Event(event) => Some(*event),
-            Next::Ended => break,
-            Next::Nothing => None,
+            NextEvent::Event(event) => Some(*event),
+            NextEvent::Ended => break,
+            NextEvent::Nothing => None,
         };
         let event = match event {
             Some(event) => event,
@@ -168,7 +171,7 @@ pub(super) async fn publish_run(
             }
             Some(UserRequest::Question(question)) => {
                 discard_replies(stdin);
-                let spoken = Box::new(Spoken::new(*question));
+                let spoken = Box::new(LineQuestion::new(*question));
                 let body = format!("{}\n", spoken.body());
                 mapper.output.print(OutputStream::Stdout, &body).await;
                 mapper.output.flush().await;
@@ -184,7 +187,7 @@ pub(super) async fn publish_run(
 }
 
 /// Asks the user.
-async fn ask_question(spoken: Box<Spoken>, mapper: &mut EventMapper<'_>) -> InputRequest {
+async fn ask_question(spoken: Box<LineQuestion>, mapper: &mut EventMapper<'_>) -> InputRequest {
     InputRequest {
         id: mapper
             .output
@@ -226,7 +229,7 @@ async fn evaluate_expressions(
         return Map::new();
     }
     let text = |expression: &Value| expression.as_str().unwrap_or_default().to_owned();
-    let answer = session.ask(RuntimeRequest::Express {
+    let answer = session.ask(RuntimeRequest::EvaluateExpressions {
         expressions: wanted.values().map(text).collect(),
     });
     let failed = |failure: &Failure| {
@@ -244,7 +247,9 @@ async fn evaluate_expressions(
             });
             results.collect()
         }
-        Ok(RuntimeReply::Unable(why)) => vec![failed(&Failure::new("NotImplementedError", why))],
+        Ok(RuntimeReply::Unsupported(why)) => {
+            vec![failed(&Failure::new("NotImplementedError", why))]
+        }
         Ok(RuntimeReply::Failed(why)) => vec![failed(&Failure::new("RuntimeError", why))],
         Ok(_) | Err(_) => Vec::new(),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::jupyter::Incoming;
+use crate::jupyter::IncomingMessage;
 
 /// Why a request without code fails.
 pub(super) const NO_CODE: &str = "an `execute_request` needs its `code` as a text";
@@ -19,7 +19,7 @@ pub(super) struct ExecuteRequest {
 
 impl ExecuteRequest {
     /// `None`: the message has no code.
-    pub(super) fn parse(message: &Incoming) -> Option<ExecuteRequest> {
+    pub(super) fn parse(message: &IncomingMessage) -> Option<ExecuteRequest> {
         let silent = flag(message, "silent", false);
         Some(ExecuteRequest {
             code: message.content.get("code")?.as_str()?.to_owned(),
@@ -33,7 +33,7 @@ impl ExecuteRequest {
 }
 
 /// A boolean member of the content, or `default`.
-pub(super) fn flag(message: &Incoming, name: &str, default: bool) -> bool {
+pub(super) fn flag(message: &IncomingMessage, name: &str, default: bool) -> bool {
     let value = message.content.get(name);
     value.and_then(Value::as_bool).unwrap_or(default)
 }

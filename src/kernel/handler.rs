@@ -6,19 +6,19 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::channels::{ExecuteReply, RequestHandler};
-use super::context::Context;
+use super::context::SessionContext;
 use super::execute::{execute, publish_run};
 use super::introspection;
 use super::stream_buffer::sleep_until;
-use crate::jupyter::{Request, comm_message};
+use crate::jupyter::{ClientRequest, parse_comm};
 use crate::runtime::RuntimeRequest;
-use crate::session::Next;
+use crate::session::NextEvent;
 
 /// Handles requests with a session.
-pub(super) struct SessionHandler(pub(super) Context);
+pub(super) struct SessionHandler(pub(super) SessionContext);
 
 impl RequestHandler for SessionHandler {
-    async fn execute(&mut self, request: &Arc<Request>) -> ExecuteReply {
+    async fn execute(&mut self, request: &Arc<ClientRequest>) -> ExecuteReply {
         let context = &mut self.0;
         if let Some(startup) = context.startup.take() {
             // Its failures are published and do not fail the cell.
@@ -27,10 +27,10 @@ impl RequestHandler for SessionHandler {
         execute(context, request).await
     }
 
-    async fn handle(&mut self, request: &Arc<Request>) -> Option<Value> {
+    async fn handle(&mut self, request: &Arc<ClientRequest>) -> Option<Value> {
         let context = &mut self.0;
         let message = &request.message;
-        Some(match message.kind.as_str() {
+        Some(match message.msg_type.as_str() {
             "comm_open" | "comm_msg" | "comm_close" => {
                 comm(context, request).await;
                 return None;
@@ -46,7 +46,7 @@ impl RequestHandler for SessionHandler {
             "is_complete_request" => introspection::is_complete(&context.session, message).await,
             "history_request" => {
                 context.consoles.insert(request.session().to_owned());
-                introspection::history(&context.history, message).await
+                introspection::history(&context.record, message).await
             }
             // An unknown request has no reply, as in all kernels.
             _ => return None,
@@ -54,7 +54,7 @@ impl RequestHandler for SessionHandler {
     }
 
     async fn idle(&mut self) {
-        let Context {
+        let SessionContext {
             background,
             background_output,
             publisher,
@@ -74,14 +74,14 @@ impl RequestHandler for SessionHandler {
     }
 
     async fn flush(&mut self) {
-        let Context {
+        let SessionContext {
             background,
             background_output,
             publisher,
             comms,
             ..
         } = &mut self.0;
-        while let Next::Event(event) = background.next_blocking(Some(Duration::ZERO)) {
+        while let NextEvent::Event(event) = background.next_blocking(Some(Duration::ZERO)) {
             background_output.publish(publisher, comms, *event).await;
         }
         background_output.flush(publisher).await;
@@ -92,8 +92,8 @@ impl RequestHandler for SessionHandler {
     }
 }
 
-async fn comm(context: &mut Context, request: &Arc<Request>) {
-    let Some(message) = comm_message(&request.message) else {
+async fn comm(context: &mut SessionContext, request: &Arc<ClientRequest>) {
+    let Some(message) = parse_comm(&request.message) else {
         return;
     };
     context.comms.on_message(&message);

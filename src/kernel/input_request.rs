@@ -4,8 +4,8 @@
 
 use tokio::sync::mpsc::Receiver;
 
-use crate::display::Spoken;
-use crate::jupyter::Request;
+use crate::display::LineQuestion;
+use crate::jupyter::ClientRequest;
 use crate::runtime::InputReply;
 use crate::session::{Reply, SessionHandle};
 
@@ -22,7 +22,7 @@ pub(super) struct InputRequest {
 pub(super) enum InputTarget {
     /// To the call of this number, which reads a line.
     Line(u64),
-    Question(Box<Spoken>),
+    Question(Box<LineQuestion>),
 }
 
 /// What a reply means.
@@ -32,18 +32,18 @@ pub(super) enum InputOutcome {
     /// The answer to the question of this id, and the line to print for it.
     Answered(u64, Reply, String),
     /// The question is asked again, because the text is none of its answers.
-    AskAgain(Box<Spoken>),
+    AskAgain(Box<LineQuestion>),
 }
 
 impl InputRequest {
     /// True for replies without a parent, too: some clients name none.
-    pub(super) fn is_answered_by(&self, reply: &Request) -> bool {
+    pub(super) fn is_answered_by(&self, reply: &ClientRequest) -> bool {
         let parent = reply.message.parent.as_deref();
-        reply.message.kind == "input_reply"
+        reply.message.msg_type == "input_reply"
             && parent.is_none_or(|parent| parent.is_empty() || parent == self.id)
     }
 
-    pub(super) fn resolve(self, reply: &Request) -> InputOutcome {
+    pub(super) fn resolve(self, reply: &ClientRequest) -> InputOutcome {
         let content = &reply.message.content;
         let refused = content
             .get("status")
@@ -73,6 +73,6 @@ impl InputRequest {
 }
 
 /// Drops replies to earlier requests, which are no answer to the next one.
-pub(super) fn discard_replies(stdin: &mut Receiver<Request>) {
+pub(super) fn discard_replies(stdin: &mut Receiver<ClientRequest>) {
     while stdin.try_recv().is_ok() {}
 }

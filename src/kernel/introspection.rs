@@ -6,10 +6,10 @@
 use serde_json::{Map, Value, json};
 
 use super::messages;
-use crate::history::{History, InputsQuery};
 use crate::input::{self, Mode};
-use crate::jupyter::Incoming;
+use crate::jupyter::IncomingMessage;
 use crate::magics;
+use crate::record::{InputsQuery, RecordHandle};
 use crate::runtime::{Completeness, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 use crate::text::offset::CodePoints;
@@ -18,14 +18,14 @@ use crate::text::offset::CodePoints;
 const DEFAULT_LIMIT: usize = 1000;
 
 /// The position of the cursor in the code of a request; its end where none is named.
-pub(super) fn cursor(message: &Incoming) -> CodePoints {
+pub(super) fn cursor(message: &IncomingMessage) -> CodePoints {
     let end = message.text("code").chars().count();
     let position = message.content.get("cursor_pos").and_then(Value::as_u64);
     CodePoints(position.map_or(end, |at| usize::try_from(at).unwrap_or(end).min(end)))
 }
 
 /// Content of `complete_reply`.
-pub(super) async fn complete(session: &SessionHandle, message: &Incoming) -> Value {
+pub(super) async fn complete(session: &SessionHandle, message: &IncomingMessage) -> Value {
     let (code, position) = (message.text("code").to_owned(), cursor(message));
     if let Some(reply) = complete_command(&code, position) {
         return reply;
@@ -97,7 +97,7 @@ fn complete_command(code: &str, position: CodePoints) -> Option<Value> {
 }
 
 /// Content of `inspect_reply`.
-pub(super) async fn inspect(session: &SessionHandle, message: &Incoming) -> Value {
+pub(super) async fn inspect(session: &SessionHandle, message: &IncomingMessage) -> Value {
     let (code, position) = (message.text("code").to_owned(), cursor(message));
     let level = message.content.get("detail_level").and_then(Value::as_u64);
     let request = RuntimeRequest::Inspect {
@@ -113,10 +113,10 @@ pub(super) async fn inspect(session: &SessionHandle, message: &Incoming) -> Valu
 }
 
 /// Content of `is_complete_reply`.
-pub(super) async fn is_complete(session: &SessionHandle, message: &Incoming) -> Value {
+pub(super) async fn is_complete(session: &SessionHandle, message: &IncomingMessage) -> Value {
     let code = message.text("code").to_owned();
     // Prompts and commands are ours; the interpreter judges the rest.
-    let reply = match input::is_ours(&code) {
+    let reply = match input::is_ipycodex_input(&code) {
         true => match input::completeness(&code, Mode::Cells) {
             input::Completeness::Complete => Completeness::Complete,
             input::Completeness::Incomplete { indent } => {
@@ -138,7 +138,7 @@ pub(super) async fn is_complete(session: &SessionHandle, message: &Incoming) -> 
 }
 
 /// Content of `history_reply`.
-pub(super) async fn history(history: &History, message: &Incoming) -> Value {
+pub(super) async fn history(record: &RecordHandle, message: &IncomingMessage) -> Value {
     let number = |name: &str| message.content.get(name).and_then(Value::as_i64);
     let flag = |name: &str| message.content.get(name).and_then(Value::as_bool) == Some(true);
     let limit = number("n").map_or(DEFAULT_LIMIT, |n| usize::try_from(n).unwrap_or(0));
@@ -159,7 +159,7 @@ pub(super) async fn history(history: &History, message: &Incoming) -> Value {
         _ => InputsQuery::Last(limit),
     };
     let output = flag("output");
-    let inputs = history.inputs(request).await;
+    let inputs = record.inputs(request).await;
     let rows = inputs.into_iter().map(|input| match output {
         true => json!([input.session, input.line, [input.text, input.output]]),
         false => json!([input.session, input.line, input.text]),

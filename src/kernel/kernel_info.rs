@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::jupyter::PROTOCOL;
-use crate::notebook::python;
+use crate::notebook::python_language_info;
 use crate::process::output_within;
-use crate::runtime::{RuntimeReply, RuntimeRequest, Variable};
+use crate::runtime::{ReferenceValue, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 
 /// How long a Python may take to report its version.
@@ -69,7 +69,7 @@ impl KernelInfo for SessionKernelInfo {
         let own = env!("CARGO_PKG_VERSION");
         let info = match language.as_str() {
             "Python" => {
-                let mut info = python();
+                let mut info = python_language_info();
                 info["version"] = version.as_str().into();
                 info
             }
@@ -119,7 +119,7 @@ async fn session_version(session: &SessionHandle) -> String {
         return String::new();
     };
     match variables.into_iter().next() {
-        Some(Variable::Value {
+        Some(ReferenceValue::Value {
             text,
             failed: false,
             ..

@@ -5,9 +5,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::jupyter::{Channel, Outgoing, comm_to_wire};
+use crate::jupyter::{Channel, OutgoingMessage, comm_to_wire};
 use crate::output::{CellError, MimeBundle};
-use crate::runtime::{CommMessage, Display, LOOK, PARTS, SOURCE, THIS_REQUEST};
+use crate::runtime::{
+    CommMessage, DisplayData, INSPECTION_MIME, PARTS_MIME, SOURCE_MIME, THIS_REQUEST,
+};
 
 /// How a request failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +56,7 @@ impl Failure {
 
 /// The `data` of a display.
 pub(super) fn mime_data(bundle: &MimeBundle) -> Map<String, Value> {
-    let own = [LOOK, PARTS, SOURCE];
+    let own = [INSPECTION_MIME, PARTS_MIME, SOURCE_MIME];
     let entries = bundle.iter().filter(|(mime, _)| !own.contains(mime));
     let entries = entries.map(|(mime, value)| (mime.to_owned(), value.clone()));
     let bundle = MimeBundle::new(entries.collect());
@@ -69,7 +71,7 @@ pub(super) fn mime_data(bundle: &MimeBundle) -> Map<String, Value> {
 }
 
 /// The type and the content of the message that shows a display.
-pub(super) fn display_message(display: &Display) -> (&'static str, Value) {
+pub(super) fn display_message(display: &DisplayData) -> (&'static str, Value) {
     let mut transient = display.transient.clone();
     transient.remove("ipycodex");
     if let Some(id) = &display.display_id {
@@ -93,7 +95,7 @@ pub(super) fn display_message(display: &Display) -> (&'static str, Value) {
 
 /// The message of a comm of the interpreter. A widget that captures output asks with [`THIS_REQUEST`] for the id of the
 /// request that runs; only here is that known: the one with the header `parent`.
-pub(super) fn comm_message(mut message: CommMessage, parent: Option<&Value>) -> Outgoing {
+pub(super) fn comm_message(mut message: CommMessage, parent: Option<&Value>) -> OutgoingMessage {
     if let (Some(name), Some(parent)) = (message.data.pointer_mut("/state/msg_id"), parent)
         && *name == THIS_REQUEST
     {
@@ -105,15 +107,15 @@ pub(super) fn comm_message(mut message: CommMessage, parent: Option<&Value>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::CommAct;
+    use crate::runtime::CommOp;
 
     #[test]
     fn displays_have_a_text_and_keep_nothing_of_ours() {
         let bundle = MimeBundle::new(vec![
             ("image/png".into(), json!("iVBORw0KGgo=")),
-            (LOOK.into(), json!({})),
+            (INSPECTION_MIME.into(), json!({})),
         ]);
-        let mut shown = Display::of(bundle);
+        let mut shown = DisplayData::new(bundle);
         shown.display_id = Some("d".into());
         shown.transient.insert("ipycodex".into(), json!({}));
         let (kind, content) = display_message(&shown);
@@ -132,8 +134,8 @@ mod tests {
     #[test]
     fn an_object_can_name_the_request() {
         let message = |msg_id: &str| CommMessage {
-            comm: "c".into(),
-            act: CommAct::Say,
+            comm_id: "c".into(),
+            op: CommOp::Msg,
             data: json!({"method": "update", "state": {"msg_id": msg_id}}),
             metadata: Map::new(),
             buffers: Vec::new(),

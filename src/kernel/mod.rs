@@ -37,12 +37,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::history::History;
+use crate::record::RecordHandle;
 use crate::report::Report;
 use crate::session::{Run, SessionHandle};
 use background_output::BackgroundOutput;
 use comms::Comms;
-use context::Context;
+use context::SessionContext;
 use handler::SessionHandler;
 use kernel_info::SessionKernelInfo;
 pub use kernelspec::{
@@ -59,7 +59,7 @@ pub struct KernelOptions {
     pub session: SessionHandle,
     /// Events outside of runs.
     pub background: Run,
-    pub history: History,
+    pub record: RecordHandle,
     /// The run before the first cell; published with it.
     pub startup: Run,
     /// The Python of cells, where they run in one of our own.
@@ -78,9 +78,9 @@ pub fn run(options: KernelOptions, file: &Path) -> Result<(), Report> {
     let interrupt: InterruptFn = Arc::new(move || interrupted.interrupt());
     let result = serve(file, options.parent, interrupt, |publisher, stdin| {
         let info = SessionKernelInfo::new(options.python, options.session.clone());
-        let context = Context {
+        let context = SessionContext {
             session: options.session,
-            history: options.history,
+            record: options.record,
             publisher,
             background: options.background,
             stdin,

@@ -14,9 +14,9 @@ use super::answer::Answer;
 use super::iopub::Publisher;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
-use crate::jupyter::{Request, fresh_name};
+use crate::jupyter::{ClientRequest, unique_id};
 use crate::output::MimeBundle;
-use crate::runtime::{CommMessage, Display, OutputStream};
+use crate::runtime::{CommMessage, DisplayData, OutputStream};
 use crate::session::AnswerEvent;
 
 /// The time between two states of an answer: front-ends draw the whole of each state anew.
@@ -49,7 +49,7 @@ struct EarlierAnswer {
 /// The output of one request.
 pub(super) struct RequestOutput<'a> {
     publisher: &'a Publisher,
-    request: Arc<Request>,
+    request: Arc<ClientRequest>,
     silent: bool,
     /// The client appends output and cannot replace any: answers are printed as they come.
     is_console: bool,
@@ -72,7 +72,7 @@ pub(super) struct RequestOutput<'a> {
 impl<'a> RequestOutput<'a> {
     pub(super) fn new(
         publisher: &'a Publisher,
-        request: Arc<Request>,
+        request: Arc<ClientRequest>,
         silent: bool,
         is_console: bool,
     ) -> Self {
@@ -193,7 +193,7 @@ impl<'a> RequestOutput<'a> {
             Some(_) => "update_display_data",
             None => "display_data",
         };
-        let id = self.display.get_or_insert_with(fresh_name);
+        let id = self.display.get_or_insert_with(unique_id);
         let content = answer_display(&self.answer, id);
         self.publish(kind, content).await;
     }
@@ -205,7 +205,7 @@ impl<'a> RequestOutput<'a> {
             Some(_) => "update_display_data",
             None => "display_data",
         };
-        let id = self.progress.get_or_insert_with(fresh_name).clone();
+        let id = self.progress.get_or_insert_with(unique_id).clone();
         let content = json!({
             "data": {"text/plain": text},
             "metadata": {},
@@ -237,7 +237,7 @@ impl<'a> RequestOutput<'a> {
         }
     }
 
-    pub(super) async fn display(&mut self, display: &Display) {
+    pub(super) async fn display(&mut self, display: &DisplayData) {
         self.end_answer().await;
         self.flush().await;
         let (kind, content) = messages::display_message(display);
@@ -249,7 +249,7 @@ impl<'a> RequestOutput<'a> {
             ("text/markdown".into(), markdown.into()),
             ("text/plain".into(), plain.into()),
         ]);
-        self.display(&Display::of(bundle)).await;
+        self.display(&DisplayData::new(bundle)).await;
     }
 
     pub(super) async fn on_answer(&mut self, event: AnswerEvent) {
@@ -257,7 +257,7 @@ impl<'a> RequestOutput<'a> {
         match event {
             AnswerEvent::Picture(url) => {
                 if let Some(bundle) = image_bundle(&url) {
-                    self.display(&Display::of(bundle)).await;
+                    self.display(&DisplayData::new(bundle)).await;
                 }
             }
             event if self.is_console => self.print_answer(event).await,
@@ -291,14 +291,14 @@ impl<'a> RequestOutput<'a> {
             AnswerEvent::ToolRan { line, .. } => line,
             AnswerEvent::Progress(line) => line,
             AnswerEvent::AgentStarts(Some(line)) => line,
-            AnswerEvent::FileWritten(written) => format!("✎ {}", written.told()),
+            AnswerEvent::FileWritten(written) => format!("✎ {}", written.summary()),
             AnswerEvent::CommandRan {
                 command, exit_code, ..
             } => match exit_code {
                 Some(0) | None => format!("🔧 {command}"),
                 Some(code) => format!("🔧 {command} (exit {code})"),
             },
-            AnswerEvent::Worked(activity) => match activity.ended() {
+            AnswerEvent::Worked(activity) => match activity.summary_line() {
                 Some(line) => line,
                 None => return,
             },

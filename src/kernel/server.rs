@@ -13,7 +13,7 @@ use super::channels::{RequestHandler, ShellChannel, serve_control};
 use super::iopub::Publisher;
 use super::kernel_info::KernelInfo;
 use super::shutdown::{InterruptFn, Shutdown, watch};
-use crate::jupyter::{Request, listen, read};
+use crate::jupyter::{ClientRequest, listen, read};
 use crate::report::Report;
 
 /// How long the last messages may take to leave the sockets.
@@ -28,7 +28,7 @@ pub(super) fn serve<H: RequestHandler, I: KernelInfo + Clone>(
     file: &Path,
     parent: Option<u32>,
     interrupt: InterruptFn,
-    open: impl FnOnce(Publisher, Receiver<Request>) -> (H, I),
+    open: impl FnOnce(Publisher, Receiver<ClientRequest>) -> (H, I),
 ) -> Result<(), Report> {
     let connection = read(file).map_err(|fault| {
         Report::failure(fault.to_string())

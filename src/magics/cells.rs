@@ -1,7 +1,7 @@
 //! Commands about earlier cells: `back` and `forward` step the interpreter, `replay` runs cells again.
 
 use super::entries::ranges;
-use super::magic::{Again, Magic, MagicEffect, Run, StepRequest, MagicContext};
+use super::magic::{Magic, MagicContext, MagicEffect, ReplayRequest, Run, StepRequest};
 
 pub(super) const BACK: Magic = Magic {
     name: "back",
@@ -50,7 +50,7 @@ fn replay(magic: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEf
         Some(numbers) if numbers.is_empty() || numbers.starts_with([' ', '\t']) => (true, numbers),
         _ => (false, rest),
     };
-    Ok(vec![MagicEffect::Replay(Again {
+    Ok(vec![MagicEffect::Replay(ReplayRequest {
         lines: ranges(magic, numbers)?,
         show,
     })])

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::magic::{CopyTarget, Magic, MagicEffect, Run, MagicContext};
+use super::magic::{CopyTarget, Magic, MagicContext, MagicEffect, Run};
 
 pub(super) const COPY: Magic = Magic {
     name: "copy",
@@ -53,7 +53,11 @@ pub(super) fn ranges(magic: &Magic, numbers: &str) -> Result<Vec<RangeInclusive<
         .collect()
 }
 
-fn hide_or_show(magic: &Magic, numbers: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
+fn hide_or_show(
+    magic: &Magic,
+    numbers: &str,
+    _: &MagicContext<'_>,
+) -> Result<Vec<MagicEffect>, String> {
     let lines = ranges(magic, numbers)?;
     if lines.is_empty() {
         return Err(format!("Usage: %ipycodex {} N, like `3-5 8`", magic.name));

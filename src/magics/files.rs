@@ -2,7 +2,7 @@
 //!
 //! The name is the rest of the line, without quotes around it; `-f` before it replaces an existing file.
 
-use super::magic::{Magic, MagicEffect, Run, MagicContext, unquoted};
+use super::magic::{Magic, MagicContext, MagicEffect, Run, unquoted};
 
 pub(super) const SAVE: Magic = Magic {
     name: "save",
@@ -27,7 +27,11 @@ pub(super) const OPEN: Magic = Magic {
     help: "work on a notebook in place",
     more: "Each cell you run is written into the notebook with its outputs. Without FILE, the cells of the open \
            notebook are listed. `cell 3` brings one into the editor, `close` ends it.",
-    run: Run::With(|_, rest, _| Ok(vec![MagicEffect::Open(unquoted(rest).trim().to_owned())])),
+    run: Run::With(|_, rest, _| {
+        Ok(vec![MagicEffect::OpenNotebook(
+            unquoted(rest).trim().to_owned(),
+        )])
+    }),
 };
 
 pub(super) const CELL: Magic = Magic {
@@ -36,7 +40,7 @@ pub(super) const CELL: Magic = Magic {
     help: "edit a cell of the open notebook",
     more: "The cell is put into the editor; once run, it is written back in its place.",
     run: Run::With(|_, rest, _| match rest.trim().parse() {
-        Ok(number) => Ok(vec![MagicEffect::Bring(number)]),
+        Ok(number) => Ok(vec![MagicEffect::EditCell(number)]),
         Err(_) => Err(
             "Usage: %ipycodex cell N, where N is a number that `%ipycodex open` lists".to_owned(),
         ),
@@ -60,7 +64,7 @@ fn save(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>,
 fn load(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     match unquoted(rest).trim() {
         "" => Err("Usage: %ipycodex load <filename>".to_owned()),
-        name => Ok(vec![MagicEffect::Load(name.to_owned())]),
+        name => Ok(vec![MagicEffect::LoadFile(name.to_owned())]),
     }
 }
 

@@ -84,7 +84,7 @@ fn everything(groups: &[(&'static str, &'static [Magic])], keymap: &Keymap) -> P
 /// The first chord of an action, and what it does.
 fn key(action: KeyAction, keymap: &Keymap) -> Option<Vec<String>> {
     let what = KeyAction::rows().find(|it| it.action == action)?.help;
-    let chord = keymap.of(action).next()?.chord.to_string();
+    let chord = keymap.bindings_of(action).next()?.chord.to_string();
     Some(row([&chord, what]))
 }
 
@@ -94,7 +94,7 @@ fn of_command(magic: &Magic) -> Page {
 }
 
 fn of_setting(name: &str) -> Option<Page> {
-    let setting = Setting::named(name)?;
+    let setting = Setting::from_name(name)?;
     let usage = setting::usage(setting);
     let typed = format!("%ipycodex {} {}", usage.name, usage.arguments);
     let lasts = match setting.when {
@@ -106,7 +106,9 @@ fn of_setting(name: &str) -> Option<Page> {
         TakesEffect::NextStart => {
             "`set` writes it into `config.json`; it applies from the next start.".to_owned()
         }
-        TakesEffect::InFile => "Set it in `config.json`; it applies from the next start.".to_owned(),
+        TakesEffect::InFile => {
+            "Set it in `config.json`; it applies from the next start.".to_owned()
+        }
     };
     let meanings = setting.meanings.iter();
     let meanings = meanings.map(|(word, what)| row([word, what])).collect();
@@ -160,7 +162,7 @@ fn keys(keymap: &Keymap) -> Page {
 }
 
 fn key_row(keymap: &Keymap, row: &ActionRow) -> Vec<String> {
-    let bindings: Vec<_> = keymap.of(row.action).collect();
+    let bindings: Vec<_> = keymap.bindings_of(row.action).collect();
     let own = bindings.iter().any(|binding| binding.own);
     let chords: Vec<String> = bindings
         .iter()

@@ -15,27 +15,27 @@ pub struct MagicContext<'a> {
     pub provenance: &'a Provenance,
     /// What the editor's keys do.
     pub keys: &'a Keymap,
-    pub able: &'a AgentCapabilities,
+    pub agent: &'a AgentCapabilities,
 }
 
 /// Carried out by the session, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MagicEffect {
-    Say(String),
+    Print(String),
     /// Show a note.
     Note(String),
     /// Show this page: help, or the settings.
-    Help(Page),
+    ShowPage(Page),
     /// List the themes for code; this one is in force.
-    Themes(String),
+    ListThemes(String),
     /// Answer with this agent from now on.
     UseAgent(AgentChoice),
     /// Show what the agent reported about itself.
     DescribeAgent,
     /// Put these choices into force.
-    Choose(Box<Choices>),
+    ApplyChoices(Box<Choices>),
     /// Write a setting into the settings file and put it into force; without a value, show the value in the file.
-    Keep {
+    SaveSetting {
         name: &'static str,
         /// As written in the file.
         value: Option<serde_json::Value>,
@@ -50,7 +50,7 @@ pub enum MagicEffect {
     /// List the sessions of this directory.
     ListSessions,
     /// Show what the next prompt would send.
-    Show(PreviewKind),
+    Preview(PreviewKind),
     /// List the models; this one is chosen (empty: none).
     ListModels(String),
     /// Warn when the agent does not list this model.
@@ -76,13 +76,13 @@ pub enum MagicEffect {
         force: bool,
     },
     /// Run a notebook or script.
-    Load(String),
+    LoadFile(String),
     /// Work on a notebook in place; empty: list the cells of the one that is open.
-    Open(String),
+    OpenNotebook(String),
     /// Put a cell of the open notebook into the editor.
-    Bring(usize),
+    EditCell(usize),
     /// Stop working on the open notebook.
-    Close,
+    CloseNotebook,
     /// Write the session in the form the suffix names.
     Export {
         /// As typed.
@@ -120,7 +120,7 @@ pub enum MagicEffect {
     /// End the session here and begin an empty one, with this name.
     NewSession(Option<String>),
     /// Run cells of the record again.
-    Replay(Again),
+    Replay(ReplayRequest),
     /// Step the interpreter between cells.
     Step(StepRequest),
     /// Interrupt what runs.
@@ -151,7 +151,7 @@ pub enum CopyTarget {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
+pub struct ReplayRequest {
     /// In numbers; none: all that ran in an interpreter that is gone.
     pub lines: Vec<RangeInclusive<u32>>,
     /// List the cells instead of running them.

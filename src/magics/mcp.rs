@@ -3,7 +3,7 @@
 //! `mcp add NAME [-e K=V]… -- COMMAND ARG…`, `mcp list`, `mcp remove NAME`. Absent on purpose: the values of variables,
 //! since they may be secrets.
 
-use super::magic::{Magic, MagicEffect, Run, MagicContext};
+use super::magic::{Magic, MagicContext, MagicEffect, Run};
 use crate::config::{AgentCommand, SERVER_NAMES, is_server_name};
 use crate::text::columns;
 use crate::text::similar::did_you_mean;
@@ -28,7 +28,7 @@ fn run(_: &Magic, rest: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect
     let servers = &view.choices.mcp_servers;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [] | ["list"] => Ok(vec![MagicEffect::Say(listing(view))]),
+        [] | ["list"] => Ok(vec![MagicEffect::Print(listing(view))]),
         ["remove", name] if servers.contains_key(*name) => Ok(vec![MagicEffect::ChangeServer {
             name: (*name).to_owned(),
             command: None,
@@ -97,10 +97,10 @@ fn listing(view: &MagicContext<'_>) -> String {
         format!("{name:widest$}  {line}{sets}")
     });
     let mut lines: Vec<String> = lines.collect();
-    if !view.able.mcp_servers {
+    if !view.agent.mcp_servers {
         lines.push(format!(
             "The agent `{}` cannot use MCP servers: none of these is started.",
-            view.able.name
+            view.agent.name
         ));
     }
     lines.join("\n")

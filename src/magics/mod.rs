@@ -16,8 +16,10 @@ mod setting;
 use crate::config::{Setting, SettingValues};
 use crate::text::similar::did_you_mean;
 
-pub use magic::{Again, CommandUsage, CopyTarget, MagicEffect, PreviewKind, StepRequest, MagicContext};
-pub use setting::{format_session_value, format_no_effect, kept};
+pub use magic::{
+    CommandUsage, CopyTarget, MagicContext, MagicEffect, PreviewKind, ReplayRequest, StepRequest,
+};
+pub use setting::{format_no_effect, format_saved_value, format_session_value};
 
 use help::SETTINGS;
 use magic::{Magic, Run, plain, unquoted};
@@ -30,7 +32,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             plain(
                 "context",
                 "show exactly what the next prompt would send",
-                || MagicEffect::Show(PreviewKind::Context),
+                || MagicEffect::Preview(PreviewKind::Context),
             )
             .more("It also shows the size of each part. Nothing is sent."),
             plain("history", "show the conversation so far", || MagicEffect::ShowHistory),
@@ -66,7 +68,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             plain(
                 "tools",
                 "list the tools the next prompt offers the agent",
-                || MagicEffect::Show(PreviewKind::Tools),
+                || MagicEffect::Preview(PreviewKind::Tools),
             ),
             plain("skills", "list the skills the agent can load", || MagicEffect::ListSkills),
             plain(
@@ -104,7 +106,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             files::LOAD,
             files::OPEN,
             files::CELL,
-            plain("close", "stop working on the open notebook", || MagicEffect::Close),
+            plain("close", "stop working on the open notebook", || MagicEffect::CloseNotebook),
             files::EXPORT,
             plain("sessions", "list the sessions of this directory", || MagicEffect::ListSessions),
             sessions::RESUME,
@@ -153,7 +155,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 help: "list the commands, explain one, or list all keys",
                 more: "",
                 run: Run::With(|_, name, view| match help::page(name, GROUPS, view.keys) {
-                    Some(page) => Ok(vec![MagicEffect::Help(page)]),
+                    Some(page) => Ok(vec![MagicEffect::ShowPage(page)]),
                     None => Err(unknown(name)),
                 }),
             },
@@ -173,10 +175,10 @@ pub fn run(line: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect>, Stri
     let line = line.trim();
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if name.is_empty() {
-        return Ok(vec![MagicEffect::Help(setting::listing(view))]);
+        return Ok(vec![MagicEffect::ShowPage(setting::listing(view))]);
     }
     if line == "--json" {
-        return Ok(vec![MagicEffect::Say(setting::listing_as_json(view))]);
+        return Ok(vec![MagicEffect::Print(setting::listing_as_json(view))]);
     }
     if let Some(row) = setting::commands().find(|row| row.name == name) {
         return setting::show_or_set(row, arguments.trim(), view);
@@ -220,14 +222,14 @@ pub enum CommandValues {
     Unknown,
 }
 
-pub fn values(name: &str) -> CommandValues {
+pub fn argument_values(name: &str) -> CommandValues {
     match name {
         "set" => CommandValues::Words(setting::settable().map(|row| row.name).collect()),
         "help" => CommandValues::Commands,
         "copy" => CommandValues::Words(vec!["answer", "code"]),
         "resume" => CommandValues::Sessions,
         "option" => CommandValues::Options,
-        name => match Setting::named(name).map(Setting::values) {
+        name => match Setting::from_name(name).map(Setting::values) {
             Some(SettingValues::Models) => CommandValues::Models,
             None | Some(SettingValues::Text | SettingValues::Count(_)) => CommandValues::Unknown,
             Some(values) => CommandValues::Words(values.words()),

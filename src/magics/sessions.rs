@@ -1,6 +1,6 @@
 //! Commands about sessions: `resume` changes to another one, `new` to an empty one, `rename` names this one.
 
-use super::magic::{Magic, MagicEffect, Run, MagicContext, unquoted};
+use super::magic::{Magic, MagicContext, MagicEffect, Run, unquoted};
 
 pub(super) const RESUME: Magic = Magic {
     name: "resume",

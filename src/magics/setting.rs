@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::magic::{CommandUsage, Magic, MagicEffect, Run, MagicContext, unquoted};
+use super::magic::{CommandUsage, Magic, MagicContext, MagicEffect, Run, unquoted};
 use crate::agent::AgentCapabilities;
 use crate::config::{Choices, SETTINGS, Setting, SettingValues, TakesEffect};
 use crate::text::similar::did_you_mean;
@@ -35,7 +35,9 @@ pub(super) fn commands() -> impl Iterator<Item = &'static Setting> {
 
 /// The settings that `set` takes.
 pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().filter(|row| row.when != TakesEffect::InFile)
+    SETTINGS
+        .iter()
+        .filter(|row| row.when != TakesEffect::InFile)
 }
 
 pub(super) fn usage(row: &Setting) -> CommandUsage {
@@ -70,11 +72,11 @@ pub(super) fn show_or_set(
         let current = text(&row.get(&choices));
         let more = match row.values() {
             SettingValues::Models => Some(MagicEffect::ListModels(current)),
-            SettingValues::Themes => Some(MagicEffect::Themes(current)),
+            SettingValues::Themes => Some(MagicEffect::ListThemes(current)),
             _ if row.name == "agent" => Some(MagicEffect::DescribeAgent),
             _ => None,
         };
-        let say = MagicEffect::Say(shown(row, &choices));
+        let say = MagicEffect::Print(shown(row, &choices));
         return Ok([say].into_iter().chain(more).collect());
     }
     let typed = unquoted(value);
@@ -83,15 +85,15 @@ pub(super) fn show_or_set(
     if row.name == "agent" {
         return Ok(vec![MagicEffect::UseAgent(choices.agent)]);
     }
-    let say = MagicEffect::Say(shown(row, &choices));
+    let say = MagicEffect::Print(shown(row, &choices));
     let model = text(&row.get(&choices));
     let mut orders = vec![
-        MagicEffect::Choose(Box::new(choices)),
+        MagicEffect::ApplyChoices(Box::new(choices)),
         say,
         MagicEffect::Note(format_session_value(row.name, value)),
     ];
-    if !row.is_supported_by(view.able) {
-        orders.push(MagicEffect::Note(format_no_effect(row, view.able)));
+    if !row.is_supported_by(view.agent) {
+        orders.push(MagicEffect::Note(format_no_effect(row, view.agent)));
     } else if row.values() == SettingValues::Models && !model.is_empty() {
         orders.push(MagicEffect::CheckModel(model));
     }
@@ -115,7 +117,7 @@ pub fn format_session_value(name: &str, value: &str) -> String {
 pub(super) fn listing(view: &MagicContext<'_>) -> Page {
     let rows = SETTINGS.iter().map(|row| {
         let value = text(&row.get(view.choices));
-        let origin = view.provenance.of(row, view.choices).word();
+        let origin = view.provenance.origin(row, view.choices).word();
         let value = if value.is_empty() { "-" } else { &value };
         [row.name, value, origin, row.help]
             .map(str::to_owned)
@@ -129,7 +131,7 @@ pub(super) fn listing(view: &MagicContext<'_>) -> Page {
         ..Section::default()
     };
     let files = view.provenance.files();
-    let files = files.map(|(what, path)| vec![what.to_owned(), view.provenance.shown(path)]);
+    let files = files.map(|(what, path)| vec![what.to_owned(), view.provenance.display_path(path)]);
     let files = Section {
         rows: files.collect(),
         paragraphs: vec![HOW_TO_SET.to_owned()],
@@ -146,7 +148,7 @@ pub(super) fn listing_as_json(view: &MagicContext<'_>) -> String {
         json!({
             "name": row.name,
             "value": row.get(view.choices),
-            "from": view.provenance.of(row, view.choices).word(),
+            "from": view.provenance.origin(row, view.choices).word(),
             "help": row.help,
         })
     });
@@ -220,9 +222,9 @@ fn set(_: &Magic, rest: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect
             Some(value)
         }
     };
-    let unable = value.is_some() && !row.is_supported_by(view.able);
-    let note = unable.then(|| MagicEffect::Note(format_no_effect(row, view.able)));
-    let keep = MagicEffect::Keep {
+    let unable = value.is_some() && !row.is_supported_by(view.agent);
+    let note = unable.then(|| MagicEffect::Note(format_no_effect(row, view.agent)));
+    let keep = MagicEffect::SaveSetting {
         name: row.name,
         value,
     };
@@ -230,7 +232,7 @@ fn set(_: &Magic, rest: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect
 }
 
 /// The line that shows a value in the settings file.
-pub fn kept(name: &str, value: Option<&Value>, file: &Path) -> String {
+pub fn format_saved_value(name: &str, value: Option<&Value>, file: &Path) -> String {
     let file = file.display();
     match value {
         Some(value) => format!("{name} is {value} in {file}"),

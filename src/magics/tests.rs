@@ -28,7 +28,7 @@ fn orders_with(
         choices: &choices(),
         provenance: &Provenance::default(),
         keys,
-        able,
+        agent: able,
     };
     run(line, &view)
 }
@@ -38,7 +38,7 @@ fn check(line: &str, expected: Result<&str, &str>) {
         orders
             .iter()
             .filter_map(|order| match order {
-                MagicEffect::Say(text) => Some(text.clone()),
+                MagicEffect::Print(text) => Some(text.clone()),
                 _ => None,
             })
             .collect::<Vec<_>>()
@@ -188,13 +188,15 @@ fn what_takes_no_arguments_says_so() {
 #[test]
 fn setting_orders_the_choice() {
     let orders = orders("think x").unwrap();
-    assert!(matches!(&orders[0], MagicEffect::Choose(chosen) if chosen.think == Effort::ExtraHigh));
+    assert!(
+        matches!(&orders[0], MagicEffect::ApplyChoices(chosen) if chosen.think == Effort::ExtraHigh)
+    );
 }
 
 #[test]
 fn what_is_kept_is_checked_first() {
     let kept = |line: &str| match orders(line).as_deref() {
-        Ok([MagicEffect::Keep { name, value }]) => Ok((
+        Ok([MagicEffect::SaveSetting { name, value }]) => Ok((
             *name,
             value.as_ref().map(ToString::to_string).unwrap_or_default(),
         )),
@@ -272,7 +274,7 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
 fn the_words_that_may_follow_come_from_the_table() {
     let check = |name, expected: &[&'static str]| {
         assert_eq!(
-            values(name),
+            argument_values(name),
             CommandValues::Words(expected.to_vec()),
             "{name}"
         );
@@ -285,11 +287,13 @@ fn the_words_that_may_follow_come_from_the_table() {
         &["read-only", "workspace-write", "danger-full-access"],
     );
     check("edit_mode", &["emacs", "vi"]);
-    assert!(matches!(values("set"), CommandValues::Words(names) if names.contains(&"think")));
-    assert_eq!(values("model"), CommandValues::Models);
-    assert_eq!(values("rename"), CommandValues::Unknown);
-    assert_eq!(values("nope"), CommandValues::Unknown);
     assert!(
-        matches!(values("code_theme"), CommandValues::Words(themes) if themes.contains(&"monokai"))
+        matches!(argument_values("set"), CommandValues::Words(names) if names.contains(&"think"))
+    );
+    assert_eq!(argument_values("model"), CommandValues::Models);
+    assert_eq!(argument_values("rename"), CommandValues::Unknown);
+    assert_eq!(argument_values("nope"), CommandValues::Unknown);
+    assert!(
+        matches!(argument_values("code_theme"), CommandValues::Words(themes) if themes.contains(&"monokai"))
     );
 }

@@ -45,7 +45,7 @@ pub struct RunningShell {
 ///
 /// # Errors
 /// When the folder belongs to somebody else.
-pub fn running(folder: &Path) -> Result<(Vec<RunningShell>, Vec<String>), Report> {
+pub fn running_shells(folder: &Path) -> Result<(Vec<RunningShell>, Vec<String>), Report> {
     check_private_dir(folder)?;
     let (mut shells, mut refused) = (Vec::new(), Vec::new());
     for process in sockets(folder) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::permissions::Allowance;
+use super::permissions::PermissionSet;
 use super::wire;
 use crate::agent::InputPart;
 use crate::rpc::{Peer, RpcMessage};
@@ -17,15 +17,15 @@ use crate::session::{
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Sends `notifications/progress` for one call.
-pub(super) struct Progress<'a> {
+pub(super) struct ToolProgress<'a> {
     peer: &'a Peer,
     token: Option<Value>,
     sent: u64,
 }
 
-impl<'a> Progress<'a> {
+impl<'a> ToolProgress<'a> {
     pub(super) fn new(peer: &'a Peer, token: Option<Value>) -> Self {
-        Progress {
+        ToolProgress {
             peer,
             token,
             sent: 0,
@@ -47,8 +47,8 @@ impl<'a> Progress<'a> {
 pub(super) async fn follow(
     run: Run,
     session: &SessionHandle,
-    allowance: Option<&Allowance>,
-    mut progress: Progress<'_>,
+    allowance: Option<&PermissionSet>,
+    mut progress: ToolProgress<'_>,
 ) -> (Vec<InputPart>, bool) {
     let mut state = "waiting for its turn";
     loop {

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 
-use super::call::{Progress, follow};
+use super::call::{ToolProgress, follow};
 use super::jsonrpc::{self, Batches, Refusal};
-use super::permissions::Allowance;
+use super::permissions::PermissionSet;
 use super::wire::{self, Envelope, Lifecycle};
 use crate::agent::{ToolCall, ToolSpec};
 use crate::rpc::{CloseSignal, Lines, Peer, RpcError, RpcId, RpcMessage};
@@ -46,12 +46,12 @@ const SESSION_END_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) struct ClientContext {
     pub(super) session: SessionHandle,
     /// Answers in place of the user; `None`: the user is asked at the shell.
-    pub(super) allowance: Option<Allowance>,
+    pub(super) allowance: Option<PermissionSet>,
     /// The client is a descendant of the session's process.
     pub(super) inside: bool,
 }
 
-pub(super) struct Connection {
+pub(super) struct McpConnection {
     context: Rc<ClientContext>,
     peer: Rc<Peer>,
     /// The client's own name.
@@ -115,9 +115,9 @@ enum TaskOutcome {
     Result(RpcId, Value),
 }
 
-impl Connection {
+impl McpConnection {
     pub(super) fn new(context: ClientContext, peer: Peer) -> Self {
-        Connection {
+        McpConnection {
             context: Rc::new(context),
             peer: Rc::new(peer),
             name: "an MCP client".into(),
@@ -411,7 +411,7 @@ impl Connection {
         }
         let (context, peer) = (Rc::clone(&self.context), Rc::clone(&self.peer));
         self.tasks.spawn_local(async move {
-            let progress = Progress::new(&peer, progress);
+            let progress = ToolProgress::new(&peer, progress);
             let followed = follow(
                 calling.run,
                 &context.session,
@@ -475,7 +475,7 @@ impl Connection {
     }
 }
 
-impl Connection {
+impl McpConnection {
     fn notify(&self, method: &str, params: Value) {
         self.peer.send(RpcMessage::Notification {
             method: method.to_owned(),

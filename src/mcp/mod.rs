@@ -21,18 +21,18 @@ use crate::report::Report;
 use crate::rpc::{Dialect, Peer};
 use crate::session::SessionHandle;
 
-pub use attach::{RunningShell, relay, running};
-pub use permissions::{Allowance, Allowed};
+pub use attach::{RunningShell, relay, running_shells};
+pub use permissions::{Permission, PermissionSet};
 pub use socket_server::SocketServer;
 pub use wire::SERVER_NAME;
 
-use connection::{ClientContext, Connection};
+use connection::{ClientContext, McpConnection};
 
 /// Serves our parent process over our standard streams, until it has closed them and has its answers.
 ///
 /// # Errors
 /// When standard input or output is closed, or no thread can be had.
-pub fn serve(session: &SessionHandle, allowance: Allowance) -> Result<(), Report> {
+pub fn serve(session: &SessionHandle, allowance: PermissionSet) -> Result<(), Report> {
     let failed = |error| Report::failure("could not serve MCP").because(error);
     let (peer, lines, closed) = Peer::over_stdio(Dialect::Versioned, "mcp").map_err(failed)?;
     let context = ClientContext {
@@ -40,7 +40,7 @@ pub fn serve(session: &SessionHandle, allowance: Allowance) -> Result<(), Report
         allowance: Some(allowance),
         inside: false,
     };
-    Connection::new(context, peer)
+    McpConnection::new(context, peer)
         .run(lines, closed)
         .map_err(failed)
 }

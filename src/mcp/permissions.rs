@@ -1,10 +1,10 @@
 //! What `ipycodex mcp --allow` permits where no user can be asked.
 
-use crate::session::{About, QuestionChoice, Reply};
+use crate::session::{QuestionChoice, QuestionSubject, Reply};
 
 /// A permission that a tool call can need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Allowed {
+pub enum Permission {
     /// Run cells in the session.
     Cells,
     /// Change notebooks outside of the working directory.
@@ -17,44 +17,46 @@ pub enum Allowed {
 
 /// The permissions that are granted without a question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allowance(pub Vec<Allowed>);
+pub struct PermissionSet(pub Vec<Permission>);
 
-impl Allowed {
-    pub const ALL: [Allowed; 4] = [
-        Allowed::Cells,
-        Allowed::Files,
-        Allowed::Skills,
-        Allowed::Unprotected,
+impl Permission {
+    pub const ALL: [Permission; 4] = [
+        Permission::Cells,
+        Permission::Files,
+        Permission::Skills,
+        Permission::Unprotected,
     ];
 
     /// The value of `--allow`.
     pub fn name(self) -> &'static str {
         match self {
-            Allowed::Cells => "cells",
-            Allowed::Files => "files",
-            Allowed::Skills => "skills",
-            Allowed::Unprotected => "unprotected",
+            Permission::Cells => "cells",
+            Permission::Files => "files",
+            Permission::Skills => "skills",
+            Permission::Unprotected => "unprotected",
         }
     }
 
-    fn required_for(about: &About) -> Self {
+    fn required_for(about: &QuestionSubject) -> Self {
         match about {
-            About::Cells(_)
-            | About::ProjectFiles { .. }
-            | About::StepBack { .. }
-            | About::Pictures(_)
-            | About::Variables(_) => Allowed::Cells,
-            About::Agent(_) => Allowed::Files,
-            About::ProjectSkill { .. } | About::SkillCode { .. } => Allowed::Skills,
-            About::Unprotected { .. } => Allowed::Unprotected,
+            QuestionSubject::Cells(_)
+            | QuestionSubject::ProjectFiles { .. }
+            | QuestionSubject::StepBack { .. }
+            | QuestionSubject::Pictures(_)
+            | QuestionSubject::Variables(_) => Permission::Cells,
+            QuestionSubject::Agent(_) => Permission::Files,
+            QuestionSubject::ProjectSkill { .. } | QuestionSubject::SkillCode { .. } => {
+                Permission::Skills
+            }
+            QuestionSubject::Unprotected { .. } => Permission::Unprotected,
         }
     }
 }
 
-impl Allowance {
+impl PermissionSet {
     /// Answers a question that no user sees.
-    pub(super) fn answer(&self, about: &About) -> Reply {
-        let needed = Allowed::required_for(about);
+    pub(super) fn answer(&self, about: &QuestionSubject) -> Reply {
+        let needed = Permission::required_for(about);
         if !self.0.contains(&needed) {
             let name = needed.name();
             return Reply::NoBecause(format!(
@@ -62,7 +64,7 @@ impl Allowance {
             ));
         }
         Reply::Chosen(match about {
-            About::SkillCode { .. } => QuestionChoice::Remember,
+            QuestionSubject::SkillCode { .. } => QuestionChoice::Remember,
             _ => QuestionChoice::Once,
         })
     }
@@ -74,19 +76,19 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_option_that_would_allow_it() {
-        let cells = About::Cells(Vec::new());
-        let skill = About::SkillCode {
+        let cells = QuestionSubject::Cells(Vec::new());
+        let skill = QuestionSubject::SkillCode {
             skill: "s".into(),
             path: "p".into(),
             blocks: Vec::new(),
         };
-        let some = Allowance(vec![Allowed::Cells]);
+        let some = PermissionSet(vec![Permission::Cells]);
         assert_eq!(some.answer(&cells), Reply::Chosen(QuestionChoice::Once));
         let Reply::NoBecause(why) = some.answer(&skill) else {
             panic!("nobody allowed it");
         };
         assert!(why.contains("--allow skills"), "{why}");
-        let all = Allowance(Allowed::ALL.into());
+        let all = PermissionSet(Permission::ALL.into());
         assert_eq!(all.answer(&skill), Reply::Chosen(QuestionChoice::Remember));
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::connection::{ClientContext, Connection};
+use super::connection::{ClientContext, McpConnection};
 use crate::files::private_dir;
 use crate::report::Report;
 use crate::rpc::{Dialect, over_socket};
@@ -177,7 +177,7 @@ impl Server {
         client.set_read_timeout(None)?;
         let inside = is_descendant(peer.pid.as_raw_nonzero().get().unsigned_abs());
         let facts = ShellInfo {
-            session: self.session.started().map_or(0, |start| start.number),
+            session: self.session.await_start().map_or(0, |start| start.number),
             started_in: self.started_in.clone(),
             cwd: self.session.surroundings().cwd,
             inside,
@@ -191,7 +191,7 @@ impl Server {
             allowance: None,
             inside,
         };
-        Connection::new(context, peer).run(lines, closed)
+        McpConnection::new(context, peer).run(lines, closed)
     }
 }
 

@@ -35,7 +35,7 @@ pub fn read_session(notebook: &Document) -> SavedSession {
         entries.extend(entry);
     }
     if ours {
-        SavedSession::of(entries)
+        SavedSession::from_entries(entries)
     } else {
         SavedSession::as_ordered(entries)
     }

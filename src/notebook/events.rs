@@ -17,7 +17,9 @@ pub fn read_events(text: &str) -> Result<SavedSession, NotebookError> {
     let Some(events) = root.get("events").and_then(Value::as_array) else {
         return Err(NotebookError::Shape("has no list of events"));
     };
-    Ok(SavedSession::of(events.iter().filter_map(event).collect()))
+    Ok(SavedSession::from_entries(
+        events.iter().filter_map(event).collect(),
+    ))
 }
 
 fn event(event: &Value) -> Option<SavedEntry> {

@@ -6,7 +6,7 @@ use super::Document;
 use crate::report::Report;
 
 /// What is said of Python under `language_info`, by notebooks and kernels; a kernel adds the version.
-pub fn python() -> Value {
+pub fn python_language_info() -> Value {
     json!({
         "codemirror_mode": {"name": "ipython", "version": 3},
         "file_extension": ".py",
@@ -19,7 +19,7 @@ pub fn python() -> Value {
 
 /// What is wrong with a notebook, called `shown`, for a runtime of `language`: nothing when it is of the same one or
 /// does not say.
-pub fn foreign(document: &Document, shown: &str, language: &str) -> Option<Report> {
+pub fn language_mismatch(document: &Document, shown: &str, language: &str) -> Option<Report> {
     let other = document.language()?;
     let [ours, theirs] = [language, &other].map(str::to_ascii_lowercase);
     // Python has many names: `python3`, `ipython`.

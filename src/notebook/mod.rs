@@ -31,14 +31,14 @@ pub use cells::{read_session, saved_prompt};
 pub use document::{Document, NotebookError};
 pub use events::read_events;
 pub use html::to_html;
-pub use language::{foreign, python};
+pub use language::{language_mismatch, python_language_info};
 pub use markdown::to_markdown;
 pub use metadata::{TIMES, is_ours, times};
 pub use outputs::{CellPicture, outputs_text, pictures_of, read_outputs};
 pub use parameters::{WithParameters, with_parameters};
 pub use saved::{CellTiming, SavedCell, SavedEntry, SavedPrompt, SavedSession};
 pub use script::{ScriptCell, read_script, to_script};
-pub use update::renewed;
+pub use update::update_notebook;
 pub use validation::{broken_cells, fault as cell_fault};
 pub use writer::{output_value, write_session};
 

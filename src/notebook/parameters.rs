@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use super::document::{Cell, CellKind, Document, Draft, NewCell, Revision, Slot};
+use super::document::{Cell, CellChanges, CellKind, Document, Draft, DraftCell, NewCell};
 
 /// The tag of the cell that holds what is assumed.
 const DEFAULTS_TAG: &str = "parameters";
@@ -40,7 +40,7 @@ pub fn with_parameters(
         }
         source.push_str(&format!("{name} = {}\n", python_literal(value)));
     }
-    let mut draft = Draft::of(document);
+    let mut draft = Draft::unchanged(document);
     let find = |tag: &str| {
         document
             .cells()
@@ -49,19 +49,19 @@ pub fn with_parameters(
     let (given, assumed) = (find(INJECTED_TAG), find(DEFAULTS_TAG));
     match (given, assumed) {
         (Some(given), _) => {
-            let revision = Revision {
+            let revision = CellChanges {
                 source: Some(source),
-                ..Revision::default()
+                ..CellChanges::default()
             };
-            draft.cells[given] = Slot::Changed(given, revision);
+            draft.cells[given] = DraftCell::Changed(given, revision);
         }
         (None, assumed) => {
             let made = NewCell {
                 metadata: vec![("tags".to_owned(), json!([INJECTED_TAG]))],
-                ..NewCell::of(CellKind::Code, source)
+                ..NewCell::new(CellKind::Code, source)
             };
             let place = assumed.map_or(0, |assumed| assumed + 1);
-            draft.cells.insert(place, Slot::Made(made));
+            draft.cells.insert(place, DraftCell::New(made));
         }
     }
     Ok(WithParameters {
@@ -123,7 +123,7 @@ mod tests {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let with = with_parameters(&document, &owned).unwrap();
-        let document = Document::parse(with.draft.written(&document).unwrap().text()).unwrap();
+        let document = Document::parse(with.draft.render(&document).unwrap().text()).unwrap();
         (
             document.cells().map(|cell| cell.source()).collect(),
             with.untagged,

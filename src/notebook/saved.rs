@@ -83,11 +83,11 @@ impl SavedSession {
     pub fn new(cells: Vec<SavedCell>, prompts: Vec<SavedPrompt>) -> Self {
         let cells = cells.into_iter().map(SavedEntry::Code);
         let prompts = prompts.into_iter().map(SavedEntry::Prompt);
-        Self::of(cells.chain(prompts).collect())
+        Self::from_entries(cells.chain(prompts).collect())
     }
 
     /// Puts entries in order.
-    pub fn of(mut entries: Vec<SavedEntry>) -> Self {
+    pub fn from_entries(mut entries: Vec<SavedEntry>) -> Self {
         entries.sort_by_key(SavedEntry::place);
         SavedSession { entries }
     }
@@ -111,7 +111,7 @@ impl SavedSession {
     }
 
     /// `2 code cells and 1 prompt`.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let cells = self.cells().count();
         let of = |count: usize, one: &str| match count {
             1 => format!("1 {one}"),

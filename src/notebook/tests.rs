@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::input::{is_ours as is_command, note_value};
+use crate::input::{is_ipycodex_input as is_command, note_value};
 use crate::output::{CellError, CellOutput, MimeBundle, STDOUT};
 use crate::properties;
 
@@ -92,7 +92,7 @@ fn to_run(session: &SavedSession) -> SavedSession {
             ..prompt
         }),
     });
-    SavedSession::of(entries.collect())
+    SavedSession::from_entries(entries.collect())
 }
 
 fn read(text: &str) -> SavedSession {
@@ -175,7 +175,7 @@ fn the_form_is_the_contracts() {
 fn a_session_is_read_back() {
     let text = write_session(&session());
     assert_eq!(read(&text), to_run(&session()));
-    assert_eq!(read(&text).told(), "5 code cells and 2 prompts");
+    assert_eq!(read(&text).summary(), "5 code cells and 2 prompts");
 }
 
 #[test]

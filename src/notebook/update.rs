@@ -7,14 +7,14 @@
 use std::collections::HashMap;
 
 use super::cells::read_cell;
-use super::document::{CellKind, Document, Draft, NewCell, Revision, Slot};
+use super::document::{CellChanges, CellKind, Document, Draft, DraftCell, NewCell};
 use super::outputs::read_outputs;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use super::writer::{Ids, cell_metadata, exchange_metadata, output_value};
 use crate::input::note_value;
 
 /// The notebook as it shall be; `None` when it has no ids to know its cells by.
-pub fn renewed(old: &Document, session: &SavedSession) -> Option<Draft> {
+pub fn update_notebook(old: &Document, session: &SavedSession) -> Option<Draft> {
     if old.format().0 != 4 || !old.has_ids() {
         return None;
     }
@@ -32,7 +32,7 @@ pub fn renewed(old: &Document, session: &SavedSession) -> Option<Draft> {
             .filter(|number| is_same(old, **number, entry));
         cells.push(match known {
             Some(number) => update_cell(old, *number, entry),
-            None => Slot::Made(new_cell(entry, id)),
+            None => DraftCell::New(new_cell(entry, id)),
         });
     }
     Some(Draft {
@@ -48,16 +48,16 @@ fn is_same(old: &Document, number: usize, entry: &SavedEntry) -> bool {
 }
 
 /// Merges the recorded cell into the notebook's cell.
-fn update_cell(old: &Document, number: usize, entry: &SavedEntry) -> Slot {
+fn update_cell(old: &Document, number: usize, entry: &SavedEntry) -> DraftCell {
     let Some(cell) = old.cell(number) else {
-        return Slot::Kept(number);
+        return DraftCell::Kept(number);
     };
     let new = new_cell(entry, String::new());
     let metadata = new.metadata.into_iter();
     let metadata = metadata.filter(|(key, value)| cell.metadata(key).as_ref() != Some(value));
-    let mut revision = Revision {
+    let mut revision = CellChanges {
         metadata: metadata.collect(),
-        ..Revision::default()
+        ..CellChanges::default()
     };
     if new.kind == CellKind::Code {
         let count = new.execution_count.map(u64::from);
@@ -72,9 +72,9 @@ fn update_cell(old: &Document, number: usize, entry: &SavedEntry) -> Slot {
             revision.outputs = Some(new.outputs);
         }
     }
-    match revision == Revision::default() {
-        true => Slot::Kept(number),
-        false => Slot::Changed(number, revision),
+    match revision == CellChanges::default() {
+        true => DraftCell::Kept(number),
+        false => DraftCell::Changed(number, revision),
     }
 }
 
@@ -93,7 +93,7 @@ fn cell_from_code(cell: &SavedCell) -> NewCell {
     if let Some(note) = note_value(&cell.source) {
         return NewCell {
             metadata: cell_metadata(cell, Some(&cell.source)),
-            ..NewCell::of(CellKind::Markdown, note)
+            ..NewCell::new(CellKind::Markdown, note)
         };
     }
     let value = |output| output_value(output, Some(cell.line));
@@ -101,13 +101,13 @@ fn cell_from_code(cell: &SavedCell) -> NewCell {
         metadata: cell_metadata(cell, None),
         outputs: cell.outputs.iter().map(value).collect(),
         execution_count: Some(cell.line),
-        ..NewCell::of(CellKind::Code, cell.source.clone())
+        ..NewCell::new(CellKind::Code, cell.source.clone())
     }
 }
 
 fn cell_from_prompt(prompt: &SavedPrompt) -> NewCell {
     NewCell {
         metadata: exchange_metadata(prompt),
-        ..NewCell::of(CellKind::Markdown, prompt.response.clone())
+        ..NewCell::new(CellKind::Markdown, prompt.response.clone())
     }
 }

@@ -13,7 +13,7 @@ const CLOSING: &str = " …]\n";
 
 /// A text, or what is left of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts<'a> {
+pub struct TruncatedText<'a> {
     /// In order; there is at least one.
     pub parts: Vec<Part<'a>>,
     /// Code points of the whole.
@@ -43,8 +43,8 @@ impl Part<'_> {
 }
 
 /// What `text` holds of the whole it was.
-pub fn parts(text: &str) -> Parts<'_> {
-    let mut whole = Parts {
+pub fn parts(text: &str) -> TruncatedText<'_> {
+    let mut whole = TruncatedText {
         parts: Vec::new(),
         characters: 0,
         lines: 0,
@@ -74,7 +74,7 @@ pub fn parts(text: &str) -> Parts<'_> {
     whole
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TruncatedText<'a> {
     fn take(&mut self, text: &'a str) {
         let part = Part {
             start: self.characters,

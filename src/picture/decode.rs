@@ -11,8 +11,8 @@ use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
+use super::error::PictureError;
 use super::pixels::Pixels;
-use super::trouble::PictureError;
 use crate::output::picture_type;
 
 /// The most pixels of a picture that is drawn: 64 MiB of memory.
@@ -145,7 +145,9 @@ fn gif_options() -> gif::DecodeOptions {
 
 /// The first frame, where it stands on the canvas.
 fn gif_pixels(file: &[u8], width: u32, height: u32) -> Result<Vec<u8>, PictureError> {
-    let mut decoder = gif_options().read_info(file).map_err(|_| PictureError::Broken)?;
+    let mut decoder = gif_options()
+        .read_info(file)
+        .map_err(|_| PictureError::Broken)?;
     let frame = decoder.read_next_frame();
     let frame = frame.ok().flatten().ok_or(PictureError::Broken)?;
     let (canvas, line) = (width as usize * 4, usize::from(frame.width) * 4);

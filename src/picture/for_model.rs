@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::decode::{pixels_of_at_most, size_of_at_most};
-use super::trouble::PictureError;
+use super::error::PictureError;
 use crate::output::picture_type;
 
 /// Pixels of the longer side: services scale what is larger, or refuse it.

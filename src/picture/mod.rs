@@ -5,11 +5,11 @@
 //! drawings (`display/picture`).
 
 mod decode;
+mod error;
 mod for_model;
 mod pixels;
-mod trouble;
 
 pub(crate) use decode::{MOST_BYTES, allowed, pixels, size};
+pub(crate) use error::PictureError;
 pub(crate) use for_model::for_model;
 pub(crate) use pixels::Pixels;
-pub(crate) use trouble::PictureError;

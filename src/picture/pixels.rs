@@ -2,7 +2,7 @@
 //!
 //! In: such bytes. Out: a smaller picture, a PNG. Invariant: there are as many bytes as the size says.
 
-use super::trouble::PictureError;
+use super::error::PictureError;
 
 /// Parts of a pixel, across and down, that are compared: with so many a line of a plot fills one, and a photograph is
 /// not yet grainy.

@@ -14,7 +14,7 @@ use signal_hook::consts::signal::SIGWINCH;
 use super::signals::ScopedHandler;
 
 /// Defers resizes while it lives; a deferred one is delivered on drop. There is one at a time.
-pub struct KeptResizes<'wake>(PhantomData<BorrowedFd<'wake>>);
+pub struct DeferredResizes<'wake>(PhantomData<BorrowedFd<'wake>>);
 
 static HANDLER: Mutex<Option<ScopedHandler>> = Mutex::new(None);
 static PENDING: AtomicBool = AtomicBool::new(false);
@@ -31,17 +31,17 @@ extern "C" fn on_resize(_: libc::c_int) {
     }
 }
 
-impl<'wake> KeptResizes<'wake> {
+impl<'wake> DeferredResizes<'wake> {
     /// Starts deferring; each resize increments `wake`, an event counter (eventfd(2)).
     pub fn begin(wake: BorrowedFd<'wake>) -> Self {
         WAKE_FD.store(wake.as_raw_fd(), Ordering::SeqCst);
         // Without a handler resizes are not deferred.
         *handler() = ScopedHandler::begin(SIGWINCH, on_resize).ok();
-        KeptResizes(PhantomData)
+        DeferredResizes(PhantomData)
     }
 }
 
-impl Drop for KeptResizes<'_> {
+impl Drop for DeferredResizes<'_> {
     fn drop(&mut self) {
         *handler() = None;
         WAKE_FD.store(-1, Ordering::SeqCst);
@@ -57,7 +57,7 @@ pub fn resize_is_deferred() -> bool {
 }
 
 /// Delivers SIGWINCH now, also when no resize is deferred: the reader of the terminal then checks the size.
-pub fn let_resize_come() {
+pub fn deliver_resize() {
     PENDING.store(false, Ordering::SeqCst);
     match &*handler() {
         Some(handler) => handler.without(raise),

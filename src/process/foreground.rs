@@ -68,7 +68,10 @@ mod tests {
         assert_eq!(status.code(), Some(7));
         let mut killed = Command::new("sh");
         killed.args(["-c", "kill -9 $$"]);
-        assert_eq!(run_in_foreground(&mut killed, None).unwrap().signal(), Some(9));
+        assert_eq!(
+            run_in_foreground(&mut killed, None).unwrap().signal(),
+            Some(9)
+        );
         assert!(run_in_foreground(&mut Command::new("/nonexistent"), None).is_err());
     }
 

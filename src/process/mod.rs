@@ -25,17 +25,17 @@ mod spawn;
 mod tail;
 mod timed_output;
 
-pub use deferred_resizes::{KeptResizes, let_resize_come, resize_is_deferred};
+pub use deferred_resizes::{DeferredResizes, deliver_resize, resize_is_deferred};
 pub use fatal_signals::run_on_fatal_signal;
 pub use foreground::run_in_foreground;
 pub use io_hints::{begin_writing, large_buffer};
 pub use job::stop_our_job;
-pub use procfs::{reads_input, session_of};
+pub use procfs::{reads_input, session_commands};
 pub use pty::{
     SuspendKey, foreground_job, is_raw, open_peer, open_pty, set_echo, set_size, take_unread,
 };
-pub use spawn::{Leadership, Plan, spawn};
-pub use tail::Tail;
+pub use spawn::{Leadership, SpawnPlan, spawn};
+pub use tail::StderrTail;
 pub use timed_output::output_within;
 
 use std::io;
@@ -171,7 +171,7 @@ impl Group {
     }
 
     /// Lets descendants with a session of their own (a server, a browser) outlive the child, whose end is wanted now.
-    pub fn let_go(&self) {
+    pub fn keep_sessions(&self) {
         self.command(guard::KEEP_SESSIONS);
     }
 
@@ -215,7 +215,7 @@ mod tests {
                     .unwrap(),
             )
         };
-        let mut plan = Plan::new("/bin/sh", leadership, null(), null(), null());
+        let mut plan = SpawnPlan::new("/bin/sh", leadership, null(), null(), null());
         plan.arguments = vec!["-c".into(), script.into()];
         spawn(plan).unwrap()
     }
@@ -240,7 +240,7 @@ mod tests {
         let script = format!("cd {}; {ESCAPED}; {script}", folder.path().display());
         let mut child = shell(&script, Leadership::Session);
         if let_go {
-            child.group().let_go();
+            child.group().keep_sessions();
         }
         child.wait().unwrap();
         let told = std::fs::read_to_string(folder.path().join("told")).unwrap();
@@ -303,7 +303,7 @@ mod tests {
                     .unwrap(),
             )
         };
-        let mut plan = Plan::new("/bin/bash", Leadership::Session, null(), null(), null());
+        let mut plan = SpawnPlan::new("/bin/bash", Leadership::Session, null(), null(), null());
         plan.arguments = vec!["-c".into(), "echo hello >&198".into()];
         plan.inherited = vec![(OwnedFd::from(writer), 198)];
         let mut child = spawn(plan).unwrap();
@@ -322,7 +322,7 @@ mod tests {
                     .unwrap(),
             )
         };
-        let error = spawn(Plan::new(
+        let error = spawn(SpawnPlan::new(
             "/nonexistent/program",
             Leadership::Group,
             null(),

@@ -28,7 +28,7 @@ pub fn reads_input(process: Pid) -> bool {
 
 /// The command lines of the processes in the session of `leader` but its own; empty where `/proc` cannot be read. A
 /// fork of the leader that runs part of a command has the leader's command line, so the program name stands in for it.
-pub fn session_of(leader: u32) -> Vec<String> {
+pub fn session_commands(leader: u32) -> Vec<String> {
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -112,7 +112,7 @@ mod tests {
             .unwrap();
         let leader = line.trim().parse().unwrap();
         let found = || {
-            let mut jobs = session_of(leader);
+            let mut jobs = session_commands(leader);
             jobs.sort_unstable();
             jobs
         };

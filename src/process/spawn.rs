@@ -32,7 +32,7 @@ pub enum Leadership {
 
 /// Everything needed to start a child.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SpawnPlan {
     /// The program; searched on PATH when it has no slash.
     pub program: PathBuf,
     /// Without the program's name.
@@ -48,7 +48,7 @@ pub struct Plan {
     pub stdio: [OwnedFd; 3],
 }
 
-impl Plan {
+impl SpawnPlan {
     /// A plan without arguments that inherits environment and directory.
     pub fn new(
         program: impl Into<PathBuf>,
@@ -57,7 +57,7 @@ impl Plan {
         stdout: OwnedFd,
         stderr: OwnedFd,
     ) -> Self {
-        Plan {
+        SpawnPlan {
             program: program.into(),
             arguments: Vec::new(),
             variables: None,
@@ -74,8 +74,8 @@ impl Plan {
 /// # Errors
 /// The operating system's: `NotFound` for a missing program, `EMFILE`, `EAGAIN`, …
 #[allow(unsafe_code)]
-pub fn spawn(plan: Plan) -> io::Result<Child> {
-    let Plan {
+pub fn spawn(plan: SpawnPlan) -> io::Result<Child> {
+    let SpawnPlan {
         program,
         arguments,
         variables,

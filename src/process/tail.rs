@@ -12,15 +12,15 @@ const CAPACITY: usize = 16 * 1024;
 
 /// Drains a descriptor on a thread of its own and keeps the last 16 KiB.
 #[derive(Debug, Clone)]
-pub struct Tail {
+pub struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
     /// Holds true once the last writer has closed.
     ended: Arc<(Mutex<bool>, Condvar)>,
 }
 
-impl Tail {
+impl StderrTail {
     /// Starts draining `from`; the thread ends with the last writer.
-    pub fn of(from: OwnedFd, thread_name: &str) -> Self {
+    pub fn new(from: OwnedFd, thread_name: &str) -> Self {
         let bytes = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&bytes);
         let ended = Arc::new((Mutex::new(false), Condvar::new()));
@@ -41,11 +41,11 @@ impl Tail {
         let _ = std::thread::Builder::new()
             .name(thread_name.into())
             .spawn(drain);
-        Tail { bytes, ended }
+        StderrTail { bytes, ended }
     }
 
     /// Waits until the last writer has closed, at most `patience`, so that [`Tail::text`] is complete.
-    pub fn settle(&self, patience: Duration) {
+    pub fn wait_closed(&self, patience: Duration) {
         let ended = self.ended.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A timeout is no failure: a descendant may still hold the descriptor.
         let _ = self

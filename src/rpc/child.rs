@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::message::{Dialect, RpcMessage};
 use super::peer::{CloseOnDrop, Incoming, Peer};
-use crate::process::{Child, Leadership, Plan, Tail, spawn};
+use crate::process::{Child, Leadership, SpawnPlan, StderrTail, spawn};
 
 /// How long to wait for the rest of the standard error of a child that has ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
@@ -45,7 +45,7 @@ pub struct SpawnFailure {
 pub struct ChildPeer {
     peer: Peer,
     child: Child,
-    stderr: Tail,
+    stderr: StderrTail,
 }
 
 impl ChildPeer {
@@ -62,7 +62,7 @@ impl ChildPeer {
         let (their_input, our_output) = io::pipe()?;
         let (our_input, their_output) = io::pipe()?;
         let (our_stderr, their_stderr) = io::pipe()?;
-        let mut plan = Plan::new(
+        let mut plan = SpawnPlan::new(
             launch.program,
             Leadership::Group,
             their_input.into(),
@@ -73,7 +73,7 @@ impl ChildPeer {
         plan.variables = Some(launch.variables);
         plan.cwd = launch.cwd;
         let child = spawn(plan)?;
-        let stderr = Tail::of(our_stderr.into(), &format!("{}-stderr", launch.name));
+        let stderr = StderrTail::new(our_stderr.into(), &format!("{}-stderr", launch.name));
         let (peer, incoming) = Peer::new(
             our_input,
             our_output,
@@ -115,7 +115,7 @@ impl ChildPeer {
         } = self;
         drop(peer);
         let status = child.end(grace)?;
-        stderr.settle(STDERR_TIMEOUT);
+        stderr.wait_closed(STDERR_TIMEOUT);
         Ok((status, stderr.text()))
     }
 

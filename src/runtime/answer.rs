@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use super::checkpoints::{Checkpoints, Stepped};
-use super::variables::KeptVariables;
+use super::checkpoints::{CheckpointStep, Checkpoints};
+use super::variables::SavedVariables;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::text::offset::CodePoints;
 
 /// The MIME type under which a result of several parts (texts and pictures, in order) carries them: a list of bundles.
 /// The other entries of such a bundle tell the whole as one text, and its first picture.
-pub const PARTS: &str = "application/vnd.ipycodex.parts+json";
+pub const PARTS_MIME: &str = "application/vnd.ipycodex.parts+json";
 
 /// The MIME type under which an inspection carries its pieces: an object with `name`, `type`, `signature`, `mark`
 /// (start and end, in code points of the signature, of the parameter the cursor is at; or null), `value` and `doc`.
-pub const LOOK: &str = "application/vnd.ipycodex.inspection+json";
+pub const INSPECTION_MIME: &str = "application/vnd.ipycodex.inspection+json";
 
 /// The MIME type under which help carries the source it shows: what stands before it, and the Python text.
-pub const SOURCE: &str = "application/vnd.ipycodex.source+json";
+pub const SOURCE_MIME: &str = "application/vnd.ipycodex.source+json";
 
 /// The parts of a result, in order: itself alone unless it carries others.
-pub fn parts(result: &MimeBundle) -> Vec<MimeBundle> {
-    let Some(Value::Array(parts)) = result.get(PARTS) else {
+pub fn split_parts(result: &MimeBundle) -> Vec<MimeBundle> {
+    let Some(Value::Array(parts)) = result.get(PARTS_MIME) else {
         return vec![result.clone()];
     };
     let entries = parts.iter().filter_map(Value::as_object);
@@ -47,7 +47,7 @@ pub enum RuntimeReply {
     /// To `Evaluate`: one for each expression and each command, in the order asked.
     Evaluated {
         /// Of the expressions.
-        variables: Vec<Variable>,
+        variables: Vec<ReferenceValue>,
         /// Standard output of the commands without trailing white space, or `Error: …`.
         shells: Vec<String>,
     },
@@ -60,15 +60,15 @@ pub enum RuntimeReply {
     /// To `Checkpoints` that ask which there are.
     Checkpoints(Checkpoints),
     /// To `Checkpoints` that ask for a step.
-    Stepped(Box<Stepped>),
+    Stepped(Box<CheckpointStep>),
     /// To `Variables`.
-    Variables(KeptVariables),
+    Variables(SavedVariables),
     /// Done, nothing to say.
     Done,
     /// The request could not be carried out.
     Failed(String),
     /// This runtime cannot carry out such requests at all: why, for the user and the model.
-    Unable(String),
+    Unsupported(String),
 }
 
 /// Whether a text could be run as it stands.
@@ -105,7 +105,7 @@ pub struct Completion {
 
 /// What an expression of a prompt gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Variable {
+pub enum ReferenceValue {
     /// It has a value.
     Value {
         /// As written.

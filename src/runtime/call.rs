@@ -6,13 +6,13 @@ use serde_json::Value;
 
 /// A question of running code to its session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CodeCall {
+pub struct HostCall {
     /// To be named in the reply.
     pub call: u64,
     /// What it wants.
-    pub wish: HostRequest,
+    pub request: HostRequest,
     /// The code does nothing else meanwhile: a reply ends its waiting, an interrupt is not needed for that.
-    pub waits: bool,
+    pub blocking: bool,
 }
 
 /// What running code may want.
@@ -38,7 +38,7 @@ pub enum HostRequest {
 
 /// What running code is told.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CallReply {
+pub enum HostReply {
     /// What it wanted.
     Value(Value),
     /// Why it cannot be had.

@@ -27,9 +27,9 @@ pub struct RuntimeCapabilities {
     /// Goes back to where it was before a cell.
     pub checkpoints: bool,
     /// Keeps variables in a file, and brings them back.
-    pub keeps_variables: bool,
+    pub saved_variables: bool,
     /// Takes what users have done before their first cell.
-    pub set_up: bool,
+    pub startup: bool,
     /// Cells may ask for input.
     pub input: bool,
     /// Cells may own a terminal.
@@ -48,7 +48,7 @@ pub struct RuntimeCapabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionSupport {
     /// Not at all.
-    Nothing,
+    None,
     /// As fast as one types.
     Quick,
     /// That, and slower and deeper where it is asked to.
@@ -68,8 +68,8 @@ impl RuntimeCapabilities {
             expressions: true,
             snapshot: true,
             checkpoints: true,
-            keeps_variables: true,
-            set_up: true,
+            saved_variables: true,
+            startup: true,
             input: true,
             terminal: true,
             interrupt: true,
@@ -84,15 +84,15 @@ impl RuntimeCapabilities {
         RuntimeCapabilities {
             language: language.to_owned(),
             cells: String::new(),
-            completion: CompletionSupport::Nothing,
+            completion: CompletionSupport::None,
             inspection: false,
             tools: false,
             references: false,
             expressions: false,
             snapshot: false,
             checkpoints: false,
-            keeps_variables: false,
-            set_up: false,
+            saved_variables: false,
+            startup: false,
             input: false,
             terminal: false,
             interrupt: false,
@@ -115,7 +115,7 @@ impl RuntimeCapabilities {
     pub fn refusal(&self, request: &RuntimeRequest) -> Option<RuntimeReply> {
         let (able, answer) = match request {
             RuntimeRequest::Complete { .. } => (
-                self.completion != CompletionSupport::Nothing,
+                self.completion != CompletionSupport::None,
                 RuntimeReply::Completions(Vec::new()),
             ),
             RuntimeRequest::Inspect { .. } => (self.inspection, RuntimeReply::Inspection(None)),
@@ -126,10 +126,10 @@ impl RuntimeCapabilities {
                 self.references,
                 self.unable("cannot evaluate references (`$name`)"),
             ),
-            RuntimeRequest::Express { .. } => {
+            RuntimeRequest::EvaluateExpressions { .. } => {
                 (self.expressions, self.unable("evaluates no expressions"))
             }
-            RuntimeRequest::Missing { .. } | RuntimeRequest::SetVariables { .. } => {
+            RuntimeRequest::FindMissingNames { .. } | RuntimeRequest::SetVariables { .. } => {
                 (self.references, self.unable("cannot list its variables"))
             }
             RuntimeRequest::Comm(_) => (
@@ -145,11 +145,11 @@ impl RuntimeCapabilities {
                 self.unable("does not support checkpoints, so it cannot step back"),
             ),
             RuntimeRequest::Variables { .. } => {
-                (self.keeps_variables, self.unable("cannot keep variables"))
+                (self.saved_variables, self.unable("cannot keep variables"))
             }
-            RuntimeRequest::Try { .. } => (self.checkpoints, self.unable("cannot do dry runs")),
+            RuntimeRequest::DryRun { .. } => (self.checkpoints, self.unable("cannot do dry runs")),
             RuntimeRequest::Execute(_)
-            | RuntimeRequest::SetUp(_)
+            | RuntimeRequest::Startup(_)
             | RuntimeRequest::IsComplete { .. }
             | RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }
@@ -160,6 +160,6 @@ impl RuntimeCapabilities {
     }
 
     fn unable(&self, what: &str) -> RuntimeReply {
-        RuntimeReply::Unable(format!("the {} runtime {what}", self.language))
+        RuntimeReply::Unsupported(format!("the {} runtime {what}", self.language))
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckpointWish {
+pub enum CheckpointRequest {
     /// So many are kept from here on. Answer: [`Answer::Checkpoints`](super::RuntimeReply::Checkpoints).
     Keep(u32),
     /// Which there are. Answer: as above.
@@ -79,7 +79,7 @@ pub struct Checkpoints {
 /// A step was made.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
-pub struct Stepped {
+pub struct CheckpointStep {
     /// The cells between here and there.
     pub over: Vec<CellStep>,
     /// There is a way forward.

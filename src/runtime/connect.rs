@@ -8,11 +8,11 @@ use super::jupyter::JupyterRuntime;
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
 use super::shell::ShellRuntime;
-use super::{Runtime, RuntimeCapabilities, RuntimeEvent, Variables};
+use super::{EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent};
 
 pub use super::jupyter::{
-    GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, STARTS, SharedGateway,
-    SharedPlan, can_share, keep_gateway, shared_gateways,
+    GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, START_TIMEOUT,
+    SharedGateway, SharedPlan, check_gateway_packages, keep_gateway, shared_gateways,
 };
 pub use super::python::{
     Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,
@@ -44,7 +44,7 @@ pub enum RuntimePlan {
 impl RuntimePlan {
     /// The same, where the interpreter or kernel is told these variables when it starts, as far as it can be told.
     #[must_use]
-    pub fn told(mut self, told: &Variables) -> Self {
+    pub fn with_environment(mut self, told: &EnvironmentChanges) -> Self {
         match &mut self {
             RuntimePlan::Embedded(plan) => apply_environment(&mut plan.variables, told),
             RuntimePlan::Jupyter(plan) => apply_environment(&mut plan.variables, told),

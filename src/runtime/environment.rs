@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// Environment variables by name; `None`: there shall be none of that name.
-pub type Variables = Vec<(String, Option<String>)>;
+pub type EnvironmentChanges = Vec<(String, Option<String>)>;
 
 /// Changes those a process starts with.
-pub(super) fn apply_environment(process: &mut BTreeMap<OsString, OsString>, told: &Variables) {
+pub(super) fn apply_environment(
+    process: &mut BTreeMap<OsString, OsString>,
+    told: &EnvironmentChanges,
+) {
     for (name, value) in told {
         match value {
             Some(value) => process.insert(name.into(), value.into()),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::answer::RuntimeReply;
-use super::call::CodeCall;
+use super::call::HostCall;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
 use super::request::{CommMessage, RequestId};
 use crate::output::mime::MimeBundle;
@@ -42,7 +42,7 @@ pub enum RuntimeEvent {
         /// The request it belongs to.
         id: Option<RequestId>,
         /// What to show.
-        display: Display,
+        display: DisplayData,
     },
     /// A message of an object of the interpreter to one of a front-end.
     Comm {
@@ -84,14 +84,14 @@ pub enum RuntimeEvent {
         call: u64,
     },
     /// The code asks something of its session; see [`RuntimeRequest::ReplyCall`](super::RuntimeRequest::ReplyCall).
-    Called {
+    HostCalled {
         /// Of the request; it may have ended.
         id: Option<RequestId>,
         /// What.
-        call: CodeCall,
+        call: HostCall,
     },
     /// The code waits for the reply to this call no longer.
-    CalledOff {
+    HostCallCancelled {
         /// Its number.
         call: u64,
     },
@@ -135,7 +135,7 @@ pub enum RuntimeEvent {
         finish: Finish,
     },
     /// The end of any other request; the last event of its id.
-    Answered {
+    Replied {
         /// Of the request.
         id: RequestId,
         /// The answer.
@@ -175,7 +175,7 @@ impl RuntimeEvent {
             | RuntimeEvent::ExitRequested { id, .. }
             | RuntimeEvent::NextInput { id, .. }
             | RuntimeEvent::Finished { id, .. }
-            | RuntimeEvent::Answered { id, .. } => Some(*id),
+            | RuntimeEvent::Replied { id, .. } => Some(*id),
             _ => None,
         }
     }
@@ -197,7 +197,7 @@ const FOR_TERMINALS: &str = "ipycodex";
 
 /// A value shown by a cell.
 #[derive(Debug, Clone)]
-pub struct Display {
+pub struct DisplayData {
     /// The forms it comes in, and what is said of them.
     pub bundle: MimeBundle,
     /// The value of the cell (`Out[n]`) with its number, or a display in passing.
@@ -210,10 +210,10 @@ pub struct Display {
     pub update: bool,
 }
 
-impl Display {
+impl DisplayData {
     /// A display in passing.
-    pub fn of(bundle: MimeBundle) -> Self {
-        Display {
+    pub fn new(bundle: MimeBundle) -> Self {
+        DisplayData {
             bundle,
             execution_count: None,
             display_id: None,

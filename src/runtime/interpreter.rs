@@ -15,7 +15,7 @@ pub struct RuntimeInfo {
     /// How it introduces itself, in a line: `IPython 9.1.0`; empty where it has nothing to say beside the language.
     pub banner: String,
     /// Where it runs: the program it was started from, or the address it was found at.
-    pub place: String,
+    pub location: String,
     /// Its process, where it is one of this machine.
     pub process: Option<u32>,
     /// Why its code is not kept from changing what it must not; `None`: it is, or was not to be.
@@ -55,13 +55,13 @@ pub enum Death {
     /// Killed on the user's request.
     Killed,
     /// Killed since it ran longer than it may.
-    OverTime,
+    TimedOut,
     /// It never came up.
     NotStarted(StartFailure),
     /// It broke the protocol; what it sent.
-    Confused(String),
+    ProtocolError(String),
     /// As whoever runs it says.
-    Told(String),
+    Reported(String),
 }
 
 impl From<io::Result<ExitStatus>> for Death {
@@ -70,9 +70,9 @@ impl From<io::Result<ExitStatus>> for Death {
             Ok(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => Death::Exited(code),
                 (None, Some(signal)) => Death::Signalled(signal),
-                (None, None) => Death::Confused(status.to_string()),
+                (None, None) => Death::ProtocolError(status.to_string()),
             },
-            Err(error) => Death::Confused(error.to_string()),
+            Err(error) => Death::ProtocolError(error.to_string()),
         }
     }
 }
@@ -84,10 +84,12 @@ impl fmt::Display for Death {
             Death::Signalled(9) => f.write_str("killed (SIGKILL: out of memory?)"),
             Death::Signalled(signal) => write!(f, "signal {}", signal_name(*signal)),
             Death::Killed => f.write_str("killed on request"),
-            Death::OverTime => f.write_str("killed at its time limit"),
+            Death::TimedOut => f.write_str("killed at its time limit"),
             Death::NotStarted(failure) => f.write_str(&failure.message),
-            Death::Told(what) => f.write_str(what),
-            Death::Confused(what) => write!(f, "it sent something that was not understood: {what}"),
+            Death::Reported(what) => f.write_str(what),
+            Death::ProtocolError(what) => {
+                write!(f, "it sent something that was not understood: {what}")
+            }
         }
     }
 }

@@ -36,22 +36,23 @@ mod terminal;
 mod variables;
 
 pub use answer::{
-    Completeness, Completion, LOOK, PARTS, RuntimeReply, SOURCE, Snapshot, ToolLookup, Variable,
-    parts,
+    Completeness, Completion, INSPECTION_MIME, PARTS_MIME, ReferenceValue, RuntimeReply,
+    SOURCE_MIME, Snapshot, ToolLookup, split_parts,
 };
-pub use call::{CallReply, CodeCall, HostRequest};
+pub use call::{HostCall, HostReply, HostRequest};
 pub use capabilities::{CompletionSupport, RuntimeCapabilities};
 pub use checkpoints::{
-    CellStep, Checkpoint, CheckpointWish, Checkpoints, MissingCheckpoint, Stepped,
+    CellStep, Checkpoint, CheckpointRequest, CheckpointStep, Checkpoints, MissingCheckpoint,
 };
-pub use environment::Variables;
-pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
+pub use environment::EnvironmentChanges;
+pub use event::{DisplayData, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    BranchWish, CommAct, CommMessage, Dark, Execute, InputReply, IpythonFlags, Place, RecordLocation,
-    RequestId, RuntimeRequest, SetUp, StartupFile, Stdin, THIS_REQUEST, DryRunCell,
+    BranchRequest, CommMessage, CommOp, DarkRendering, DryRunCell, Execute, InputReply,
+    IpythonFlags, RecordLocation, RequestId, RuntimeRequest, SourceLocation, StartupFile,
+    StartupPlan, Stdin, THIS_REQUEST,
 };
-pub use variables::{SavedVariable, KeptVariables, VariablesRequest};
+pub use variables::{SavedVariable, SavedVariables, VariablesRequest};
 
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ pub trait CellTerminal: Send + Sync {
     fn has_lines(&self) -> bool;
 
     /// True while the cell waits for a line, as far as that can be known.
-    fn is_read(&self) -> bool;
+    fn is_waiting_for_input(&self) -> bool;
 
     /// Tells the cell the new size.
     fn resize(&self, size: TerminalSize);
@@ -122,5 +123,5 @@ pub struct TerminalMode {
     /// A program started by the cell (`!vim`, `!less`), or a job of the shell, owns the terminal at this moment.
     pub foreground_program: bool,
     /// It is a shell's: Ctrl-C and Ctrl-Z are for the job in front, but for a third Ctrl-C, which ends it.
-    pub jobs: bool,
+    pub job_control: bool,
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::call::CallReply;
-use super::checkpoints::CheckpointWish;
-use super::environment::Variables;
+use super::call::HostReply;
+use super::checkpoints::CheckpointRequest;
+use super::environment::EnvironmentChanges;
 use super::variables::VariablesRequest;
 use crate::text::offset::CodePoints;
 
@@ -25,7 +25,7 @@ pub enum RuntimeRequest {
     Execute(Execute),
     /// Does what is to be done before the first cell, now and in every interpreter that takes this one's place.
     /// Answer: as to [`Execute`](RuntimeRequest::Execute).
-    SetUp(Box<SetUp>),
+    Startup(Box<StartupPlan>),
     /// Completes at `position`. Answer: [`Answer::Completions`](super::RuntimeReply::Completions).
     Complete {
         /// The text being edited.
@@ -78,13 +78,13 @@ pub enum RuntimeRequest {
     },
     /// Evaluates expressions, each as the last line of a cell would be shown. Answer:
     /// [`Answer::Expressed`](super::RuntimeReply::Expressed).
-    Express {
+    EvaluateExpressions {
         /// Any text; what is no expression is an error.
         expressions: Vec<String>,
     },
     /// Names that these cells bind at their top level and the namespace lacks; nothing is run. Answer:
     /// [`Answer::Missing`](super::RuntimeReply::Missing).
-    Missing {
+    FindMissingNames {
         /// Sources of cells, in the order they ran.
         sources: Vec<String>,
     },
@@ -98,13 +98,13 @@ pub enum RuntimeRequest {
     },
     /// Runs cells as [`Snapshot`](RuntimeRequest::Snapshot) does, one after the other, to tell what they would do.
     /// Answer: [`Answer::Snapshot`](super::RuntimeReply::Snapshot), its text saying all, its value the pictures.
-    Try {
+    DryRun {
         /// Cells.
         cells: Vec<DryRunCell>,
     },
     /// As [`Snapshot`](RuntimeRequest::Snapshot), in a copy that stays for more. Answer:
     /// [`Answer::Snapshot`](super::RuntimeReply::Snapshot).
-    Branch(BranchWish),
+    Branch(BranchRequest),
     /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::RuntimeReply::Done).
     SetVariables {
         /// Name and text of each; `None`: there shall be none of that name.
@@ -119,7 +119,7 @@ pub enum RuntimeRequest {
         file: PathBuf,
     },
     /// Steps between cells, back and forward. Answers: as [`CheckpointWish`] tells.
-    Checkpoints(CheckpointWish),
+    Checkpoints(CheckpointRequest),
     /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is
     /// closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
     /// [`RuntimeReply::Done`](super::RuntimeReply::Done).
@@ -144,7 +144,7 @@ pub enum RuntimeRequest {
         /// The number of the call.
         call: u64,
         /// What it is told.
-        reply: CallReply,
+        reply: HostReply,
     },
     /// Ends the interpreter in an orderly way (at-exit functions run). Answer:
     /// [`Answer::Done`](super::RuntimeReply::Done).
@@ -165,7 +165,7 @@ pub struct DryRunCell {
 
 /// What is wanted of the copy of the interpreter that stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BranchWish {
+pub enum BranchRequest {
     /// Code runs in it; it is made where there is none.
     Run {
         /// Its source; the value of a last expression is the result.
@@ -199,23 +199,23 @@ pub struct Execute {
     pub directory: Option<PathBuf>,
     /// Environment variables it gets first; `None`: it has none of that name. Empty for cells that are typed; for a
     /// shell, as above.
-    pub environment: Variables,
+    pub environment: EnvironmentChanges,
     /// Who answers `input()`.
     pub stdin: Stdin,
     /// Where the code stands; `None`: it was typed.
-    pub place: Option<Place>,
+    pub location: Option<SourceLocation>,
     /// What of it is looked at on a dark terminal.
-    pub dark: Dark,
+    pub dark: DarkRendering,
     /// The message of a Jupyter client that it came in (`header`, `metadata`, `content`).
     pub parent: Option<Arc<Value>>,
 }
 
 /// What of a cell's outputs is made for a dark terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Dark {
+pub enum DarkRendering {
     /// The terminal is not known to be dark.
     #[default]
-    Nothing,
+    Off,
     /// The colours of errors and sources.
     Text,
     /// Pictures may come in a form for it, too ([`Display::terminal_bundle`](super::Display::terminal_bundle)).
@@ -232,16 +232,16 @@ impl Execute {
             store_history: true,
             silent: false,
             directory: None,
-            environment: Variables::new(),
+            environment: EnvironmentChanges::new(),
             stdin: Stdin::Refuse,
-            place: None,
-            dark: Dark::Nothing,
+            location: None,
+            dark: DarkRendering::Off,
             parent: None,
         }
     }
 
     /// Code that takes no number and is not stored.
-    pub fn aside(code: String) -> Self {
+    pub fn unnumbered(code: String) -> Self {
         Execute {
             execution_count: None,
             store_history: false,
@@ -272,7 +272,7 @@ impl IpythonFlags {
 
 /// What is done before the first cell, in this order: IPython's profile where there is IPython, flags, then files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SetUp {
+pub struct StartupPlan {
     /// Name of the profile; `None`: none.
     pub profile: Option<String>,
     /// Before the profile where they say the same.
@@ -280,7 +280,7 @@ pub struct SetUp {
     /// Run in the namespace, one after the other.
     pub files: Vec<StartupFile>,
     /// Keeps what the user has been told of the profile, so that it is told once.
-    pub told: PathBuf,
+    pub seen_notices: PathBuf,
 }
 
 /// A file that is run before the first cell.
@@ -292,7 +292,7 @@ pub struct StartupFile {
     pub text: Option<String>,
 }
 
-impl SetUp {
+impl StartupPlan {
     /// There is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.profile.is_none() && self.flags.is_empty() && self.files.is_empty()
@@ -307,9 +307,9 @@ pub const THIS_REQUEST: &str = "ipycodex:this-request";
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommMessage {
     /// Names the pair of them.
-    pub comm: String,
+    pub comm_id: String,
     /// What it does.
-    pub act: CommAct,
+    pub op: CommOp,
     /// What it says.
     pub data: Value,
     /// What is said of that.
@@ -320,21 +320,21 @@ pub struct CommMessage {
 
 /// What a message of a comm does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommAct {
+pub enum CommOp {
     /// It asks for the other one, of this kind.
     Open {
         /// Registered under this name.
         target: String,
     },
     /// It says something.
-    Say,
+    Msg,
     /// One of the two is gone.
     Close,
 }
 
 /// Where in a script a cell stands: what its tracebacks name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The script.
     pub file: PathBuf,
     /// The line the cell begins at, from 1.

@@ -11,18 +11,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    CellTerminal, Checkpoints, Completeness, Ending, Finish, Interrupter, KeptVariables, RequestId,
-    Runtime, RuntimeReply, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest,
-    Snapshot, Variable,
+    CellTerminal, Checkpoints, Completeness, Ending, Finish, Interrupter, ReferenceValue,
+    RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeReply,
+    RuntimeRequest, SavedVariables, Snapshot,
 };
 use crate::output::mime::MimeBundle;
 
 /// What a scripted runtime tells in answer to one request.
-pub type Scene = Box<dyn FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send>;
+pub type ScriptedHandler = Box<dyn FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send>;
 
 /// What came in beside the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
+pub enum ControlCall {
     /// An interrupt.
     Interrupt,
     /// A kill.
@@ -30,16 +30,16 @@ pub enum Call {
 }
 
 /// What a scripted runtime tells when it is interrupted or killed.
-pub type ControlHandler = Box<dyn FnMut(Call) -> Vec<RuntimeEvent> + Send>;
+pub type ControlHandler = Box<dyn FnMut(ControlCall) -> Vec<RuntimeEvent> + Send>;
 
 /// The script: told at the start, then asked for every request.
 pub struct Script {
     /// What it can do.
     pub able: RuntimeCapabilities,
     /// Told before any request.
-    pub opening: Vec<RuntimeEvent>,
+    pub initial_events: Vec<RuntimeEvent>,
     /// Asked for each request, in order.
-    pub scene: Scene,
+    pub on_request: ScriptedHandler,
     /// What went through the interrupter, for assertions.
     pub calls: Arc<ControlCalls>,
 }
@@ -65,7 +65,7 @@ impl std::fmt::Debug for ControlCalls {
 impl std::fmt::Debug for Script {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Script")
-            .field("opening", &self.opening)
+            .field("opening", &self.initial_events)
             .field("calls", &self.calls)
             .finish_non_exhaustive()
     }
@@ -80,7 +80,7 @@ impl Script {
             language: "Python".into(),
             version: "3.11.7".into(),
             banner: String::new(),
-            place: "/scripted/python3".into(),
+            location: "/scripted/python3".into(),
             process: None,
             unprotected: None,
             milliseconds: 0.0,
@@ -91,8 +91,8 @@ impl Script {
                 terminal: false,
                 ..RuntimeCapabilities::all("Python")
             },
-            opening: vec![ready],
-            scene: Box::new(scene),
+            initial_events: vec![ready],
+            on_request: Box::new(scene),
             calls: Arc::default(),
         }
     }
@@ -106,9 +106,9 @@ impl Script {
 
     /// The same script, telling what `reaction` gives when it is interrupted or killed.
     #[must_use]
-    pub fn reacting(
+    pub fn with_control_handler(
         self,
-        reaction: impl FnMut(Call) -> Vec<RuntimeEvent> + Send + 'static,
+        reaction: impl FnMut(ControlCall) -> Vec<RuntimeEvent> + Send + 'static,
     ) -> Self {
         let mut slot = self
             .calls
@@ -123,7 +123,7 @@ impl Script {
     /// The least a runtime tells of a cell or another request: that it began and ended well.
     pub fn default_reply(id: RequestId, request: &RuntimeRequest) -> Vec<RuntimeEvent> {
         let answer = match request {
-            RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => {
+            RuntimeRequest::Execute(_) | RuntimeRequest::Startup(_) => {
                 let finish = Finish {
                     ending: Ending::Ok,
                     exit: None,
@@ -149,17 +149,17 @@ impl Script {
                 variables: variables.iter().map(|word| undefined(word)).collect(),
                 shells: vec![String::new(); shells.len()],
             },
-            RuntimeRequest::Express { expressions } => RuntimeReply::Expressed(
+            RuntimeRequest::EvaluateExpressions { expressions } => RuntimeReply::Expressed(
                 expressions
                     .iter()
                     .map(|text| Ok(MimeBundle::plain(text.as_str())))
                     .collect(),
             ),
-            RuntimeRequest::Missing { .. } => RuntimeReply::Missing(Vec::new()),
+            RuntimeRequest::FindMissingNames { .. } => RuntimeReply::Missing(Vec::new()),
             RuntimeRequest::Checkpoints(_) => RuntimeReply::Checkpoints(Checkpoints::default()),
-            RuntimeRequest::Variables { .. } => RuntimeReply::Variables(KeptVariables::default()),
+            RuntimeRequest::Variables { .. } => RuntimeReply::Variables(SavedVariables::default()),
             RuntimeRequest::Snapshot { .. }
-            | RuntimeRequest::Try { .. }
+            | RuntimeRequest::DryRun { .. }
             | RuntimeRequest::Branch(_) => {
                 RuntimeReply::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
             }
@@ -168,12 +168,12 @@ impl Script {
             | RuntimeRequest::Comm(_)
             | RuntimeRequest::Shutdown { .. } => RuntimeReply::Done,
         };
-        vec![RuntimeEvent::Answered { id, answer }]
+        vec![RuntimeEvent::Replied { id, answer }]
     }
 }
 
-fn undefined(expression: &str) -> Variable {
-    Variable::Undefined {
+fn undefined(expression: &str) -> ReferenceValue {
+    ReferenceValue::Undefined {
         expression: expression.to_owned(),
         names: vec![expression.to_owned()],
     }
@@ -190,7 +190,7 @@ impl ControlCalls {
         self.kills.load(Ordering::SeqCst)
     }
 
-    fn react(&self, call: Call) {
+    fn react(&self, call: ControlCall) {
         let mut reaction = self.reaction.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(reaction), Some(out)) = (reaction.as_mut(), self.out.get()) {
             out.push(reaction(call));
@@ -201,19 +201,19 @@ impl ControlCalls {
 impl Interrupter for ControlCalls {
     fn interrupt(&self) {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
-        self.react(Call::Interrupt);
+        self.react(ControlCall::Interrupt);
     }
 
     fn kill(&self) {
         self.kills.fetch_add(1, Ordering::SeqCst);
-        self.react(Call::Kill);
+        self.react(ControlCall::Kill);
     }
 }
 
 /// Plays a [`Script`].
 pub struct ScriptedRuntime {
     able: RuntimeCapabilities,
-    scene: Scene,
+    scene: ScriptedHandler,
     calls: Arc<ControlCalls>,
     last_id: u64,
     queue: Arc<EventQueue>,
@@ -231,7 +231,7 @@ impl ScriptedRuntime {
     /// Starts playing to `events`.
     pub(super) fn start(script: Script, events: Sender<RuntimeEvent>) -> Self {
         let queue = Arc::new(EventQueue::default());
-        queue.push(script.opening);
+        queue.push(script.initial_events);
         // A script is played once.
         let _ = script.calls.out.set(Arc::clone(&queue));
         let source = Arc::clone(&queue);
@@ -246,7 +246,7 @@ impl ScriptedRuntime {
             });
         ScriptedRuntime {
             able: script.able,
-            scene: script.scene,
+            scene: script.on_request,
             calls: script.calls,
             last_id: 0,
             queue,

@@ -155,7 +155,7 @@ impl CellTerminal for CellPty {
             .is_some_and(|end| rustix::io::ioctl_fionread(&end).is_ok_and(|count| count > 0))
     }
 
-    fn is_read(&self) -> bool {
+    fn is_waiting_for_input(&self) -> bool {
         let state = self.state();
         let master = state.master.as_ref().filter(|_| state.in_cell);
         let group = master.and_then(|master| tcgetpgrp(master).ok());
@@ -190,7 +190,7 @@ impl CellTerminal for CellPty {
                         .master
                         .as_ref()
                         .is_some_and(|it| foreground_job(it).is_some())),
-            jobs,
+            job_control: jobs,
         }
     }
 }

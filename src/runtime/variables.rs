@@ -8,17 +8,17 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariablesRequest {
     /// What can be kept of them is written to it, in a bounded time. The answer has what was, and what was not.
-    Keep,
+    Save,
     /// What is in it.
     List,
     /// They are set, but for names that are taken. The answer has those that were, and those that were not.
-    Bring,
+    Restore,
 }
 
 /// Variables, and those that were left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
-pub struct KeptVariables {
+pub struct SavedVariables {
     /// Seconds since they were kept.
     pub age: u64,
     /// In the order in which they were bound.

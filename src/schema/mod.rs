@@ -59,7 +59,7 @@ impl AnswerSchema {
     ///
     /// # Errors
     /// What does not fit, a line each.
-    pub fn read(&self, answer: &str) -> Result<String, Vec<String>> {
+    pub fn parse_answer(&self, answer: &str) -> Result<String, Vec<String>> {
         let text = unfenced(answer);
         let said: Value = serde_json::from_str(text)
             .map_err(|error| vec![format!("answer: it is not JSON: {error}")])?;
@@ -88,7 +88,7 @@ impl AnswerSchema {
 }
 
 /// A schema for an agent: what it is held to, where it can be, else what is said of it in the prompt.
-pub fn asked_for(given: &Value, structured: bool) -> (Option<Value>, Option<String>) {
+pub fn for_agent(given: &Value, structured: bool) -> (Option<Value>, Option<String>) {
     let strict = structured.then(|| StrictSchema::new(given)).flatten();
     match strict {
         Some(strict) => (Some(strict.sent), None),
@@ -97,7 +97,7 @@ pub fn asked_for(given: &Value, structured: bool) -> (Option<Value>, Option<Stri
 }
 
 /// The prompt that follows an answer which does not fit.
-pub fn again(problems: &[String], prompt: &str) -> String {
+pub fn retry_prompt(problems: &[String], prompt: &str) -> String {
     let problems: String = problems.iter().map(|it| format!("- {it}\n")).collect();
     format!(
         "Your last answer does not fit the JSON schema that was asked for:\n{problems}Answer again, with nothing but \
@@ -106,7 +106,7 @@ pub fn again(problems: &[String], prompt: &str) -> String {
 }
 
 /// Says of an answer that it does not fit, the second one either.
-pub fn misfit(problems: &[String], answer: &str) -> String {
+pub fn mismatch_message(problems: &[String], answer: &str) -> String {
     const SHOWN: usize = 300; // code points
     let mut shown: String = answer.chars().take(SHOWN).collect();
     if shown.len() < answer.len() {

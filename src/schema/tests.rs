@@ -203,7 +203,7 @@ fn a_hundred_types_are_strict_and_their_values_come_back() {
     for row in rows {
         let (name, given) = (&row["type"], &row["schema"]);
         let schema = AnswerSchema::new(given).unwrap_or_else(|why| panic!("{name}: {why}"));
-        let (sent, said) = asked_for(given, true);
+        let (sent, said) = for_agent(given, true);
         let sent = sent.unwrap_or_else(|| panic!("{name}: it is not strict"));
         assert_eq!((broken(&sent), said), (Vec::new(), None), "{name}: {sent}");
         let of_strict = jsonschema::validator_for(&sent).unwrap();
@@ -220,21 +220,21 @@ fn a_hundred_types_are_strict_and_their_values_come_back() {
             };
             assert!(of_strict.is_valid(&strict), "{name}: {strict}: {sent}");
             let read = schema
-                .read(&strict.to_string())
+                .parse_answer(&strict.to_string())
                 .unwrap_or_else(|why| panic!("{name}: {strict}: {why:?}"));
             let read: Value = serde_json::from_str(&read).unwrap();
             assert_eq!(without_null(&read), without_null(value), "{name}: {strict}");
             // Whoever is held to nothing answers in the form that was given.
             let fenced = format!("```json\n{value}\n```");
             assert_eq!(
-                schema.read(&fenced),
+                schema.parse_answer(&fenced),
                 Ok(value.to_string()),
                 "{name}: {value}"
             );
         }
         for value in row["misfit"].as_array().unwrap() {
             let problems = schema
-                .read(&value.to_string())
+                .parse_answer(&value.to_string())
                 .expect_err(&format!("{name}: {value}"));
             assert!(
                 problems.iter().all(|it| it.starts_with("answer")),
@@ -283,7 +283,7 @@ fn schemas_that_are_written_by_hand_are_strict_too() {
         json!({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "integer", "minimum": 1, "title": "x"}}}),
         json!({"$schema": "http://json-schema.org/draft-07/schema#", "title": "t", "type": "integer"}),
     ] {
-        let (sent, _) = asked_for(&given, true);
+        let (sent, _) = for_agent(&given, true);
         let sent = sent.unwrap_or_else(|| panic!("{given}"));
         assert_eq!(broken(&sent), Vec::<String>::new(), "{given}: {sent}");
         assert!(AnswerSchema::new(&given).is_ok(), "{given}");
@@ -309,11 +309,11 @@ fn what_cannot_be_strict_is_said_in_words() {
         json!({"$ref": "https://example.org/schema"}),
         json!({"$defs": {"A": {"$ref": "#/$defs/A"}}, "$ref": "#/$defs/A"}),
     ] {
-        let (sent, said) = asked_for(&given, true);
+        let (sent, said) = for_agent(&given, true);
         assert_eq!(sent, None, "{given}");
         assert!(said.is_some_and(|said| said.ends_with(&given.to_string())));
     }
-    let (sent, said) = asked_for(&json!({"type": "integer"}), false);
+    let (sent, said) = for_agent(&json!({"type": "integer"}), false);
     assert_eq!(sent, None);
     assert!(said.is_some_and(|said| said.starts_with(HELD)));
 }
@@ -358,7 +358,7 @@ fn what_does_not_fit_is_named() {
         ),
         (json!([1]), "answer: expected object, got [1]"),
     ] {
-        let problems = schema.read(&answer.to_string()).unwrap_err();
+        let problems = schema.parse_answer(&answer.to_string()).unwrap_err();
         assert!(
             problems.contains(&expected.to_owned()),
             "{answer}: {problems:?}"
@@ -366,7 +366,7 @@ fn what_does_not_fit_is_named() {
     }
     for text in ["", "nonsense", "{\"a\": [1]} and more", "{\"a\": [1]"] {
         assert!(
-            schema.read(text).unwrap_err()[0].starts_with("answer: it is not JSON"),
+            schema.parse_answer(text).unwrap_err()[0].starts_with("answer: it is not JSON"),
             "{text}"
         );
     }
@@ -375,7 +375,7 @@ fn what_does_not_fit_is_named() {
     assert_eq!(
         AnswerSchema::new(&json!({"required": ["a"]}))
             .unwrap()
-            .read(huge),
+            .parse_answer(huge),
         Ok(huge.to_owned())
     );
 }

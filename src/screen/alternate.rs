@@ -21,7 +21,7 @@ impl<'a> Alternate<'a> {
             guard.alternate_screen(true);
         }
         let alternate = Alternate { screen, guard };
-        screen.trusted(b"\x1b[?1049h")?;
+        screen.write_trusted(b"\x1b[?1049h")?;
         screen.flush()?;
         Ok(alternate)
     }
@@ -30,7 +30,7 @@ impl<'a> Alternate<'a> {
 impl Drop for Alternate<'_> {
     fn drop(&mut self) {
         // A terminal that is gone needs no reset; the next write fails.
-        let _ = self.screen.trusted(b"\x1b[0m\x1b[?25h\x1b[?1049l");
+        let _ = self.screen.write_trusted(b"\x1b[0m\x1b[?25h\x1b[?1049l");
         let _ = self.screen.flush();
         if let Some(guard) = self.guard {
             guard.alternate_screen(false);

@@ -160,7 +160,7 @@ impl TerminalGuard {
     }
 
     /// True while a program that makes its own line ends has the terminal.
-    pub fn is_lent(&self) -> bool {
+    pub fn has_raw_output(&self) -> bool {
         self.terminal.is_lent()
     }
 

@@ -153,7 +153,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn trusted(&self, bytes: &[u8]) -> Result<(), ScreenError> {
+    pub fn write_trusted(&self, bytes: &[u8]) -> Result<(), ScreenError> {
         self.sinks().write(bytes)
     }
 
@@ -161,7 +161,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn untrusted(&self, text: &str) -> Result<(), ScreenError> {
+    pub fn write_untrusted(&self, text: &str) -> Result<(), ScreenError> {
         let mut filter = Filter::new(Policy::Text);
         let mut safe = Vec::new();
         filter.push(text.as_bytes(), &mut safe);
@@ -173,7 +173,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn cell(&self, filter: &mut Filter, bytes: &[u8]) -> Result<(), ScreenError> {
+    pub fn write_cell(&self, filter: &mut Filter, bytes: &[u8]) -> Result<(), ScreenError> {
         self.filtered(|out| filter.push(bytes, out))
     }
 
@@ -222,7 +222,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`] of standard error; a closed standard output does not silence it.
-    pub fn notice(&self, text: &str) -> Result<(), ScreenError> {
+    pub fn print_notice(&self, text: &str) -> Result<(), ScreenError> {
         let mut sinks = self.sinks();
         let erased = match std::mem::take(&mut sinks.passing) {
             true => sinks.out.write(ERASE),
@@ -242,10 +242,10 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`] of standard error.
-    pub fn report(&self, report: &Report) -> Result<(), ScreenError> {
+    pub fn print_report(&self, report: &Report) -> Result<(), ScreenError> {
         match report.kind {
             ReportKind::BrokenPipe => Ok(()),
-            _ => self.notice(&report.to_string()),
+            _ => self.print_notice(&report.to_string()),
         }
     }
 
@@ -263,7 +263,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn passing(&self, line: Option<&str>) -> Result<(), ScreenError> {
+    pub fn show_transient(&self, line: Option<&str>) -> Result<(), ScreenError> {
         let mut sinks = self.sinks();
         if std::mem::take(&mut sinks.passing) {
             sinks.out.write(ERASE)?;
@@ -286,7 +286,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn pastes(&self, marked: bool) -> Result<(), ScreenError> {
+    pub fn set_input_reports(&self, marked: bool) -> Result<(), ScreenError> {
         if !self.facts.rich {
             return Ok(());
         }
@@ -302,7 +302,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`ScreenError`].
-    pub fn title(&self, title: Option<&str>) -> Result<(), ScreenError> {
+    pub fn set_title(&self, title: Option<&str>) -> Result<(), ScreenError> {
         if !self.facts.titles {
             return Ok(());
         }
@@ -361,7 +361,7 @@ impl Screen {
     }
 
     /// True when standard output is a terminal that can move its cursor.
-    pub fn rich(&self) -> bool {
+    pub fn is_rich(&self) -> bool {
         self.facts.rich
     }
 

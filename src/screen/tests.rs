@@ -40,21 +40,21 @@ fn all(fd: OwnedFd) -> String {
 #[test]
 fn trusted_untrusted_and_cell_bytes_are_filtered_differently() {
     let (screen, out, err) = piped();
-    screen.trusted(b"\x1b[1mours\x1b[0m\n").unwrap();
+    screen.write_trusted(b"\x1b[1mours\x1b[0m\n").unwrap();
     screen
-        .untrusted("theirs\x1b[31m\x1b]52;c;x\x07\r\n")
+        .write_untrusted("theirs\x1b[31m\x1b]52;c;x\x07\r\n")
         .unwrap();
     let mut filter = Filter::new(Policy::Cell);
-    screen.cell(&mut filter, b"cell \x1b[3").unwrap();
-    screen.cell(&mut filter, b"1mred\x1b[2J").unwrap();
+    screen.write_cell(&mut filter, b"cell \x1b[3").unwrap();
+    screen.write_cell(&mut filter, b"1mred\x1b[2J").unwrap();
     screen.end_cell(&mut filter, true).unwrap();
-    screen.notice("odd \x1b[31m name").unwrap();
+    screen.print_notice("odd \x1b[31m name").unwrap();
     screen
-        .report(&Report::failure("it failed").hint("try"))
+        .print_report(&Report::failure("it failed").hint("try"))
         .unwrap();
     let mut closed = Report::failure("closed");
     closed.kind = ReportKind::BrokenPipe;
-    screen.report(&closed).unwrap();
+    screen.print_report(&closed).unwrap();
     drop(screen);
     assert_eq!(
         all(out),
@@ -67,12 +67,15 @@ fn trusted_untrusted_and_cell_bytes_are_filtered_differently() {
 fn a_closed_pipe_stays_closed() {
     let (screen, out, err) = piped();
     drop(out);
-    screen.trusted(b"lost").unwrap();
+    screen.write_trusted(b"lost").unwrap();
     assert!(matches!(screen.flush(), Err(ScreenError::Closed)));
-    assert!(matches!(screen.trusted(b"more"), Err(ScreenError::Closed)));
+    assert!(matches!(
+        screen.write_trusted(b"more"),
+        Err(ScreenError::Closed)
+    ));
     let report = Report::from(screen.flush().unwrap_err());
     assert_eq!(report.exit_code(), 0);
-    screen.notice("still said").unwrap();
+    screen.print_notice("still said").unwrap();
     drop(screen);
     assert_eq!(all(err), "still said\n");
 }

@@ -2,24 +2,24 @@
 //!
 //! In: news. Out: the line that is shown at once, and the listing for `%ipycodex agent`. Pure.
 
-use crate::agent::{News, Offering, ConfigOption};
+use crate::agent::{AgentUpdate, ConfigOption, Descriptor};
 
 #[derive(Debug, Default)]
 pub(super) struct AgentProfile {
     title: Option<String>,
     modes: Option<ConfigOption>,
     options: Vec<ConfigOption>,
-    commands: Vec<Offering>,
+    commands: Vec<Descriptor>,
 }
 
 impl AgentProfile {
     /// Takes news; the line to say of it.
-    pub(super) fn take(&mut self, news: News) -> Option<String> {
+    pub(super) fn take(&mut self, news: AgentUpdate) -> Option<String> {
         match news {
-            News::Commands(commands) => self.commands = commands,
-            News::Title(title) => self.title = Some(title),
-            News::Options(options) => self.options = options,
-            News::Modes(modes) => {
+            AgentUpdate::Commands(commands) => self.commands = commands,
+            AgentUpdate::Title(title) => self.title = Some(title),
+            AgentUpdate::Options(options) => self.options = options,
+            AgentUpdate::Modes(modes) => {
                 let mode = modes.current.clone();
                 let before = self.modes.replace(modes)?;
                 return (before.current != mode)
@@ -30,7 +30,7 @@ impl AgentProfile {
     }
 
     /// The agent's commands.
-    pub(super) fn commands(&self) -> &[Offering] {
+    pub(super) fn commands(&self) -> &[Descriptor] {
         &self.commands
     }
 
@@ -42,7 +42,7 @@ impl AgentProfile {
     /// `value` of `option` was chosen by the user: it is not news.
     pub(super) fn choose(&mut self, option: &str, value: &str) {
         let mut all = self.modes.iter_mut().chain(&mut self.options);
-        if let Some(selection) = all.find(|selection| selection.of.id == option) {
+        if let Some(selection) = all.find(|selection| selection.descriptor.id == option) {
             value.clone_into(&mut selection.current);
         }
     }
@@ -54,7 +54,7 @@ impl AgentProfile {
         lines.extend(self.selections().map(ConfigOption::line));
         let commands = self.commands.iter();
         lines.extend(commands.map(|command| {
-            let line = format!("./{}  {}", command.id, command.about());
+            let line = format!("./{}  {}", command.id, command.description_line());
             line.trim_end().to_owned()
         }));
         lines.join("\n")
@@ -65,16 +65,16 @@ impl AgentProfile {
 mod tests {
     use super::*;
 
-    fn offering(id: &str) -> Offering {
-        Offering {
+    fn offering(id: &str) -> Descriptor {
+        Descriptor {
             id: id.into(),
-            ..Offering::default()
+            ..Descriptor::default()
         }
     }
 
-    fn modes(current: &str) -> News {
-        News::Modes(ConfigOption {
-            of: offering("mode"),
+    fn modes(current: &str) -> AgentUpdate {
+        AgentUpdate::Modes(ConfigOption {
+            descriptor: offering("mode"),
             current: current.into(),
             values: vec![offering("code"), offering("plan")],
         })
@@ -90,13 +90,13 @@ mod tests {
             offers.take(modes("plan")).as_deref(),
             Some("the agent's mode is now `plan`")
         );
-        offers.take(News::Title("Sums".into()));
-        let compact = Offering {
+        offers.take(AgentUpdate::Title("Sums".into()));
+        let compact = Descriptor {
             name: "Compact".into(),
             description: "shorten it".into(),
             ..offering("compact")
         };
-        offers.take(News::Commands(vec![offering("review"), compact]));
+        offers.take(AgentUpdate::Commands(vec![offering("review"), compact]));
         assert_eq!(
             offers.listing(),
             "title: Sums\nmode: plan (one of code, plan)\n./review\n./compact  Compact: shorten it"

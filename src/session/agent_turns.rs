@@ -14,24 +14,24 @@ use crate::agent::{
 };
 use crate::config::Choices;
 use crate::dialog::Dialog;
-use crate::history::{Earlier, RecordedOutcome, RecordedThread, TurnKey};
+use crate::record::{RecordedOutcome, RecordedThread, SessionTail, TurnKey};
 use crate::session::agent_profile::AgentProfile;
-use crate::session::asking::{Asker, ApprovalEvent};
-use crate::session::attached::Attachments;
+use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::session::attachments::Attachments;
 use crate::session::deps::SessionDeps;
+use crate::session::event_loop::Session;
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
+use crate::session::ids::JobId;
+use crate::session::peers::{AgentPeer, ConnectAgent, RuntimeRequester};
 use crate::session::prompt::{
-    Around, Finished, PromptEffect, PromptEvent, Surroundings, TurnEffect,
+    PromptContext, PromptEffect, PromptEvent, PromptOutcome, RequestContext, TurnEffect,
 };
-use crate::session::question::About;
+use crate::session::question::QuestionSubject;
 use crate::session::resume;
-use crate::session::runtimes::RuntimeSlot;
-use crate::session::slots::{AgentPeer, ConnectAgent, RuntimeRequester};
-use crate::session::task::Session;
-use crate::session::ticket::JobId;
+use crate::session::runtimes::RuntimePeer;
 use crate::session::tool_return::ToolReturn;
-use crate::session::toolbox::{Offer, Shelf};
+use crate::session::tools::{SkillRegistry, ToolOffer};
 
 /// The agent and the threads it keeps for us.
 pub(super) struct AgentTurns {
@@ -107,10 +107,10 @@ impl AgentTurns {
         &'a mut self,
         setup: &'a SessionDeps,
         choices: &'a Choices,
-        user: &RuntimeSlot,
-        shelf: &Shelf,
+        user: &RuntimePeer,
+        shelf: &SkillRegistry,
         cwd: &Path,
-    ) -> Surroundings<'a> {
+    ) -> RequestContext<'a> {
         let mut able = self.agent.get().capabilities();
         let own_server = match able.tools {
             Some(ToolRoute::McpServer) => setup.own_server.as_ref(),
@@ -121,13 +121,13 @@ impl AgentTurns {
         }
         let (tools, tool_instructions) = match able.tools {
             Some(_) => (
-                Offer::now(choices, user, shelf).specs(),
+                ToolOffer::current(choices, user, shelf).specs(),
                 self.tool_instructions.as_str(),
             ),
             None => (Vec::new(), ""),
         };
         let commands = able.commands.then(|| self.profile.commands());
-        Surroundings {
+        RequestContext {
             instructions: format!("{}{tool_instructions}", self.instructions),
             choices,
             cwd: cwd.to_owned(),
@@ -137,14 +137,14 @@ impl AgentTurns {
             own_server,
             no_interpreter: user.is_unstartable(),
             agent_is_busy: self.cancelling.is_some(),
-            able,
+            agent: able,
         }
     }
 
     /// The thread such an agent may go on with.
     fn thread_for(&self, able: &AgentCapabilities) -> Option<&RecordedThread> {
         let thread = self.thread.as_ref();
-        thread.filter(|_| able.resumes || !self.thread_is_older)
+        thread.filter(|_| able.resumes_threads || !self.thread_is_older)
     }
 
     /// Replies to the agent in the turn it works on.
@@ -162,21 +162,21 @@ impl AgentTurns {
 
 impl Session {
     /// The notice when another agent answered in this session before.
-    pub(super) fn other_agent(&self, earlier: &Earlier) -> Option<Notice> {
-        resume::other_agent(earlier, &self.choices, &self.setup.missing)
+    pub(super) fn other_agent(&self, earlier: &SessionTail) -> Option<Notice> {
+        resume::other_agent(earlier, &self.choices, &self.deps.missing)
     }
 
     /// The record was read for the prompt with this ticket.
     pub(super) fn on_read(&mut self, ticket: JobId, dialog: Box<Dialog>, attached: Attachments) {
-        if self.floor.is_current(ticket) {
-            self.shelf.scan_conversation(&dialog);
+        if self.scheduler.is_current(ticket) {
+            self.skill_registry.scan_conversation(&dialog);
             self.on_prompt(PromptEvent::RecordRead(dialog, attached));
         }
     }
 
     /// An event for the prompt with this ticket, dropped when that is no longer active.
     pub(super) fn on_prompt_of(&mut self, ticket: JobId, event: PromptEvent) {
-        if self.floor.is_current(ticket) {
+        if self.scheduler.is_current(ticket) {
             self.on_prompt(event);
         }
     }
@@ -191,16 +191,16 @@ impl Session {
 
     /// Returns the result of a tool that ended at once. (A turn calls one tool at a time.)
     fn step_prompt(&mut self, event: PromptEvent) -> Option<ToolReturn> {
-        let (turns, setup, choices) = (&mut self.agent_turns, &self.setup, &self.choices);
-        let (user, shelf) = (&self.runtimes.user, &self.shelf);
-        let around = Around {
+        let (turns, setup, choices) = (&mut self.agent_turns, &self.deps, &self.choices);
+        let (user, shelf) = (&self.runtimes.user, &self.skill_registry);
+        let around = PromptContext {
             now: Instant::now(),
             outputs: &self.outputs,
             skills: shelf.fresh(),
-            able: user.able(),
+            runtime: user.able(),
         };
         let cwd = &self.cwd;
-        let actions = self.floor.prompt()?.on(event, &around, move || {
+        let actions = self.scheduler.prompt()?.on(event, &around, move || {
             turns.context(setup, choices, user, shelf, cwd)
         });
         self.outputs.save(self.out_or_background());
@@ -215,53 +215,55 @@ impl Session {
         match action {
             PromptEffect::Show(event) => {
                 let event = self.cell_calls.map_event(event);
-                self.say(event);
+                self.publish(event);
             }
-            PromptEffect::Lacking(lines) => {
+            PromptEffect::WarnUnsupported(lines) => {
                 for (what, line) in lines {
                     if self.agent_turns.reported_missing.insert(what) {
-                        self.say([Notice::note(line)]);
+                        self.publish([Notice::note(line)]);
                     }
                 }
             }
             PromptEffect::AskRuntime(request) => {
-                if let Some(ticket) = self.floor.ticket() {
+                if let Some(ticket) = self.scheduler.ticket() {
                     self.ask_runtime(request, RuntimeRequester::Prompt(ticket));
                 }
             }
             PromptEffect::AskAboutPictures(lost) => {
-                self.ask_user(About::Pictures(lost), Asker::Prompt);
+                self.ask_user(QuestionSubject::Pictures(lost), ApprovalRequester::Prompt);
             }
-            PromptEffect::AskNoMore => self.on_approval(ApprovalEvent::Cancelled(Asker::Prompt)),
+            PromptEffect::WithdrawPictureQuestion => {
+                self.on_approval(ApprovalEvent::Cancelled(ApprovalRequester::Prompt))
+            }
             PromptEffect::InterruptRuntime => {
                 let told = self.interrupt_code();
-                self.say(told);
+                self.publish(told);
             }
-            PromptEffect::Begin(start) => {
-                self.agent_turns.recorded_turn = Some(self.history.begin_prompt(start));
-                self.shelf.clear_newly_loaded();
+            PromptEffect::RecordStart(start) => {
+                self.agent_turns.recorded_turn = Some(self.record.begin_prompt(start));
+                self.skill_registry.clear_newly_loaded();
             }
-            PromptEffect::Start(request) => {
+            PromptEffect::StartTurn(request) => {
                 self.set_offered_tools(&request.tools);
                 self.agent_turns.start(*request);
             }
             PromptEffect::Turn(action) => return self.run_turn_action(action),
-            PromptEffect::Save(stored) => {
+            PromptEffect::SaveAnswer(stored) => {
                 if let Some(key) = self.agent_turns.recorded_turn {
-                    self.history.stream_answer(key, &stored);
+                    self.record.stream_answer(key, &stored);
                 }
             }
-            PromptEffect::PutAway => {
+            PromptEffect::CancelTools => {
                 self.refuse_inside_calls();
                 self.on_approval(ApprovalEvent::TurnOver);
                 self.on_agent_code_end();
-                if self.toolbox.put_away() {
+                if self.tool_runner.cancel() {
                     self.release_kernel();
-                    self.on_prompt(PromptEvent::ToolsAway);
+                    self.on_prompt(PromptEvent::ToolsStopped);
                 }
             }
-            PromptEffect::Finish(finished) => self.finish_exchange(*finished),
-            PromptEffect::Leave => {
+            PromptEffect::RecordEnd(finished) => self.finish_exchange(*finished),
+            PromptEffect::Done => {
                 self.end_branch();
                 self.finish_current();
             }
@@ -277,18 +279,20 @@ impl Session {
             }
             TurnEffect::CallTool(call) => return self.call_tool(call),
             TurnEffect::Ask(question) => {
-                let asker = Asker::Agent {
+                let asker = ApprovalRequester::Agent {
                     question: question.id,
                     options: question.options,
-                    reasons: question.reasons,
+                    reasons: question.accepts_reason,
                 };
-                self.ask_user(About::Agent(question.subject), asker);
+                self.ask_user(QuestionSubject::Agent(question.subject), asker);
             }
-            TurnEffect::Withdraw(question) => self.on_approval(ApprovalEvent::Withdrawn { question }),
+            TurnEffect::WithdrawQuestion(question) => {
+                self.on_approval(ApprovalEvent::Withdrawn { question })
+            }
             TurnEffect::InterruptTool => {
-                if self.toolbox.is_running() {
+                if self.tool_runner.is_running() {
                     let told = self.interrupt_code();
-                    self.say(told);
+                    self.publish(told);
                 }
             }
             TurnEffect::Reply(reply) => {
@@ -308,9 +312,9 @@ impl Session {
     }
 
     pub(super) fn on_agent(&mut self, event: AgentEvent) {
-        if let AgentEvent::News(news) = event {
+        if let AgentEvent::Update(news) = event {
             let line = self.agent_turns.profile.take(news);
-            return self.say(line.map(Notice::note));
+            return self.publish(line.map(Notice::note));
         }
         let turn = event.turn();
         let over = matches!(
@@ -320,7 +324,7 @@ impl Session {
         if turn.is_some() && self.agent_turns.cancelling == turn {
             if over {
                 self.agent_turns.cancelling = None;
-                self.on_prompt(PromptEvent::AgentFree);
+                self.on_prompt(PromptEvent::AgentIdle);
             }
         } else if turn.is_some() && self.agent_turns.running == turn {
             if over {
@@ -331,8 +335,8 @@ impl Session {
     }
 
     /// Records and logs the finished exchange, and sets it in the interpreter.
-    fn finish_exchange(&mut self, finished: Finished) {
-        let Finished {
+    fn finish_exchange(&mut self, finished: PromptOutcome) {
+        let PromptOutcome {
             outcome,
             exchange,
             usage,
@@ -346,21 +350,22 @@ impl Session {
             TurnOutcome::Failed(_) => RecordedOutcome::Failed,
         };
         let Some(exchange) = exchange else {
-            return self.history.finish_prompt(key, recorded, "", usage);
+            return self.record.finish_prompt(key, recorded, "", usage);
         };
-        self.cell_calls.set_answer(&exchange.said);
+        self.cell_calls.set_answer(&exchange.texts);
         let stored = exchange.stored;
-        self.history.finish_prompt(key, recorded, &stored, usage);
+        self.record.finish_prompt(key, recorded, &stored, usage);
         // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
         self.agent_turns.thread = exchange.thread;
         self.agent_turns.thread_is_older = false;
         let agent = self.choices.agent.to_string();
-        self.history.thread(&agent, self.agent_turns.thread.clone());
+        self.record
+            .set_thread(&agent, self.agent_turns.thread.clone());
         if recorded == RecordedOutcome::Failed {
             return;
         }
         if let Some(sent) = exchange.sent {
-            let (path, session) = (self.setup.exact_log.clone(), self.numbering.session());
+            let (path, session) = (self.deps.exact_log.clone(), self.numbering.session());
             let out = self.out_or_background().clone();
             exact_log::append(path, session, &sent, &stored, out);
         }

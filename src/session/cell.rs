@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::artifacts::MOST_BYTES;
-use crate::history::{CellEnd, History};
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
 use crate::output::{CellOutput, MODEL_CHARACTERS};
+use crate::record::{CellStatus, RecordHandle};
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
-use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, ToldEvent};
+use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, TextEvent};
 use crate::session::output_collector::OutputCollector;
 use crate::session::outputs::Outputs;
 use crate::session::run::RunSender;
@@ -66,14 +66,14 @@ pub(super) enum CellOrigin {
     /// The user, by a replay: under this In number, recorded or not.
     Replay { line: u32, recorded: bool },
     /// Start-up files: not numbered, not recorded.
-    SetUp,
+    Startup,
     /// A skill, or the agent in a kernel of its own: not numbered, not recorded, no cell to a front-end.
-    Aside,
+    Internal,
 }
 
 /// The result of a cell that has ended.
 #[derive(Debug, Clone)]
-pub(super) struct Remains {
+pub(super) struct CellResult {
     /// How it ended.
     pub ending: Ending,
     /// Its output as plain text.
@@ -94,13 +94,13 @@ pub(super) struct Remains {
     pub cwd: Option<String>,
 }
 
-pub(super) enum CellStep {
+pub(super) enum CellProgress {
     /// The cell goes on.
     On,
     /// The cell ended.
-    Ended(Box<Remains>),
+    Ended(Box<CellResult>),
     /// The cell ended with its interpreter; the report of how follows.
-    Died(Box<Remains>),
+    Died(Box<CellResult>),
 }
 
 impl CellRun {
@@ -170,9 +170,9 @@ impl CellRun {
     }
 
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
-    pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
+    pub(super) fn on(&mut self, event: RuntimeEvent, record: &RecordHandle) -> CellProgress {
         match event {
-            RuntimeEvent::Started { .. } if self.origin != CellOrigin::Aside => {
+            RuntimeEvent::Started { .. } if self.origin != CellOrigin::Internal => {
                 self.begun = true;
                 self.out.send(CellEvent::Started);
             }
@@ -205,7 +205,7 @@ impl CellRun {
                 self.shown = OutputCollector::new(KEPT);
                 self.show(CellEvent::Clear { wait });
             }
-            RuntimeEvent::Page { bundle, .. } => self.show(ToldEvent::Page(bundle)),
+            RuntimeEvent::Page { bundle, .. } => self.show(TextEvent::Page(bundle)),
             RuntimeEvent::InputRequested {
                 call,
                 prompt,
@@ -233,21 +233,23 @@ impl CellRun {
                     false => AfterEvent::Refill(text),
                 });
             }
-            RuntimeEvent::Finished { finish, .. } => return self.finish(finish, history),
+            RuntimeEvent::Finished { finish, .. } => return self.finish(finish, record),
             _ => {}
         }
-        CellStep::On
+        CellProgress::On
     }
 
     pub(super) fn reports_start_failure(&self) -> bool {
-        self.origin != CellOrigin::SetUp
+        self.origin != CellOrigin::Startup
     }
 
     /// Its In number, if it has one.
     pub(super) fn line(&self) -> Option<u32> {
         match self.origin {
-            CellOrigin::User(line) | CellOrigin::Agent(line) | CellOrigin::Replay { line, .. } => Some(line),
-            CellOrigin::Private | CellOrigin::Aside | CellOrigin::SetUp => None,
+            CellOrigin::User(line) | CellOrigin::Agent(line) | CellOrigin::Replay { line, .. } => {
+                Some(line)
+            }
+            CellOrigin::Private | CellOrigin::Internal | CellOrigin::Startup => None,
         }
     }
 
@@ -255,27 +257,27 @@ impl CellRun {
         matches!(self.origin, CellOrigin::User(_) | CellOrigin::Private)
     }
 
-    fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
+    fn finish(&mut self, finish: Finish, record: &RecordHandle) -> CellProgress {
         if finish.ending != Ending::Ok {
             self.show_withheld();
         }
         let state = match &finish.ending {
             // A shell reports failures by its exit status.
-            Ending::Ok if finish.exit.is_some_and(|exit| exit != 0) => CellEnd::Failed,
-            Ending::Ok => CellEnd::Complete,
-            Ending::Error => CellEnd::Failed,
-            Ending::Interrupted => CellEnd::Cancelled,
+            Ending::Ok if finish.exit.is_some_and(|exit| exit != 0) => CellStatus::Failed,
+            Ending::Ok => CellStatus::Complete,
+            Ending::Error => CellStatus::Failed,
+            Ending::Interrupted => CellStatus::Cancelled,
             Ending::Died(death) => {
                 let what = match self.role {
                     RuntimeRole::Shell => "shell",
                     _ => "interpreter",
                 };
                 self.shown.say(&format!("[the {what} ended: {death}]"));
-                CellEnd::Failed
+                CellStatus::Failed
             }
             Ending::Lost(why) => {
                 self.shown.say(&format!("[the connection was lost: {why}]"));
-                CellEnd::Failed
+                CellStatus::Failed
             }
         };
         let (shown, bundles, mut layout) =
@@ -297,7 +299,7 @@ impl CellRun {
             _ => Vec::new(),
         };
         let images = bundles.iter().filter_map(MimeBundle::image);
-        let result = Box::new(Remains {
+        let result = Box::new(CellResult {
             ending: finish.ending.clone(),
             images: images
                 .map(|(mime, base64)| format!("data:{mime};base64,{base64}"))
@@ -318,7 +320,7 @@ impl CellRun {
         } = self.origin
         {
             if let Some(exit) = finish.exit {
-                history.exited(line, exit);
+                record.record_shell_exit(line, exit);
             }
             let shown = &result.shown;
             let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
@@ -328,25 +330,29 @@ impl CellRun {
             } else {
                 (Cow::Borrowed(shown.text.as_str()), layout)
             };
-            history.showed(line, &text, bundles, &layout, state, took);
+            record.record_output_with_layout(line, &text, bundles, &layout, state, took);
         }
-        if self.origin == CellOrigin::SetUp && !self.begun && finish.ending == Ending::Interrupted {
+        if self.origin == CellOrigin::Startup && !self.begun && finish.ending == Ending::Interrupted
+        {
             let notice = Notice::note("interrupted: start-up files were not run");
             self.out.send(notice);
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(failure)) => {
-                if !matches!(self.origin, CellOrigin::Agent(_) | CellOrigin::Aside | CellOrigin::SetUp) {
+                if !matches!(
+                    self.origin,
+                    CellOrigin::Agent(_) | CellOrigin::Internal | CellOrigin::Startup
+                ) {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
                     self.out.send(notice);
                 }
-                CellStep::Ended(result)
+                CellProgress::Ended(result)
             }
-            Ending::Died(_) | Ending::Lost(_) => CellStep::Died(result),
-            _ => CellStep::Ended(result),
+            Ending::Died(_) | Ending::Lost(_) => CellProgress::Died(result),
+            _ => CellProgress::Ended(result),
         };
-        if self.origin != CellOrigin::Aside {
+        if self.origin != CellOrigin::Internal {
             self.out.send(CellEvent::Ended {
                 ending: finish.ending,
                 typeahead: finish.typeahead,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::agent::McpServer;
 use crate::config::{Keymap, Provenance};
-use crate::runtime::SetUp;
+use crate::runtime::StartupPlan;
+use crate::session::peers::{MissingAgent, PlanAgent, PlanKernel};
 use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{MissingAgent, PlanAgent, PlanKernel};
 use crate::skills::ProjectFiles;
 
 pub(super) struct SessionDeps {
@@ -37,7 +37,7 @@ pub(super) struct SessionDeps {
 #[derive(Debug, Default)]
 pub struct StartupFiles {
     /// The user's own.
-    pub set_up: SetUp,
+    pub own: StartupPlan,
     /// The project's, until the user has answered.
     pub project: Option<ProjectFiles>,
 }

@@ -6,17 +6,17 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use crate::config::Images;
-use crate::history::History;
 use crate::input::{Input, classify, prompt_source, shell_cell};
 use crate::markdown::Background;
-use crate::runtime::{Dark, Execute};
+use crate::record::RecordHandle;
+use crate::runtime::{DarkRendering, Execute};
 use crate::session::Submission;
-use crate::session::attached::{self, Attachments};
-use crate::session::cell::{CellRun, CellOrigin};
+use crate::session::attachments::{self, Attachments};
+use crate::session::cell::{CellOrigin, CellRun};
 use crate::session::commands::{turns, undo};
 use crate::session::effect::Effect;
+use crate::session::event_loop::Session;
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
-use crate::session::floor::{CellJob, ActiveJob, QueuedJob};
 use crate::session::handle::Command;
 use crate::session::loading;
 use crate::session::numbering::Numbering;
@@ -25,7 +25,7 @@ use crate::session::replay::{ReplayContext, ReplayRun};
 use crate::session::resume;
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::task::Session;
+use crate::session::scheduler::{ActiveJob, CellJob, QueuedJob};
 
 impl Session {
     /// Queues an input; `%ipycodex interrupt` is run at once.
@@ -34,30 +34,29 @@ impl Session {
             let words: Vec<&str> = text.split_whitespace().collect();
             words == ["%ipycodex", "interrupt"]
         };
-        if self.floor.holder().is_some() && beside(&submission.text) {
+        if self.scheduler.active().is_some() && beside(&submission.text) {
             return self.begin(submission, out);
         }
         self.enqueue(QueuedJob::Input(submission), out);
     }
 
     pub(super) fn enqueue(&mut self, work: QueuedJob, out: RunSender) {
-        self.floor.enqueue(work, out);
+        self.scheduler.enqueue(work, out);
         self.advance();
     }
 
     /// Starts queued jobs while none is active.
     pub(super) fn advance(&mut self) {
         while self.numbering.is_open() {
-            match self.floor.next() {
+            match self.scheduler.next() {
                 Some((QueuedJob::Input(submission), out)) => self.begin(submission, out),
                 Some((QueuedJob::Replay(replay), out)) => {
-                    let history = self.history.clone();
-                    self.await_effects(&out, resume::handed_in(replay, history));
+                    let record = self.record.clone();
+                    self.await_effects(&out, resume::handed_in(replay, record));
                 }
                 Some((QueuedJob::Load(loading), out)) => {
                     let language = self.runtimes.user.able().language.clone();
-                    let loaded =
-                        loading::load(loading, self.history.clone(), language, out.clone());
+                    let loaded = loading::load(loading, self.record.clone(), language, out.clone());
                     self.await_effects(&out, loaded);
                 }
                 Some((QueuedJob::SetUp, out)) => self.begin_set_up(out),
@@ -71,33 +70,33 @@ impl Session {
     /// Begins with an input; where it replaces exchanges that have run cells, the user is asked first whether the
     /// interpreter steps back over those, too.
     fn begin(&mut self, submission: Submission, out: RunSender) {
-        let ran_for = &self.steps.ran_for;
+        let ran_for = &self.step_log.ran_for;
         let from = submission.replaces;
         let Some(from) = from.filter(|from| ran_for.values().any(|line| line >= from)) else {
             return self.begin_now(submission, out);
         };
         // After an interrupt at the question, Up finds the text.
         if let Input::Prompt(prompt) = classify(&submission.text, submission.mode) {
-            self.history.recall().push(&prompt_source(&prompt.text));
+            self.record.recall().push(&prompt_source(&prompt.text));
         }
-        let replaced = undo::replace(self.history.clone(), from, submission, ran_for.clone());
+        let replaced = undo::replace(self.record.clone(), from, submission, ran_for.clone());
         self.await_effects(&out, replaced);
     }
 
     pub(super) fn begin_now(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
         let retention = Retention::from_submission(&submission);
-        let counter = (&mut self.numbering, &self.history);
+        let counter = (&mut self.numbering, &self.record);
         match classify(&source, submission.mode) {
             Input::Empty => {}
-            Input::Leave => out.send(AfterEvent::Leave(0)),
+            Input::Exit => out.send(AfterEvent::Leave(0)),
             Input::Shell { command } => self.begin_shell(command, &submission, out),
             Input::Command { line } => {
                 let number = number(counter, &source, RunKind::Command, retention, &out);
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) if prompt.repeats() => {
-                self.await_effects(&out, turns::repeat(self.history.clone()));
+                self.await_effects(&out, turns::repeat(self.record.clone()));
             }
             Input::Prompt(prompt) => {
                 let hint = prompt.hint.map(Notice::note);
@@ -107,8 +106,8 @@ impl Session {
                 let own = prompt_source(&prompt.text);
                 let line = number(counter, &own, RunKind::Prompt, Retention::Recorded, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
-                    .with(submission.attached, submission.schema)
-                    .asking(submission.asks)
+                    .with_attachments(submission.attached, submission.schema)
+                    .with_can_ask(submission.asks)
                     .replacing(replaced(submission.replaces, line));
                 self.begin_prompt(prompt, out);
             }
@@ -120,20 +119,23 @@ impl Session {
 
     /// Starts a numbered prompt and reads the record for it, after the skills.
     pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
-        let (named, replaced) = (prompt.names_files(), prompt.replaced());
-        let ticket = self.floor.start(ActiveJob::Prompt(Box::new(prompt)), out);
-        let (history, inbox) = (self.history.clone(), self.inbox.clone());
-        let skills = self.shelf.found();
-        let (cwd, places) = (self.cwd.clone(), self.setup.notebooks.clone());
+        let (named, replaced) = (prompt.named_files(), prompt.replaced_lines());
+        let ticket = self
+            .scheduler
+            .start(ActiveJob::Prompt(Box::new(prompt)), out);
+        let (record, inbox) = (self.record.clone(), self.inbox.clone());
+        let skills = self.skill_registry.found();
+        let (cwd, places) = (self.cwd.clone(), self.deps.notebooks.clone());
         tokio::spawn(async move {
             let read = match named.is_empty() {
                 true => Ok(Attachments::default()),
                 false => {
-                    tokio::task::spawn_blocking(move || attached::read(named, &cwd, &places)).await
+                    tokio::task::spawn_blocking(move || attachments::read(named, &cwd, &places))
+                        .await
                 }
             };
             skills.await;
-            let mut dialog = Box::new(history.dialog().await);
+            let mut dialog = Box::new(record.dialog().await);
             if let Some(replaced) = replaced {
                 dialog.hide(&replaced, true);
             }
@@ -152,24 +154,24 @@ impl Session {
         let line = match submission.silent {
             true => None,
             false => {
-                let counter = (&mut self.numbering, &self.history);
+                let counter = (&mut self.numbering, &self.record);
                 Some(number(counter, &code, RunKind::Cell, retention, &out))
             }
         };
         if let Some(line) = line
             && let Some(replaced) = replaced(submission.replaces, line)
         {
-            self.history.hide(replaced, true);
+            self.record.hide(replaced, true);
         }
         let execute = Execute {
             execution_count: line,
             store_history: line.is_some(),
             silent: submission.silent,
             stdin: self.runtimes.user.stdin(submission.stdin),
-            place: submission.place,
+            location: submission.place,
             dark: self.dark(),
             parent: submission.parent,
-            ..Execute::aside(code)
+            ..Execute::unnumbered(code)
         };
         let stops = submission.stop_on_error;
         let (Some(line), Retention::Recorded) = (line, retention) else {
@@ -190,7 +192,7 @@ impl Session {
         out: &RunSender,
     ) {
         let recording = ActiveJob::Recording { interrupted: false };
-        let recorded = self.history.recorded();
+        let recorded = self.record.wait_written();
         self.await_effects_as(recording, out, async move {
             recorded.await;
             vec![Effect::RunCell {
@@ -224,11 +226,11 @@ impl Session {
             run.keep(source);
         }
         let cell = CellJob::new(run, None).stopping(stops);
-        self.floor.start(ActiveJob::Cell(Box::new(cell)), out);
+        self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
     }
 
     /// Whether output is shown on a dark terminal, as far as known, and whether pictures are fitted to it.
-    pub(super) fn dark(&self) -> Dark {
+    pub(super) fn dark(&self) -> DarkRendering {
         let choices = &self.choices;
         let named = || Background::of_theme(&choices.code_theme);
         let background = self
@@ -236,16 +238,16 @@ impl Session {
             .or(choices.code_theme_chosen.then(named));
         let is_dark = self.runtimes.user.has_terminal() && background == Some(Background::Dark);
         match choices.images != Images::Off && choices.fit_plots {
-            _ if !is_dark => Dark::Nothing,
-            true => Dark::TextAndPictures,
-            false => Dark::Text,
+            _ if !is_dark => DarkRendering::Off,
+            true => DarkRendering::TextAndPictures,
+            false => DarkRendering::Text,
         }
     }
 
     /// Gives a prompt its number and sends it again, in place of the exchange at `line`, if there is one.
     pub(super) fn resend(&mut self, line: Option<u32>, text: String, out: &RunSender) {
         let source = prompt_source(&text);
-        let counter = (&mut self.numbering, &self.history);
+        let counter = (&mut self.numbering, &self.record);
         let own = number(counter, &source, RunKind::Prompt, Retention::Recorded, out);
         let prompt =
             Prompt::new(own, text, source, Instant::now()).replacing(line.map(|line| line..=line));
@@ -258,14 +260,14 @@ impl Session {
         let mut context = ReplayContext {
             dark,
             numbering: &mut self.numbering,
-            history: &self.history,
+            record: &self.record,
             runtime: &mut self.runtimes.user,
             outputs: &self.outputs,
         };
         if let Some((run, replay)) = replay.go_on(&mut context) {
             let out = replay.out().clone();
             let cell = CellJob::new(run, Some(replay));
-            self.floor.start(ActiveJob::Cell(Box::new(cell)), out);
+            self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
         }
     }
 }
@@ -292,7 +294,7 @@ impl Retention {
 
 /// Gives an input its number and, unless it is private, records it, before anything comes of it.
 pub(super) fn number(
-    (numbering, history): (&mut Numbering, &History),
+    (numbering, record): (&mut Numbering, &RecordHandle),
     source: &str,
     kind: RunKind,
     retention: Retention,
@@ -301,12 +303,12 @@ pub(super) fn number(
     let line = match retention {
         Retention::Unnumbered => numbering.passing(),
         Retention::Private => {
-            history.recall().push(source);
+            record.recall().push(source);
             numbering.take_private()
         }
         Retention::Recorded => {
             let line = numbering.take();
-            history.input(line, source, source);
+            record.record_input(line, source, source);
             line
         }
     };

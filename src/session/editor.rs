@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::agent::LoginProgram;
 use crate::markdown::Theme;
-use crate::session::events::{Notice, SessionEvent, ToldEvent};
+use crate::session::events::{Notice, SessionEvent, TextEvent};
 use crate::session::run::RunSender;
 
 /// Something only an editor can do. It comes before the end of the run that wants it.
@@ -42,9 +42,9 @@ pub struct SessionPick {
 
 /// The requests of a session, in order.
 #[derive(Debug)]
-pub struct EditorWishes(Receiver<EditorRequest>);
+pub struct EditorRequests(Receiver<EditorRequest>);
 
-impl EditorWishes {
+impl EditorRequests {
     pub fn take(&self) -> Option<EditorRequest> {
         self.0.try_recv().ok()
     }
@@ -55,10 +55,10 @@ pub(super) struct EditorRequestSender(Mutex<Option<Sender<EditorRequest>>>);
 
 impl EditorRequestSender {
     /// Later requests go to the receiver returned.
-    pub(super) fn subscribe(&self) -> EditorWishes {
+    pub(super) fn subscribe(&self) -> EditorRequests {
         let (sender, receiver) = channel();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-        EditorWishes(receiver)
+        EditorRequests(receiver)
     }
 
     /// Sends a request; without an editor, `out` gets the message about the alternative.
@@ -70,7 +70,9 @@ impl EditorRequestSender {
         };
         let told = match unheard {
             None => return,
-            Some(EditorRequest::PickSession(_)) => SessionEvent::Notice(Notice::warning(PICK_USAGE)),
+            Some(EditorRequest::PickSession(_)) => {
+                SessionEvent::Notice(Notice::warning(PICK_USAGE))
+            }
             Some(EditorRequest::TogglePrompts) => SessionEvent::Notice(Notice::warning(
                 "there is no prompt mode here: a line that starts with `.` is a prompt",
             )),
@@ -78,12 +80,12 @@ impl EditorRequestSender {
                 SessionEvent::Notice(Notice::warning("there is no clipboard here"))
             }
             Some(EditorRequest::LogIn(program)) => {
-                SessionEvent::Notice(Notice::warning(log_in_elsewhere(&program)))
+                SessionEvent::Notice(Notice::warning(no_terminal_message(&program)))
             }
             Some(EditorRequest::ToggleShell) => SessionEvent::Notice(Notice::warning(NO_SHELL)),
             Some(EditorRequest::ShowThemes(in_force)) => {
                 let names: Vec<&str> = Theme::names().collect();
-                SessionEvent::Told(ToldEvent::Text(format!(
+                SessionEvent::Text(TextEvent::Text(format!(
                     "code_theme: {in_force}\n{}",
                     names.join(", ")
                 )))
@@ -95,7 +97,7 @@ impl EditorRequestSender {
 
 pub const NO_SHELL: &str = "there is no shell mode here: a line that starts with `!` is a command";
 
-pub fn log_in_elsewhere(program: &LoginProgram) -> String {
+pub fn no_terminal_message(program: &LoginProgram) -> String {
     let line = program.line();
     format!("there is no terminal here: run `{line}` in one; the next prompt uses the new login")
 }
@@ -105,7 +107,7 @@ pub const PICK_USAGE: &str = "Usage: %ipycodex resume ID (`%ipycodex sessions` l
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::run::{Next, stream};
+    use crate::session::run::{NextEvent, stream};
 
     #[test]
     fn a_request_goes_to_the_editor_or_is_answered_with_a_message() {
@@ -127,12 +129,12 @@ mod tests {
             EditorRequest::ShowThemes("monokai".into()),
         ] {
             sender.request(request, &out);
-            let Next::Event(event) = run.next_blocking(None) else {
+            let NextEvent::Event(event) = run.next_blocking(None) else {
                 panic!("nothing is said");
             };
             assert!(matches!(
                 *event,
-                SessionEvent::Notice(_) | SessionEvent::Told(ToldEvent::Text(_))
+                SessionEvent::Notice(_) | SessionEvent::Text(TextEvent::Text(_))
             ));
         }
     }

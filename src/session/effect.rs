@@ -7,8 +7,8 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use crate::dialog::Dialog;
-use crate::history::{Earlier, RecordedCell, SwitchedSession};
-use crate::runtime::{Execute, KeptVariables};
+use crate::record::{RecordedCell, SessionTail, SwitchedSession};
+use crate::runtime::{Execute, SavedVariables};
 use crate::session::Submission;
 use crate::session::cell::CellOrigin;
 use crate::session::editor::EditorRequest;
@@ -69,10 +69,10 @@ pub(in crate::session) enum Effect {
     SetUp,
     /// Variables that this file has are offered to the user.
     OfferVariables {
-        kept: KeptVariables,
+        kept: SavedVariables,
         file: PathBuf,
     },
-    SwitchSession(Box<(SwitchedSession, Option<Earlier>)>),
+    SwitchSession(Box<(SwitchedSession, Option<SessionTail>)>),
     /// The user is told which names of these cells the interpreter lacks; with `beside`, outside of the queue.
     FindMissingNames {
         cells: Vec<RecordedCell>,

@@ -7,15 +7,15 @@
 use std::time::Duration;
 
 use crate::agent::{Activity, AgentFailure, FileChange, FileWritten, InputPart, PlanStep, Usage};
-use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{CommMessage, Death, Display, Ending, OutputStream};
+use crate::record::SessionTail;
+use crate::runtime::{CommMessage, Death, DisplayData, Ending, OutputStream};
 use crate::session::question::Question;
 use crate::session::replay_summary::ReplaySummary;
 use crate::text::Page;
 
-pub(super) use crate::session::notice::{Notice, notice};
+pub(super) use crate::session::notice::{Notice, report_notice};
 
 /// Something that happened in a run, or in the background.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub enum SessionEvent {
     /// Something is over.
     End(EndEvent),
     /// Text of a command.
-    Told(ToldEvent),
+    Text(TextEvent),
     /// One thing the user should know.
     Notice(Notice),
     /// The front-end's part, when the run is over.
@@ -99,7 +99,7 @@ pub enum CellEvent {
         foreign: bool,
     },
     /// A value or a display.
-    Display(Display),
+    Display(DisplayData),
     /// A message of an object of the interpreter to one of the front-end's; the front-end's own go by
     /// [`SessionHandle::ask`](super::SessionHandle::ask).
     Comm(CommMessage),
@@ -174,7 +174,7 @@ pub enum EndEvent {
 }
 
 #[derive(Debug, Clone)]
-pub enum ToldEvent {
+pub enum TextEvent {
     /// Lines a command printed; our own text around foreign values. Two blanks part columns.
     Text(String),
     /// Lines that are shown as they are: what is sent, code that runs.
@@ -184,7 +184,7 @@ pub enum ToldEvent {
     /// Help for the pager.
     Page(MimeBundle),
     /// The conversation goes on in this session: what it held so far.
-    Earlier(Box<Earlier>),
+    Earlier(Box<SessionTail>),
 }
 
 /// For the front-end, once the run is over.
@@ -212,7 +212,7 @@ macro_rules! groups {
 }
 
 groups! {
-    Begin(BeginEvent), Cell(CellEvent), Answer(AnswerEvent), Question(QuestionEvent), End(EndEvent), Told(ToldEvent),
+    Begin(BeginEvent), Cell(CellEvent), Answer(AnswerEvent), Question(QuestionEvent), End(EndEvent), Text(TextEvent),
     Notice(Notice), After(AfterEvent)
 }
 
@@ -282,7 +282,7 @@ pub enum AnswerEvent {
     /// The plan as it stands now.
     Planned(Vec<PlanStep>),
     /// The cells of the call that runs, as they stand now.
-    CellsStand(Vec<PlanStep>),
+    CellsProgress(Vec<PlanStep>),
     /// Work with a tool of the agent's own began, went on or ended.
     Worked(Activity),
     /// Files were changed.

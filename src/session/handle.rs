@@ -10,22 +10,24 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
-use super::editor::{EditorRequestSender, EditorWishes};
+use super::editor::{EditorRequestSender, EditorRequests};
 use super::effect::Effect;
 use super::events::Notice;
-use super::external_calls::{Caller, ExternalCall, ExternalRequest, PendingCall, Toolset, Visits};
-use super::runtimes::{KillHandle, RuntimeRole};
-use super::suggest::{Draft, Suggesting, SuggestionRequest, OnSuggestion};
-use super::ticket::{CallId, JobId};
-use super::{
-    Closed, LastExchange, Loading, Replay, Reply, Run, Skills, Submission, Surroundings,
-    external_calls, kernels, run, toolbox,
+use super::external_calls::{
+    Caller, ExternalCall, ExternalRequest, IncomingCalls, PendingCall, Toolset,
 };
-use crate::agent::{Consulted, FileChange, ToolCall};
+use super::ids::{CallId, JobId};
+use super::runtimes::{KillHandle, RuntimeRole};
+use super::suggest::{Draft, OnSuggestion, PendingSuggestion, SuggestionRequest};
+use super::{
+    LastExchange, LoadRequest, Replay, Reply, Run, SessionEnd, SessionSnapshot, Skills, Submission,
+    external_calls, kernels, run, tools,
+};
+use crate::agent::{ConsultReply, FileChange, ToolCall};
 use crate::config::Choices;
 use crate::dialog::Dialog;
-use crate::history::{Earlier, RecordedThread, SessionRow, SessionStart};
 use crate::markdown::Background;
+use crate::record::{RecordedThread, SessionRow, SessionStart, SessionTail};
 use crate::report::Report;
 use crate::runtime::{CellTerminal, InputReply, RecordLocation, RuntimeReply, RuntimeRequest};
 
@@ -62,7 +64,7 @@ impl Shared {
 pub(super) enum Command {
     Submit(Submission, run::RunSender),
     Replay(Replay, run::RunSender),
-    Load(Loading, run::RunSender),
+    Load(LoadRequest, run::RunSender),
     SetUp(run::RunSender),
     External(ExternalRequest),
     Interrupt,
@@ -80,25 +82,29 @@ pub(super) enum Command {
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
     OnBackground(Background),
-    Surroundings(oneshot::Sender<Surroundings>),
+    Surroundings(oneshot::Sender<SessionSnapshot>),
     Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
-    RecordRead(JobId, Box<Dialog>, crate::session::attached::Attachments),
+    RecordRead(JobId, Box<Dialog>, crate::session::attachments::Attachments),
     SkillsFound(Box<Skills>),
     SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
     /// Where a call wants a kernel was looked at.
-    DirectoryChecked(CallId, kernels::Opening, kernels::CheckedDirectory),
+    DirectoryChecked(CallId, kernels::KernelPlacement, kernels::CheckedDirectory),
     /// Kernels ended so that this one can be started.
     KernelsEvicted(u32, kernels::KernelRequest),
     NotebookDone(
         CallId,
-        Box<(toolbox::NotebookJobResult, toolbox::SeenFiles, Option<FileChange>)>,
+        Box<(
+            tools::NotebookJobResult,
+            tools::SeenFiles,
+            Option<FileChange>,
+        )>,
     ),
     EffectsReady(JobId, Vec<Effect>),
     /// The same, outside of the queue.
     RunEffects(Vec<Effect>, run::RunSender),
-    Earlier(oneshot::Sender<Option<Earlier>>),
-    OtherAgent(Box<Earlier>, oneshot::Sender<Option<Notice>>),
+    Earlier(oneshot::Sender<Option<SessionTail>>),
+    OtherAgent(Box<SessionTail>, oneshot::Sender<Option<Notice>>),
     FindMissingNames,
     RestoreVariables(run::RunSender),
     Sessions {
@@ -108,12 +114,12 @@ pub(super) enum Command {
     Suggest(Box<SuggestionRequest>),
     SuggestFrom(Box<Dialog>, Box<SuggestionRequest>),
     /// The agent has answered its own code.
-    Consulted(u64, Consulted),
+    Consulted(u64, ConsultReply),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     /// `tells`: what takes long is said meanwhile.
     Close {
         tells: bool,
-        answer: oneshot::Sender<Closed>,
+        answer: oneshot::Sender<SessionEnd>,
     },
 }
 
@@ -161,24 +167,24 @@ impl SessionHandle {
     }
 
     /// Hands in a file to run; it is read and run when its turn comes, like an input.
-    pub fn load(&self, loading: Loading) -> Run {
+    pub fn load(&self, loading: LoadRequest) -> Run {
         self.run(|out| Command::Load(loading, out))
     }
 
     /// Does what users have done before their first input; it is done when its turn comes, like an input.
-    pub fn set_up(&self) -> Run {
+    pub fn run_startup(&self) -> Run {
         self.run(Command::SetUp)
     }
 
     /// Offers the variables that were kept when the session ended, where there are any, then tells which names are
     /// missing, as [`SessionHandle::look_for_gone`] does.
-    pub fn bring_back(&self) -> Run {
+    pub fn restore_variables(&self) -> Run {
         self.run(Command::RestoreVariables)
     }
 
     /// What only an editor can do comes to whoever called this last; without anybody the session says what else can be
     /// done.
-    pub fn editor_wishes(&self) -> EditorWishes {
+    pub fn editor_requests(&self) -> EditorRequests {
         self.shared.editor.subscribe()
     }
 
@@ -202,7 +208,7 @@ impl SessionHandle {
     }
 
     /// Calls from outside come to whoever called this last, to be shown; without anybody their callers are told all.
-    pub fn visits(&self) -> Visits {
+    pub fn incoming_calls(&self) -> IncomingCalls {
         self.shared.host.subscribe()
     }
 
@@ -245,18 +251,18 @@ impl SessionHandle {
     ///
     /// # Errors
     /// The session to take up is not in the record.
-    pub fn started(&self) -> Result<SessionStart, Report> {
+    pub fn await_start(&self) -> Result<SessionStart, Report> {
         let gone = || Err(Report::failure("the session has ended"));
         self.request(Command::AwaitStart).unwrap_or_else(gone)
     }
 
     /// The end of the session as it was before this process; `None` when nothing is known of it.
-    pub fn earlier(&self) -> Option<Earlier> {
+    pub fn earlier(&self) -> Option<SessionTail> {
         self.request(Command::Earlier).flatten()
     }
 
     /// The notice when another agent answered in the resumed session.
-    pub fn other_agent(&self, earlier: &Earlier) -> Option<Notice> {
+    pub fn other_agent(&self, earlier: &SessionTail) -> Option<Notice> {
         let earlier = Box::new(earlier.clone());
         self.request(|answer| Command::OtherAgent(earlier, answer))
             .flatten()
@@ -264,7 +270,7 @@ impl SessionHandle {
 
     /// Finds out which names of an earlier session the interpreter lacks; it is said in the background, with how they
     /// come back.
-    pub fn look_for_gone(&self) {
+    pub fn find_missing_names(&self) {
         let _ = self.commands.send(Command::FindMissingNames);
     }
 
@@ -355,7 +361,7 @@ impl SessionHandle {
     }
 
     /// The interpreter's directory and the skills.
-    pub fn surroundings(&self) -> Surroundings {
+    pub fn surroundings(&self) -> SessionSnapshot {
         self.request(Command::Surroundings).unwrap_or_default()
     }
 
@@ -372,7 +378,7 @@ impl SessionHandle {
     }
 
     /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
-    pub fn suggest(&self, draft: Draft, take: OnSuggestion) -> Suggesting {
+    pub fn suggest(&self, draft: Draft, take: OnSuggestion) -> PendingSuggestion {
         let (request, suggesting) = SuggestionRequest::new(draft, take);
         // A loop that ended tells nobody anything any more.
         let _ = self.commands.send(Command::Suggest(Box::new(request)));
@@ -381,13 +387,13 @@ impl SessionHandle {
 
     /// Ends the session: stops what runs, writes what is there, ends both peers. After `patience` it waits no longer,
     /// and nothing is known of the end ([`Closed::default`]).
-    pub fn close(&self, patience: Duration) -> Closed {
+    pub fn close(&self, patience: Duration) -> SessionEnd {
         self.end(patience, false, patience, || {})
     }
 
     /// The same; what takes long is told in the background, and an interruption means that it is waited for no longer.
     /// `meanwhile` is called every 50 ms, so not at all when the end comes sooner.
-    pub fn close_while(&self, patience: Duration, meanwhile: impl FnMut()) -> Closed {
+    pub fn close_while(&self, patience: Duration, meanwhile: impl FnMut()) -> SessionEnd {
         self.end(patience, true, LOOK, meanwhile)
     }
 
@@ -397,14 +403,14 @@ impl SessionHandle {
         tells: bool,
         look: Duration,
         mut meanwhile: impl FnMut(),
-    ) -> Closed {
+    ) -> SessionEnd {
         let (answer, answered) = oneshot::channel();
         if self
             .commands
             .send(Command::Close { tells, answer })
             .is_err()
         {
-            return Closed::default();
+            return SessionEnd::default();
         }
         // A thread only to bound the wait: the receiver itself has no deadline.
         let (done, finished) = std::sync::mpsc::channel();
@@ -414,7 +420,7 @@ impl SessionHandle {
             .spawn(wait)
             .is_err()
         {
-            return Closed::default();
+            return SessionEnd::default();
         }
         let begun = Instant::now();
         loop {

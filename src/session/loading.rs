@@ -10,16 +10,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::history::History;
-use crate::input::is_ours;
+use crate::input::is_ipycodex_input;
 use crate::notebook::{
-    Document, SavedCell, SavedEntry, SavedSession, broken_cells, foreign, read_events, read_script,
-    read_session,
+    Document, SavedCell, SavedEntry, SavedSession, broken_cells, language_mismatch, read_events,
+    read_script, read_session,
 };
+use crate::record::RecordHandle;
 use crate::report::Report;
-use crate::runtime::Place;
+use crate::runtime::SourceLocation;
 use crate::session::effect::{Effect, emit};
-use crate::session::events::{Notice, notice};
+use crate::session::events::{Notice, report_notice};
 use crate::session::replay::{Replay, ReplayPurpose, ReplayStep, last_code};
 use crate::session::run::RunSender;
 use crate::session::saving::read_text;
@@ -33,7 +33,7 @@ const LARGE: usize = 1 << 20;
 
 /// A file to be run in the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loading {
+pub struct LoadRequest {
     /// The file.
     pub path: PathBuf,
     /// As the user knows it.
@@ -78,8 +78,8 @@ pub(super) fn with_suffix(name: &str) -> String {
 /// Reads a file for a runtime of `language`; its first step runs when all of it has been read. That it takes long is
 /// said on `out`.
 pub(super) async fn load(
-    loading: Loading,
-    history: History,
+    loading: LoadRequest,
+    record: RecordHandle,
     language: String,
     out: RunSender,
 ) -> Vec<Effect> {
@@ -97,13 +97,13 @@ pub(super) async fn load(
     };
     let failed = |error| Err(Report::failure("the file could not be read").because(error));
     match read.unwrap_or_else(failed) {
-        Ok(Some(loaded)) => replay_effects(loaded, &loading, last_code(&history.dialog().await)),
+        Ok(Some(loaded)) => replay_effects(loaded, &loading, last_code(&record.dialog().await)),
         Ok(None) => Vec::new(),
-        Err(report) => emit(notice(&report)),
+        Err(report) => emit(report_notice(&report)),
     }
 }
 
-fn replay_effects(loaded: LoadedFile, loading: &Loading, last_code: u32) -> Vec<Effect> {
+fn replay_effects(loaded: LoadedFile, loading: &LoadRequest, last_code: u32) -> Vec<Effect> {
     let shown = &loading.shown;
     let mut effects = Vec::new();
     for fault in &loaded.broken {
@@ -147,8 +147,8 @@ fn replay_effects(loaded: LoadedFile, loading: &Loading, last_code: u32) -> Vec<
 }
 
 /// `None`: there is nothing to do.
-fn read(loading: &Loading, language: &str) -> Result<Option<LoadedFile>, Report> {
-    let Loading {
+fn read(loading: &LoadRequest, language: &str) -> Result<Option<LoadedFile>, Report> {
+    let LoadRequest {
         path,
         shown,
         startup,
@@ -168,7 +168,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<LoadedFile>, Report>
             };
             parse(&old, "startup.json", &text, language)?
         }
-        None => return Err(Report::failure(missing(path, shown))),
+        None => return Err(Report::failure(not_found_message(path, shown))),
     };
     let (mut steps, mut left_out) = (Vec::new(), 0);
     let large = (1..).zip(session.cells()).find_map(|(number, cell)| {
@@ -178,14 +178,14 @@ fn read(loading: &Loading, language: &str) -> Result<Option<LoadedFile>, Report>
     for entry in session.entries() {
         match entry {
             SavedEntry::Code(cell) if cell.source.trim().is_empty() => continue,
-            SavedEntry::Code(cell) if is_ours(&cell.source) => {
+            SavedEntry::Code(cell) if is_ipycodex_input(&cell.source) => {
                 left_out += 1;
                 continue;
             }
             SavedEntry::Code(cell) => steps.push(ReplayStep::Cell {
                 source: cell.source.clone(),
                 again: None,
-                place: lines.get(cell.line as usize).map(|line| Place {
+                place: lines.get(cell.line as usize).map(|line| SourceLocation {
                     file: path.clone(),
                     line: *line,
                     last: false,
@@ -206,7 +206,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<LoadedFile>, Report>
     }
     Ok(Some(LoadedFile {
         steps,
-        counted: SavedSession::of(kept).told(),
+        counted: SavedSession::from_entries(kept).summary(),
         left_out,
         broken,
         large,
@@ -214,7 +214,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<LoadedFile>, Report>
 }
 
 /// The message for a missing file.
-pub fn missing(path: &Path, shown: &str) -> String {
+pub fn not_found_message(path: &Path, shown: &str) -> String {
     match suffix(path).as_str() {
         "py" => format!("Script not found: {shown}"),
         _ => format!("Notebook not found: {shown}"),
@@ -240,7 +240,7 @@ fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<ParsedF
                 })
             });
             Ok(ParsedFile {
-                session: SavedSession::of(entries.collect()),
+                session: SavedSession::from_entries(entries.collect()),
                 lines,
                 ..ParsedFile::default()
             })
@@ -251,7 +251,7 @@ fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<ParsedF
         }),
         _ => {
             let notebook = Document::parse(text.to_owned()).map_err(wrong)?;
-            match foreign(&notebook, shown, language) {
+            match language_mismatch(&notebook, shown, language) {
                 Some(report) => Err(report),
                 None => Ok(ParsedFile {
                     session: read_session(&notebook),
@@ -268,8 +268,8 @@ mod tests {
     use super::*;
     use serde_json::Map;
 
-    fn loading(path: &Path, startup: bool) -> Loading {
-        Loading {
+    fn loading(path: &Path, startup: bool) -> LoadRequest {
+        LoadRequest {
             path: path.to_owned(),
             shown: path.file_name().unwrap().to_str().unwrap().to_owned(),
             startup,
@@ -289,7 +289,7 @@ mod tests {
         ReplayStep::Cell {
             source: source.into(),
             again: None,
-            place: Some(Place {
+            place: Some(SourceLocation {
                 file: file.to_owned(),
                 line,
                 last: false,

@@ -12,9 +12,9 @@
 
 mod agent_profile;
 mod agent_turns;
-mod answered;
-mod asking;
-mod attached;
+mod answer_events;
+mod approvals;
+mod attachments;
 mod cell;
 mod clipboard;
 mod commands;
@@ -22,19 +22,21 @@ mod deps;
 mod dispatch;
 mod editor;
 mod effect;
+mod event_loop;
 mod events;
 mod exact_log;
 mod external_calls;
-mod floor;
 mod handle;
 mod host_calls;
+mod ids;
 mod kernels;
 mod loading;
+mod notebook_file;
 mod notice;
 mod numbering;
-mod opened;
 mod output_collector;
 mod outputs;
+mod peers;
 mod pictures;
 mod prompt;
 mod question;
@@ -45,16 +47,14 @@ mod run;
 mod runtime_events;
 mod runtimes;
 mod saving;
+mod scheduler;
 mod shell;
 mod shutdown;
-mod slots;
 mod startup;
 mod submission;
 mod suggest;
-mod task;
-mod ticket;
 mod tool_return;
-mod toolbox;
+mod tools;
 mod undo;
 mod variables;
 mod workbook;
@@ -62,35 +62,37 @@ mod workbook;
 #[cfg(test)]
 mod tests;
 
-pub use crate::history::{Earlier, EarlierEntry};
-pub use answered::answer_event;
-pub use attached::read_attachments;
+pub use crate::record::{SessionTail, TailEntry};
+pub use answer_events::answer_event;
+pub use attachments::read_attachments;
 pub use commands::listing;
 pub use deps::StartupFiles;
-pub use editor::{EditorRequest, EditorWishes, NO_SHELL, PICK_USAGE, SessionPick, log_in_elsewhere};
+pub use editor::{
+    EditorRequest, EditorRequests, NO_SHELL, PICK_USAGE, SessionPick, no_terminal_message,
+};
+pub use event_loop::start;
 pub use events::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, QuestionEvent, RunKind, SessionEvent,
-    ToldEvent, TurnOutcome,
+    TextEvent, TurnOutcome,
 };
-pub use external_calls::{Caller, PendingCall, Toolset, IncomingCall, Visits};
+pub use external_calls::{Caller, IncomingCall, IncomingCalls, PendingCall, Toolset};
 pub use handle::SessionHandle;
 pub use kernels::KernelRequest;
-pub use loading::{Loading, missing};
+pub use loading::{LoadRequest, not_found_message};
+pub use notebook_file::{IfMissing, NotebookFile, notebook_report};
 pub use notice::Notice;
-pub use notice::notice as report_notice;
-pub use opened::{IfMissing, OpenedNotebook, unusable};
-pub use question::{About, ProposedCell, Question, QuestionChoice, Reply, SteppedCell};
-pub use replay::{Replay, ReplayStep};
-pub use replay_summary::{ReplayStop, ReplaySummary};
-pub use run::{Next, Run};
-pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
-pub use slots::{
+pub use notice::report_notice;
+pub use peers::{
     ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
 };
-pub use submission::{Closed, LastExchange, Submission, Surroundings};
-pub use suggest::{Draft, Suggesting, OnSuggestion};
-pub use task::start;
-pub use toolbox::{FindSkills, Skills};
+pub use question::{ProposedCell, Question, QuestionChoice, QuestionSubject, Reply, SteppedCell};
+pub use replay::{Replay, ReplayStep};
+pub use replay_summary::{ReplayStop, ReplaySummary};
+pub use run::{NextEvent, Run};
+pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
+pub use submission::{LastExchange, SessionEnd, SessionSnapshot, Submission};
+pub use suggest::{Draft, OnSuggestion, PendingSuggestion};
+pub use tools::{FindSkills, Skills};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,7 +101,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::agent::McpServer;
 use crate::config::{Choices, Keymap, Provenance};
-use crate::history::History;
+use crate::record::RecordHandle;
 use crate::report::Report;
 use crate::runtime::Stdin;
 
@@ -120,7 +122,7 @@ pub struct Parts {
     /// How an agent that takes tools from a server only reaches ours; `None`: it cannot.
     pub own_server: Option<McpServer>,
     /// The record, opened.
-    pub history: History,
+    pub record: RecordHandle,
     /// Reports of the record's thread.
     pub reports: UnboundedReceiver<Report>,
     /// The system prompt.
@@ -143,16 +145,16 @@ pub struct Parts {
     /// The interpreter starts before it is needed.
     pub runtime_at_once: bool,
     /// Waits until the session may begin to work; commands may come earlier.
-    pub turn: Box<dyn FnOnce() + Send>,
+    pub wait_for_start: Box<dyn FnOnce() + Send>,
     /// There is a user who can be asked.
     pub asks: bool,
-    pub at_home: StartupFiles,
+    pub startup_files: StartupFiles,
     /// Finds the skills.
     pub skills: FindSkills,
     /// Where texts too long for the model are kept.
     pub artifacts: PathBuf,
     /// The file the session is recorded in.
-    pub record: PathBuf,
+    pub record_path: PathBuf,
     /// Where notebooks lie.
     pub notebooks: NotebookPlaces,
 }

@@ -40,7 +40,7 @@ impl Notice {
 }
 
 /// A report of the record as a line for the user.
-pub fn notice(report: &Report) -> Notice {
+pub fn report_notice(report: &Report) -> Notice {
     let mut message = report.message.clone();
     for cause in &report.causes {
         message.push_str(": ");

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::history::SessionStart;
+use crate::record::SessionStart;
 use crate::report::Report;
 
 /// The numbers of one session.

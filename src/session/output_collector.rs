@@ -10,7 +10,7 @@ use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
 use crate::output::traceback::CellError;
 use crate::output::transcript::{Transcript, TranscriptText};
-use crate::runtime::{Display, OutputStream};
+use crate::runtime::{DisplayData, OutputStream};
 
 /// How often standard output and standard error may take turns and be kept apart; then all is standard output.
 const MOST_TURNS: usize = 2_000;
@@ -74,7 +74,7 @@ impl OutputCollector {
         range
     }
 
-    pub(super) fn display(&mut self, display: &Display) {
+    pub(super) fn display(&mut self, display: &DisplayData) {
         let range = self.own_lines(&display.bundle.for_model());
         if let Some(id) = &display.display_id {
             let last = self.last.insert(id.clone(), display.bundle.clone());
@@ -120,11 +120,11 @@ mod tests {
     use super::*;
     use crate::output::shown::{CellOutput, STDERR, STDOUT};
 
-    fn display(text: &str, id: Option<&str>, update: bool) -> Display {
-        Display {
+    fn display(text: &str, id: Option<&str>, update: bool) -> DisplayData {
+        DisplayData {
             display_id: id.map(str::to_owned),
             update,
-            ..Display::of(MimeBundle::plain(text))
+            ..DisplayData::new(MimeBundle::plain(text))
         }
     }
 

@@ -17,14 +17,14 @@ use crate::agent::{InputPart, ToolSpec};
 use crate::artifacts::{Artifacts, MOST_BYTES};
 use crate::dialog::Dialog;
 use crate::files::FileError;
-use crate::history::SessionStart;
 use crate::output::limits::{
     Rest, exceeds, grouped, shorten_bytes, shorten_naming, shorten_transcript,
 };
-use crate::output::parts::{Part, Parts, parts};
+use crate::output::parts::{Part, TruncatedText, parts};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
-use crate::runtime::Variables;
+use crate::record::SessionStart;
+use crate::runtime::EnvironmentChanges;
 use crate::session::events::Notice;
 use crate::session::run::RunSender;
 use crate::session::tool_return::ToolReturn;
@@ -121,7 +121,7 @@ impl Outputs {
         if start.recorded && start.number > 0 {
             let Places { root, record } = &*self.places;
             self.artifacts
-                .settle(root, record, start.number, start.resumed);
+                .set_directory(root, record, start.number, start.resumed);
         }
     }
 
@@ -284,7 +284,7 @@ impl Outputs {
     }
 
     /// Environment variables with which cells find their session.
-    pub(super) fn told_to_cells(&self, start: &SessionStart) -> Variables {
+    pub(super) fn told_to_cells(&self, start: &SessionStart) -> EnvironmentChanges {
         let recorded = start.recorded && start.number > 0;
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let directory = self.artifacts.directory();
@@ -380,7 +380,7 @@ fn number(value: &Value, name: &str) -> Result<Option<i64>, String> {
 
 /// `limit` code points from `offset` on, and what there is besides. A piece ends where something is missing.
 fn slice(id: &str, text: &str, offset: i64, limit: usize) -> String {
-    let Parts {
+    let TruncatedText {
         parts, characters, ..
     } = parts(text);
     let total = characters;

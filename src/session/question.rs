@@ -3,8 +3,8 @@
 //! Pure values. Text in them is foreign (a model's, a skill's, an MCP server's): front-ends show it escaped, whole and
 //! without markup. Every question is answered once or reported as over.
 
-use crate::agent::{Choosable, Decision, QuestionAnswer, Subject};
-use crate::runtime::KeptVariables;
+use crate::agent::{Decision, QuestionAnswer, QuestionOption, Subject};
+use crate::runtime::SavedVariables;
 
 /// One question, open until it is answered or over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,15 +13,15 @@ pub struct Question {
     pub id: u64,
     /// Who asks, where that is not the agent: the name an MCP client gives itself.
     pub caller: Option<String>,
-    pub about: About,
+    pub about: QuestionSubject,
     /// The options of an agent that asks; [`QuestionChoice::Named`] is one of them.
-    pub options: Vec<Choosable>,
+    pub options: Vec<QuestionOption>,
     /// A no to the agent may come with its reason.
     pub reasons: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum About {
+pub enum QuestionSubject {
     /// The agent asks.
     Agent(Subject),
     /// The agent wants to run cells in the live interpreter.
@@ -57,7 +57,7 @@ pub enum About {
         over: Vec<SteppedCell>,
     },
     /// Variables were kept when the session ended: they can be set again.
-    Variables(KeptVariables),
+    Variables(SavedVariables),
     /// None of the pictures of a prompt that has nothing else can be sent: why, a line each.
     Pictures(Vec<String>),
     /// A skill that is being loaded holds code to be run.
@@ -129,9 +129,9 @@ pub enum Reply {
 
 impl Question {
     /// A question with the usual ways to answer.
-    pub fn usual(id: u64, about: About) -> Self {
+    pub fn usual(id: u64, about: QuestionSubject) -> Self {
         let options = match &about {
-            About::Agent(subject) => subject.default_options(),
+            QuestionSubject::Agent(subject) => subject.default_options(),
             _ => Vec::new(),
         };
         Question {
@@ -146,7 +146,7 @@ impl Question {
     /// The ways to answer, in the order to offer them; none for a form.
     pub fn choices(&self) -> Vec<QuestionChoice> {
         match &self.about {
-            About::Agent(_) => {
+            QuestionSubject::Agent(_) => {
                 let options = self.options.iter().enumerate();
                 let mut choices: Vec<QuestionChoice> = options.map(usual).collect();
                 if self.reasons {
@@ -160,7 +160,7 @@ impl Question {
                 }
                 choices
             }
-            About::Cells(_) => {
+            QuestionSubject::Cells(_) => {
                 vec![
                     QuestionChoice::Once,
                     QuestionChoice::Session,
@@ -169,7 +169,7 @@ impl Question {
                     QuestionChoice::NoBecause,
                 ]
             }
-            About::Unprotected { .. } => {
+            QuestionSubject::Unprotected { .. } => {
                 vec![
                     QuestionChoice::Once,
                     QuestionChoice::Session,
@@ -177,21 +177,23 @@ impl Question {
                     QuestionChoice::NoBecause,
                 ]
             }
-            About::ProjectSkill { .. } => vec![
+            QuestionSubject::ProjectSkill { .. } => vec![
                 QuestionChoice::Once,
                 QuestionChoice::Remember,
                 QuestionChoice::No,
                 QuestionChoice::NoBecause,
             ],
-            About::ProjectFiles { .. } => vec![
+            QuestionSubject::ProjectFiles { .. } => vec![
                 QuestionChoice::Once,
                 QuestionChoice::Remember,
                 QuestionChoice::No,
             ],
-            About::StepBack { .. } | About::Variables(_) | About::Pictures(_) => {
+            QuestionSubject::StepBack { .. }
+            | QuestionSubject::Variables(_)
+            | QuestionSubject::Pictures(_) => {
                 vec![QuestionChoice::Once, QuestionChoice::No]
             }
-            About::SkillCode { .. } => vec![
+            QuestionSubject::SkillCode { .. } => vec![
                 QuestionChoice::Remember,
                 QuestionChoice::No,
                 QuestionChoice::NoBecause,
@@ -201,7 +203,7 @@ impl Question {
 }
 
 /// An option as a choice: one of the usual ones, unless the agent has words of its own for it.
-fn usual((number, option): (usize, &Choosable)) -> QuestionChoice {
+fn usual((number, option): (usize, &QuestionOption)) -> QuestionChoice {
     match option.kind {
         _ if !option.name.is_empty() => QuestionChoice::Named(number),
         Decision::AllowOnce => QuestionChoice::Once,
@@ -223,7 +225,7 @@ impl Reply {
 
     /// The answer to an agent that offered `options`: by their kind, never by their place. What an agent calls by words
     /// of its own may reach further than the user was told, so a usual yes takes it only for this once.
-    pub fn for_agent(&self, options: &[Choosable]) -> QuestionAnswer {
+    pub fn for_agent(&self, options: &[QuestionOption]) -> QuestionAnswer {
         use Decision::{AllowAlways, AllowOnce, RejectAlways, RejectOnce, Stop};
         let of = |kinds: &[Decision]| {
             let found = kinds.iter().find_map(|kind| {
@@ -248,7 +250,7 @@ impl Reply {
                 Some(option) => QuestionAnswer::Chosen(option.id.clone()),
                 None => QuestionAnswer::Declined,
             },
-            Reply::NoBecause(why) => QuestionAnswer::NoBecause(why.clone()),
+            Reply::NoBecause(why) => QuestionAnswer::RejectedWithReason(why.clone()),
             Reply::Filled(fields) => QuestionAnswer::Filled(fields.clone()),
             Reply::Declined => QuestionAnswer::Declined,
         }
@@ -259,8 +261,8 @@ impl Reply {
 mod tests {
     use super::*;
 
-    fn option(id: &str, name: &str, kind: Decision) -> Choosable {
-        Choosable {
+    fn option(id: &str, name: &str, kind: Decision) -> QuestionOption {
+        QuestionOption {
             id: id.into(),
             name: name.into(),
             kind,
@@ -268,7 +270,7 @@ mod tests {
     }
 
     /// As an agent may list them: the lasting one first, two of a kind.
-    fn named() -> Vec<Choosable> {
+    fn named() -> Vec<QuestionOption> {
         vec![
             option("all", "Always allow", Decision::AllowAlways),
             option("like", "Allow all like it", Decision::AllowAlways),
@@ -279,7 +281,7 @@ mod tests {
 
     #[test]
     fn options_are_chosen_by_kind_and_named_ones_by_themselves() {
-        let check = |options: &[Choosable], choice, expected: Option<&str>| {
+        let check = |options: &[QuestionOption], choice, expected: Option<&str>| {
             let expected = match expected {
                 Some(id) => QuestionAnswer::Chosen(id.into()),
                 None => QuestionAnswer::Declined,
@@ -313,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_option_is_a_choice() {
-        let about = About::Agent(Subject::Command {
+        let about = QuestionSubject::Agent(Subject::Command {
             command: "x".into(),
             cwd: "/".into(),
             reason: None,

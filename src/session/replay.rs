@@ -13,18 +13,18 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value};
 
 use crate::dialog::Dialog;
-use crate::history::{CellEnd, History, PromptStart, RecordedOutcome};
-use crate::input::{is_ours, prompt_source};
+use crate::input::{is_ipycodex_input, prompt_source};
+use crate::record::{CellStatus, PromptStart, RecordHandle, RecordedOutcome};
 
 use crate::output::shown::Layout;
-use crate::runtime::{Dark, Ending, Execute, Place};
-use crate::session::cell::{CellRun, Remains, CellOrigin};
-use crate::session::events::{BeginEvent, EndEvent, RunKind, ToldEvent};
+use crate::runtime::{DarkRendering, Ending, Execute, SourceLocation};
+use crate::session::cell::{CellOrigin, CellResult, CellRun};
+use crate::session::events::{BeginEvent, EndEvent, RunKind, TextEvent};
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
 use crate::session::replay_summary::{ReplayStop, ReplaySummary};
 use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeSlot;
+use crate::session::runtimes::RuntimePeer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {
@@ -47,7 +47,7 @@ pub enum ReplayStep {
         /// the next number and is recorded like one that was typed.
         again: Option<u32>,
         /// Where it stands in a script.
-        place: Option<Place>,
+        place: Option<SourceLocation>,
         /// Metadata of its notebook cell.
         metadata: Map<String, Value>,
     },
@@ -128,7 +128,7 @@ impl ReplayRun {
     }
 
     /// The cell of the step ended: what it means for the rest.
-    pub(super) fn on_cell(&mut self, result: &Remains) {
+    pub(super) fn on_cell(&mut self, result: &CellResult) {
         let line = self.line;
         let skipped = std::mem::take(&mut self.skipping);
         self.so_far.stopped = match &result.ending {
@@ -172,7 +172,7 @@ impl ReplayRun {
         match self.purpose {
             ReplayPurpose::File { said } if whole && so_far.skipped == 0 => {
                 if !said.is_empty() {
-                    out.send(ToldEvent::Text(said));
+                    out.send(TextEvent::Text(said));
                 }
                 false
             }
@@ -198,17 +198,17 @@ impl ReplayRun {
 /// The parts of the session that steps use.
 pub(super) struct ReplayContext<'a> {
     pub numbering: &'a mut Numbering,
-    pub history: &'a History,
-    pub runtime: &'a mut RuntimeSlot,
+    pub record: &'a RecordHandle,
+    pub runtime: &'a mut RuntimePeer,
     pub outputs: &'a Outputs,
-    pub dark: Dark,
+    pub dark: DarkRendering,
 }
 
 impl ReplayContext<'_> {
     /// Gives a number to a step that is recorded like one that was typed.
     fn number(&mut self, source: &str) -> u32 {
         let line = self.numbering.take_ahead();
-        self.history.input(line, source, source);
+        self.record.record_input(line, source, source);
         line
     }
 }
@@ -250,7 +250,7 @@ impl ReplayRun {
         &mut self,
         source: String,
         again: Option<u32>,
-        place: Option<Place>,
+        place: Option<SourceLocation>,
         context: &mut ReplayContext<'_>,
     ) -> CellRun {
         let line = again.unwrap_or_else(|| context.number(&source));
@@ -260,7 +260,7 @@ impl ReplayRun {
         }
         self.tell(line, RunKind::Cell, &source);
         let id = context.runtime.execute(Execute {
-            place,
+            location: place,
             dark: context.dark,
             ..Execute::numbered(source, line)
         });
@@ -288,21 +288,26 @@ impl ReplayRun {
         if !metadata.is_empty() {
             let mut layout = Layout::default();
             layout.loaded_with(metadata);
-            context
-                .history
-                .showed(line, "", Vec::new(), &layout, CellEnd::Complete, 0);
+            context.record.record_output_with_layout(
+                line,
+                "",
+                Vec::new(),
+                &layout,
+                CellStatus::Complete,
+                0,
+            );
         }
         self.tell(line, RunKind::Prompt, &source);
         let after = after.unwrap_or(self.last_code);
         let key = context
-            .history
+            .record
             .begin_prompt(PromptStart::new(line, after, prompt));
         // An exchange without an answer was stopped before its first word.
         let outcome = match response.is_empty() {
             true => RecordedOutcome::Interrupted,
             false => RecordedOutcome::Complete,
         };
-        context.history.finish_prompt(key, outcome, response, None);
+        context.record.finish_prompt(key, outcome, response, None);
         self.so_far.ran += 1;
     }
 
@@ -325,6 +330,6 @@ fn rest(steps: &VecDeque<ReplayStep>) -> Option<(u32, u32)> {
 pub(super) fn last_code(dialog: &Dialog) -> u32 {
     let mut newest_first = dialog.cells.iter().rev();
     newest_first
-        .find(|cell| !is_ours(&cell.source))
+        .find(|cell| !is_ipycodex_input(&cell.source))
         .map_or(0, |cell| cell.line)
 }

@@ -10,17 +10,17 @@ use tokio::sync::oneshot;
 
 use crate::config::{AgentChoice, Choices};
 use crate::dialog::Dialog;
-use crate::history::{Earlier, History, RecordedCell, RecordedThread, SessionStart};
-use crate::magics::Again;
+use crate::magics::ReplayRequest;
 use crate::output::mime::MimeBundle;
+use crate::record::{RecordHandle, RecordedCell, RecordedThread, SessionStart, SessionTail};
 use crate::report::Report;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::LastExchange;
 use crate::session::effect::{Effect, emit};
-use crate::session::events::{Notice, ToldEvent, notice};
+use crate::session::events::{Notice, TextEvent, report_notice};
 use crate::session::outputs::Outputs;
+use crate::session::peers::MissingAgent;
 use crate::session::replay::{self, Replay, ReplayPurpose, ReplayStep};
-use crate::session::slots::MissingAgent;
 use crate::text::escape::visible;
 use crate::text::{cut, first_line};
 
@@ -47,24 +47,24 @@ struct CellSelection {
 
 /// The session's start in the record, and the agent's thread of a resumed one.
 pub(super) async fn began(
-    history: History,
+    record: RecordHandle,
 ) -> (Result<SessionStart, Report>, Option<RecordedThread>) {
-    let start = history.session().await;
+    let start = record.session().await;
     let thread = match &start {
-        Ok(start) if start.resumed => history.recorded_thread().await,
+        Ok(start) if start.resumed => record.recorded_thread().await,
         _ => None,
     };
     (start, thread)
 }
 
 /// The end of the session as it was before this process.
-pub(super) async fn earlier(history: History) -> Option<Earlier> {
-    history.earlier(EARLIER).await
+pub(super) async fn earlier(record: RecordHandle) -> Option<SessionTail> {
+    record.tail(EARLIER).await
 }
 
 /// The notice when another agent than before answers from now on.
 pub(super) fn other_agent(
-    earlier: &Earlier,
+    earlier: &SessionTail,
     choices: &Choices,
     missing: &MissingAgent,
 ) -> Option<Notice> {
@@ -96,7 +96,7 @@ impl MissingNames {
     /// Asks which names are missing.
     pub(super) fn request(&self) -> RuntimeRequest {
         let sources = self.0.cells.iter().map(|cell| cell.source.clone());
-        RuntimeRequest::Missing {
+        RuntimeRequest::FindMissingNames {
             sources: sources.collect(),
         }
     }
@@ -111,10 +111,10 @@ impl MissingNames {
 }
 
 /// A replay that a front-end handed in; where an exchange stands is asked of the record.
-pub(super) async fn handed_in(replay: Replay, history: History) -> Vec<Effect> {
+pub(super) async fn handed_in(replay: Replay, record: RecordHandle) -> Vec<Effect> {
     let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
     let last_code = match replay.steps.iter().any(asks) {
-        true => replay::last_code(&history.dialog().await),
+        true => replay::last_code(&record.dialog().await),
         false => 0,
     };
     vec![Effect::Replay {
@@ -126,12 +126,12 @@ pub(super) async fn handed_in(replay: Replay, history: History) -> Vec<Effect> {
 
 /// Runs cells of the record again, or lists them; `own` is the number of the command itself.
 pub(super) async fn run_again(
-    history: History,
-    again: Again,
+    record: RecordHandle,
+    again: ReplayRequest,
     own: u32,
     gone_before: u32,
 ) -> Vec<Effect> {
-    let mut cells = history.cells().await;
+    let mut cells = record.cells().await;
     cells.retain(|cell| cell.line != own);
     let chosen = choose(cells, &again.lines, gone_before);
     if chosen.cells.is_empty() {
@@ -152,7 +152,7 @@ pub(super) async fn run_again(
         place: None,
         metadata: Default::default(),
     });
-    let session = history.session().await.map_or(0, |start| start.number);
+    let session = record.session().await.map_or(0, |start| start.number);
     let all = again.lines.is_empty();
     effects.push(Effect::Replay {
         replay: Replay {
@@ -168,43 +168,43 @@ pub(super) async fn run_again(
 
 /// Finds another session: its number or name. What waits for its file belongs to the one that is left.
 pub(super) async fn change_session(
-    history: History,
+    record: RecordHandle,
     outputs: Outputs,
     wanted: String,
 ) -> Vec<Effect> {
     // Outputs that cannot be written are lost.
     let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
-    match history.switch_to(&wanted).await {
+    match record.switch_to(&wanted).await {
         Ok(taken) => {
-            let found = (taken, earlier(history).await);
+            let found = (taken, earlier(record).await);
             vec![Effect::SwitchSession(Box::new(found))]
         }
-        Err(report) => emit(notice(&report)),
+        Err(report) => emit(report_notice(&report)),
     }
 }
 
 /// Begins an empty session, with this name.
 pub(super) async fn begin_session(
-    history: History,
+    record: RecordHandle,
     outputs: Outputs,
     name: Option<String>,
 ) -> Vec<Effect> {
-    let left = history.session().await.ok();
+    let left = record.session().await.ok();
     // Outputs that cannot be written are lost.
     let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
-    let taken = match history.switch_to_new().await {
+    let taken = match record.switch_to_new().await {
         Ok(taken) => taken,
-        Err(report) => return emit(notice(&report)),
+        Err(report) => return emit(report_notice(&report)),
     };
     let own = taken.start.number;
     let called = name.map_or_else(String::new, |name| {
-        history.rename(&name);
+        record.rename(&name);
         format!(", `{}`", visible(&name))
     });
     let back = left.map_or_else(String::new, |left| {
         format!("; `%ipycodex resume {}` goes back", left.number)
     });
-    let said = ToldEvent::Text(format!("Session {own}{called} begins here{back}."));
+    let said = TextEvent::Text(format!("Session {own}{called} begins here{back}."));
     let mut effects = vec![Effect::SwitchSession(Box::new((taken, None)))];
     effects.extend(emit(said));
     effects
@@ -228,7 +228,7 @@ fn choose(
         if !wanted || leaves(&cell.source) && !named {
             continue;
         }
-        if named || cell.well && !cell.stepped_over {
+        if named || cell.succeeded && !cell.stepped_over {
             chosen.cells.push(cell);
         } else if cell.stepped_over {
             chosen.stepped_over.push(cell.line);
@@ -325,7 +325,7 @@ fn offer(names: &[String], chosen: &CellSelection) -> Notice {
 }
 
 /// The cells that would run.
-fn listed(chosen: &CellSelection) -> ToldEvent {
+fn listed(chosen: &CellSelection) -> TextEvent {
     let width = chosen.cells.iter().map(|cell| cell.line.to_string().len());
     let width = width.max().unwrap_or(1) + 6;
     let mut lines: Vec<String> = chosen
@@ -341,9 +341,9 @@ fn listed(chosen: &CellSelection) -> ToldEvent {
     let short = lines.len() <= PRINTED;
     let text = lines.join("\n");
     if short {
-        ToldEvent::Text(text)
+        TextEvent::Text(text)
     } else {
-        ToldEvent::Page(MimeBundle::plain(text))
+        TextEvent::Page(MimeBundle::plain(text))
     }
 }
 
@@ -365,7 +365,7 @@ mod tests {
         let cell = |(line, source, well): &(u32, &str, bool)| RecordedCell {
             line: *line,
             source: (*source).to_owned(),
-            well: *well,
+            succeeded: *well,
             stepped_over: source.starts_with("over"),
         };
         cells.iter().map(cell).collect()
@@ -378,10 +378,10 @@ mod tests {
             ..Choices::default()
         };
         let check = |provider: &str, expected: Option<&str>| {
-            let earlier = Earlier {
+            let earlier = SessionTail {
                 provider: provider.into(),
                 prompts: 1,
-                ..Earlier::default()
+                ..SessionTail::default()
             };
             let missing: MissingAgent = Box::new(|choice| {
                 let gone = *choice == AgentChoice::Named("gone".into());
@@ -470,7 +470,7 @@ mod tests {
             left_out: vec![3],
             stepped_over: vec![4, 5],
         };
-        let ToldEvent::Text(text) = listed(&chosen) else {
+        let TextEvent::Text(text) = listed(&chosen) else {
             panic!("short");
         };
         assert_eq!(

@@ -20,7 +20,7 @@ pub struct Run(Arc<RunChannel>);
 
 /// The result of waiting for an event.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextEvent {
     /// An event.
     Event(Box<SessionEvent>),
     /// Nothing within the time given.
@@ -85,16 +85,16 @@ impl Run {
     }
 
     /// Blocks the thread until there is an event, at most `patience` (`None`: as long as it takes).
-    pub fn next_blocking(&self, patience: Option<Duration>) -> Next {
+    pub fn next_blocking(&self, patience: Option<Duration>) -> NextEvent {
         let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
         let mut queue = self.0.queue();
         loop {
             if let Some(event) = queue.events.pop_front() {
                 self.0.read.notify_one();
-                return Next::Event(Box::new(event));
+                return NextEvent::Event(Box::new(event));
             }
             if queue.ended {
-                return Next::Ended;
+                return NextEvent::Ended;
             }
             let Some(deadline) = deadline else {
                 let woken = self.0.came.wait(queue);
@@ -103,7 +103,7 @@ impl Run {
             };
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Next::Nothing;
+                return NextEvent::Nothing;
             }
             let woken = self.0.came.wait_timeout(queue, left);
             queue = woken.unwrap_or_else(PoisonError::into_inner).0;
@@ -172,15 +172,15 @@ pub(super) fn stream() -> (RunSender, Run) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::events::ToldEvent;
+    use crate::session::events::TextEvent;
 
     fn event(text: &str) -> SessionEvent {
-        SessionEvent::Told(ToldEvent::Text(text.into()))
+        SessionEvent::Text(TextEvent::Text(text.into()))
     }
 
     fn text(event: Option<SessionEvent>) -> String {
         match event {
-            Some(SessionEvent::Told(ToldEvent::Text(text))) => text,
+            Some(SessionEvent::Text(TextEvent::Text(text))) => text,
             other => panic!("{other:?}"),
         }
     }
@@ -198,14 +198,14 @@ mod tests {
             }
         });
         assert_eq!(text(executor.block_on(run.next())), "0");
-        let Next::Event(second) = run.next_blocking(None) else {
+        let NextEvent::Event(second) = run.next_blocking(None) else {
             panic!("an event is on its way");
         };
         assert_eq!(text(Some(*second)), "1");
         assert_eq!(text(executor.block_on(run.next())), "2");
         sent.join().unwrap();
         assert!(executor.block_on(run.next()).is_none());
-        assert!(matches!(run.next_blocking(None), Next::Ended));
+        assert!(matches!(run.next_blocking(None), NextEvent::Ended));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let (sender, run) = stream();
         assert!(matches!(
             run.next_blocking(Some(Duration::ZERO)),
-            Next::Nothing
+            NextEvent::Nothing
         ));
         for _ in 0..UNREAD {
             assert!(sender.is_ready());

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use crate::history::History;
-use crate::runtime::{RecordLocation, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest};
-use crate::session::cell::CellStep;
+use crate::record::RecordHandle;
+use crate::runtime::{RecordLocation, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
+use crate::session::cell::CellProgress;
+use crate::session::event_loop::Session;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
-use crate::session::floor::{SchedulerEvent, ActiveJob};
 use crate::session::handle::Command;
+use crate::session::peers::RuntimeRequester;
 use crate::session::prompt::PromptEvent;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::slots::RuntimeRequester;
-use crate::session::task::Session;
-use crate::session::toolbox::ToolEvent;
+use crate::session::scheduler::{ActiveJob, SchedulerEvent};
+use crate::session::tools::ToolEvent;
 
 impl Session {
     pub(super) fn on_runtime(&mut self, role: RuntimeRole, event: RuntimeEvent) {
@@ -46,12 +46,12 @@ impl Session {
             RuntimeEvent::StartFailed(failure) => {
                 self.runtimes.user.cannot_start();
                 let notice = Notice::warning(failure.message).hint(failure.hint);
-                match self.floor.holder() {
+                match self.scheduler.active() {
                     // A cell ends with it, and says it.
                     Some(ActiveJob::Cell(cell)) if cell.run.reports_start_failure() => {}
                     Some(ActiveJob::Recording { .. }) => {}
                     // Without a user, the notice waits for the next prompt.
-                    None | Some(ActiveJob::Cell(_)) if !self.setup.asks => {
+                    None | Some(ActiveJob::Cell(_)) if !self.deps.asks => {
                         self.unreported = Some(notice)
                     }
                     _ => self.out_or_background().send(notice),
@@ -61,7 +61,7 @@ impl Session {
                 let death = self.runtimes.user.death(death);
                 self.runtimes.user.has_died();
                 self.numbering.mark_interpreter_lost();
-                if !self.toolbox.awaits_restart() {
+                if !self.tool_runner.awaits_restart() {
                     self.out_or_background()
                         .send(SessionEvent::RuntimeDied { death, restarting });
                 }
@@ -83,13 +83,13 @@ impl Session {
             RuntimeEvent::Notice(text) => {
                 self.out_or_background().send(Notice::note(text));
             }
-            RuntimeEvent::Answered { id, answer } => self.on_answer(RuntimeRole::User, id, answer),
+            RuntimeEvent::Replied { id, answer } => self.on_answer(RuntimeRole::User, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => {
                 let path = self.outputs.record().to_owned();
-                reply_record(call, self.history.clone(), path, self.inbox.clone());
+                reply_record(call, self.record.clone(), path, self.inbox.clone());
             }
-            RuntimeEvent::Called { id, call } => self.on_code_call(id, call),
-            RuntimeEvent::CalledOff { call } => self.on_code_call_cancelled(call),
+            RuntimeEvent::HostCalled { id, call } => self.on_code_call(id, call),
+            RuntimeEvent::HostCallCancelled { call } => self.on_code_call_cancelled(call),
             event => self.on_cell_event(RuntimeRole::User, event),
         }
     }
@@ -104,7 +104,7 @@ impl Session {
     /// Asks the user's runtime; its answer comes there.
     pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         let (answer, told) = oneshot::channel();
-        self.ask_runtime(request, RuntimeRequester::Asker(answer));
+        self.ask_runtime(request, RuntimeRequester::Handle(answer));
         told
     }
 
@@ -118,9 +118,13 @@ impl Session {
     pub(super) fn on_answer_for(&mut self, waiter: RuntimeRequester, answer: RuntimeReply) {
         match waiter {
             // The receiver may be gone.
-            RuntimeRequester::Asker(asker) => drop(asker.send(answer)),
-            RuntimeRequester::Tool(call) => self.on_call(call, ToolEvent::Answered(answer)),
-            RuntimeRequester::Prompt(ticket) => self.on_prompt_of(ticket, PromptEvent::Answered(answer)),
+            RuntimeRequester::Handle(asker) => drop(asker.send(answer)),
+            RuntimeRequester::Tool(call) => {
+                self.on_call_event(call, ToolEvent::RuntimeAnswered(answer))
+            }
+            RuntimeRequester::Prompt(ticket) => {
+                self.on_prompt_of(ticket, PromptEvent::RuntimeAnswered(answer))
+            }
         }
     }
 
@@ -138,24 +142,24 @@ impl Session {
     pub(super) fn on_cell_event(&mut self, role: RuntimeRole, event: RuntimeEvent) {
         let id = event.request();
         if let (RuntimeEvent::Finished { .. }, Some(id)) = (&event, id)
-            && self.floor.is_suspended(role, id)
+            && self.scheduler.is_suspended(role, id)
         {
             self.on_suspended_cell_end();
         }
-        if let Some(cell) = id.and_then(|id| self.floor.cell(role, id)) {
+        if let Some(cell) = id.and_then(|id| self.scheduler.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
-            let step = cell.on(event, &self.history);
-            if let (CellStep::Ended(_), Some(line), RuntimeRole::User) = (&step, line, role) {
+            let step = cell.on(event, &self.record);
+            if let (CellProgress::Ended(_), Some(line), RuntimeRole::User) = (&step, line, role) {
                 self.runtimes.user.cell_ended(id, line);
             }
             match step {
-                CellStep::On => {}
-                CellStep::Died(mut result) => {
+                CellProgress::On => {}
+                CellProgress::Died(mut result) => {
                     let out = self.out_or_background().clone();
                     self.workbook.keep_ran(&mut result, out);
                     self.on_scheduler(SchedulerEvent::CellDied(&result));
                 }
-                CellStep::Ended(mut result) => {
+                CellProgress::Ended(mut result) => {
                     let out = self.out_or_background().clone();
                     self.workbook.keep_ran(&mut result, out);
                     if let Some(cwd) = &result.cwd {
@@ -176,8 +180,10 @@ impl Session {
         if let Some(line) = id.and_then(|id| self.runtimes.user.line_of(id)) {
             return self.on_late_output(line, event);
         }
-        let out = match (self.floor.holder(), id) {
-            (Some(ActiveJob::Prompt(_) | ActiveJob::Call { .. }), Some(_)) => self.out_or_background(),
+        let out = match (self.scheduler.active(), id) {
+            (Some(ActiveJob::Prompt(_) | ActiveJob::Call { .. }), Some(_)) => {
+                self.out_or_background()
+            }
             _ => &self.background,
         };
         if let Some(event) = cell_event(event) {
@@ -218,9 +224,9 @@ fn cell_event(event: RuntimeEvent) -> Option<CellEvent> {
 }
 
 /// Replies where earlier inputs are; the session's number may have come late, or have changed.
-fn reply_record(call: u64, history: History, path: PathBuf, inbox: UnboundedSender<Command>) {
+fn reply_record(call: u64, record: RecordHandle, path: PathBuf, inbox: UnboundedSender<Command>) {
     tokio::spawn(async move {
-        let start = history.session().await.ok();
+        let start = record.session().await.ok();
         let start = start.filter(|start| start.recorded && start.number > 0);
         let place = start.map(|start| RecordLocation {
             path,

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use crate::runtime::{
-    CheckpointWish, Death, Execute, Interrupter, RequestId, Runtime, RuntimeReply,
-    RuntimeCapabilities, RuntimeEvent, RuntimeRequest, Stdin, Variables,
+    CheckpointRequest, Death, EnvironmentChanges, Execute, Interrupter, RequestId, Runtime,
+    RuntimeCapabilities, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin,
 };
 use crate::session::events::Notice;
-use crate::session::slots::{ConnectRuntime, PlannedRuntime, Slot, RuntimeRequester};
+use crate::session::peers::{ConnectRuntime, LazyPeer, PlannedRuntime, RuntimeRequester};
 
 /// Ends the interpreter without the loop, for handles.
 pub(super) type KillHandle = Arc<Mutex<KillState>>;
@@ -41,20 +41,20 @@ pub(super) enum RuntimeRole {
 /// The runtimes there are.
 pub(super) struct Runtimes {
     /// The user's.
-    pub(super) user: RuntimeSlot,
+    pub(super) user: RuntimePeer,
     /// The session's shell.
-    pub(super) shell: RuntimeSlot,
-    agents: BTreeMap<u32, RuntimeSlot>,
+    pub(super) shell: RuntimePeer,
+    agents: BTreeMap<u32, RuntimePeer>,
     /// Whose code asked for input last; one job is active, so one asks at a time.
     asking: RuntimeRole,
 }
 
 /// A runtime that may not be connected yet.
-pub(super) struct RuntimeSlot {
+pub(super) struct RuntimePeer {
     /// Connects it, until that is done.
     connect: Option<ConnectRuntime>,
     told_at_start: bool,
-    slot: Slot<dyn Runtime, RuntimeEvent>,
+    slot: LazyPeer<dyn Runtime, RuntimeEvent>,
     able: RuntimeCapabilities,
     asked: HashMap<RequestId, RuntimeRequester>,
     /// Who answers `input()` where nothing else is wanted.
@@ -65,7 +65,7 @@ pub(super) struct RuntimeSlot {
     /// Names the session whose numbers its cells have.
     counting: u32,
     /// Environment variables with which cells find their session.
-    session: Variables,
+    session: EnvironmentChanges,
     /// Its interpreter knows that.
     knows_session: bool,
     /// The last try to start one failed.
@@ -86,16 +86,16 @@ impl Runtimes {
         killer: KillHandle,
     ) -> Self {
         Runtimes {
-            user: RuntimeSlot::new(user, stdin, killer),
+            user: RuntimePeer::new(user, stdin, killer),
             // A handle ends the user's only.
-            shell: RuntimeSlot::new(shell, Stdin::Terminal, KillHandle::default()),
+            shell: RuntimePeer::new(shell, Stdin::Terminal, KillHandle::default()),
             agents: BTreeMap::new(),
             asking: RuntimeRole::User,
         }
     }
 
     /// The runtime of this role, if there is one.
-    pub(super) fn of(&mut self, role: RuntimeRole) -> Option<&mut RuntimeSlot> {
+    pub(super) fn of(&mut self, role: RuntimeRole) -> Option<&mut RuntimePeer> {
         match role {
             RuntimeRole::User => Some(&mut self.user),
             RuntimeRole::Shell => Some(&mut self.shell),
@@ -106,21 +106,21 @@ impl Runtimes {
     /// One more of the agent's own, connected at once.
     pub(super) fn add(&mut self, number: u32, planned: PlannedRuntime) {
         // A handle ends the user's only.
-        let mut runtime = RuntimeSlot::new(planned, self.user.stdin, KillHandle::default());
+        let mut runtime = RuntimePeer::new(planned, self.user.stdin, KillHandle::default());
         runtime.know(&self.user.session);
         runtime.get();
         self.agents.insert(number, runtime);
     }
 
     /// The session they work for, for all there are and will be.
-    pub(super) fn know(&mut self, session: &Variables) {
+    pub(super) fn know(&mut self, session: &EnvironmentChanges) {
         for runtime in std::iter::once(&mut self.user).chain(self.agents.values_mut()) {
             runtime.know(session);
         }
     }
 
     /// One of the agent's own, which is no more.
-    pub(super) fn remove(&mut self, number: u32) -> Option<RuntimeSlot> {
+    pub(super) fn remove(&mut self, number: u32) -> Option<RuntimePeer> {
         self.agents.remove(&number)
     }
 
@@ -130,7 +130,7 @@ impl Runtimes {
     }
 
     /// The runtime whose code asked for input last.
-    pub(super) fn asking(&mut self) -> Option<&mut RuntimeSlot> {
+    pub(super) fn asking(&mut self) -> Option<&mut RuntimePeer> {
         self.of(self.asking)
     }
 
@@ -156,19 +156,19 @@ impl Runtimes {
     }
 }
 
-impl RuntimeSlot {
+impl RuntimePeer {
     fn new(planned: PlannedRuntime, stdin: Stdin, killer: KillHandle) -> Self {
-        RuntimeSlot {
+        RuntimePeer {
             connect: Some(planned.connect),
-            told_at_start: planned.told_at_start,
-            slot: Slot::empty(),
-            able: planned.able,
+            told_at_start: planned.needs_session_at_start,
+            slot: LazyPeer::empty(),
+            able: planned.capabilities,
             asked: HashMap::new(),
             stdin,
             killer,
             ended: HashMap::new(),
             counting: 0,
-            session: Variables::new(),
+            session: EnvironmentChanges::new(),
             knows_session: true,
             unstartable: false,
             process: None,
@@ -205,7 +205,7 @@ impl RuntimeSlot {
     }
 
     /// Works for this session from here on.
-    fn know(&mut self, session: &Variables) {
+    fn know(&mut self, session: &EnvironmentChanges) {
         if self.session != *session {
             self.session.clone_from(session);
             self.knows_session = false;
@@ -229,7 +229,7 @@ impl RuntimeSlot {
             let code = Execute {
                 silent: true,
                 directory: Some(place.clone()),
-                ..Execute::aside(String::new())
+                ..Execute::unnumbered(String::new())
             };
             // No requester: the end is ignored.
             runtime.submit(RuntimeRequest::Execute(code));
@@ -270,7 +270,7 @@ impl RuntimeSlot {
     }
 
     /// Sends a request without a reply, if the runtime is connected and supports it.
-    pub(super) fn tell(&mut self, request: RuntimeRequest) {
+    pub(super) fn notify(&mut self, request: RuntimeRequest) {
         if self.able.refusal(&request).is_none()
             && let Some(runtime) = self.slot.live()
         {
@@ -285,7 +285,7 @@ impl RuntimeSlot {
             ("_ai_last_prompt".to_owned(), prompt),
             ("_ai_last_response".to_owned(), response),
         ];
-        self.tell(RuntimeRequest::SetVariables { values });
+        self.notify(RuntimeRequest::SetVariables { values });
     }
 
     /// Interrupts the running code; returns the notice where the runtime cannot.
@@ -323,7 +323,7 @@ impl RuntimeSlot {
     pub(super) fn death(&self, death: Death) -> Death {
         let over_time = std::mem::take(&mut self.killing().over_time);
         match death {
-            Death::Killed if over_time => Death::OverTime,
+            Death::Killed if over_time => Death::TimedOut,
             death => death,
         }
     }
@@ -380,7 +380,7 @@ impl RuntimeSlot {
     pub(super) fn has_died(&mut self) {
         self.is_gone();
         self.asked
-            .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Asker(_)));
+            .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Handle(_)));
     }
 
     /// A cell with this In number has ended.
@@ -412,8 +412,8 @@ impl RuntimeSlot {
 
     /// Says how many checkpoints it keeps; nobody waits for the answer.
     pub(super) fn tell_checkpoints(&mut self) {
-        let wish = CheckpointWish::Keep(self.checkpoints);
-        self.tell(RuntimeRequest::Checkpoints(wish));
+        let wish = CheckpointRequest::Keep(self.checkpoints);
+        self.notify(RuntimeRequest::Checkpoints(wish));
     }
 
     /// Another process goes on as the interpreter, with the environment it had.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::config::Paths;
 use crate::files::{FileMode, TrackedFile, private_dir};
 use crate::notebook::{
-    Document, LARGEST, NotebookError, SavedEntry, SavedSession, is_ours, read_session, renewed,
-    to_html, to_markdown, to_script, write_session,
+    Document, LARGEST, NotebookError, SavedEntry, SavedSession, is_ours, read_session, to_html,
+    to_markdown, to_script, update_notebook, write_session,
 };
 use crate::report::Report;
 
@@ -102,7 +102,7 @@ pub fn write_file(
     let found = TrackedFile::read(path, LARGEST);
     let (old, mut file) = match found {
         Ok(found) => found,
-        Err(_) if target.force => (None, TrackedFile::here(path)?),
+        Err(_) if target.force => (None, TrackedFile::open_for_write(path)?),
         Err(error) => return Err(spared(error.into(), target)),
     };
     let fresh = (target.form == FileForm::Notebook).then(|| write_session(session));
@@ -159,8 +159,8 @@ fn goes_on(old: &str, fresh: &str) -> bool {
 /// The notebook with the session as it is now; what others added to cells that are still there stays. `None` when its
 /// cells cannot be told apart.
 fn again(notebook: &Document, session: &SavedSession) -> Option<String> {
-    let draft = renewed(notebook, session)?;
-    Some(draft.written(notebook).ok()?.text())
+    let draft = update_notebook(notebook, session)?;
+    Some(draft.render(notebook).ok()?.text())
 }
 
 /// Refuses when the file that is there holds what the new one does not.

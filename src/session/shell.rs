@@ -12,11 +12,11 @@ use crate::process;
 use crate::runtime::{CellTerminal, Death, Execute, RuntimeEvent};
 use crate::session::Submission;
 use crate::session::cell::CellOrigin;
+use crate::session::event_loop::Session;
 use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
-use crate::session::floor::SchedulerEvent;
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::task::Session;
+use crate::session::scheduler::SchedulerEvent;
 
 impl Session {
     /// Numbers and records a command, as far as that is wanted; it runs when it is in the record.
@@ -24,10 +24,10 @@ impl Session {
         let line = if given.store_history {
             let line = self.numbering.take();
             let shell = self.shell_name();
-            self.history.command(line, &command, &shell);
+            self.record.record_shell_command(line, &command, &shell);
             line
         } else {
-            self.history.recall().push(&command);
+            self.record.recall().push(&command);
             self.numbering.take_private()
         };
         let kind = RunKind::Shell;
@@ -74,7 +74,7 @@ impl Session {
         let leader = self.runtimes.shell.process();
         // The system is asked for its processes, which may take a while.
         tokio::task::spawn_blocking(move || {
-            let jobs = leader.map_or(Vec::new(), process::session_of);
+            let jobs = leader.map_or(Vec::new(), process::session_commands);
             // The receiver may be gone.
             let _ = answer.send(jobs);
         });
@@ -94,7 +94,7 @@ impl Session {
                 self.on_scheduler(SchedulerEvent::DeathTold);
             }
             RuntimeEvent::Notice(text) => self.out_or_background().send(Notice::note(text)),
-            RuntimeEvent::Answered { id, answer } => self.on_answer(RuntimeRole::Shell, id, answer),
+            RuntimeEvent::Replied { id, answer } => self.on_answer(RuntimeRole::Shell, id, answer),
             RuntimeEvent::Output {
                 id: None,
                 stream,

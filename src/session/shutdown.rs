@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::runtime::{RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest, VariablesRequest};
-use crate::session::Closed;
+use crate::runtime::{RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, VariablesRequest};
+use crate::session::SessionEnd;
 use crate::session::effect::Effect;
+use crate::session::event_loop::Session;
 use crate::session::events::{CellEvent, Notice};
-use crate::session::floor::SchedulerEvent;
 use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
-use crate::session::task::Session;
+use crate::session::scheduler::SchedulerEvent;
 use crate::session::variables;
 
 /// How long the end of a session waits for an interpreter's at-exit functions: longer than the runtime lets them take,
@@ -50,18 +50,18 @@ enum WaitAborted {
 
 impl Session {
     /// Stops what runs, writes what is there and ends both peers.
-    pub(super) async fn leave(mut self, who: &mut ShutdownInbox) -> Closed {
+    pub(super) async fn leave(mut self, who: &mut ShutdownInbox) -> SessionEnd {
         self.on_scheduler(SchedulerEvent::Interrupted);
-        self.floor.clear();
+        self.scheduler.clear();
         // A stopped turn waits for its code no longer, and is recorded.
-        self.toolbox.abandon();
+        self.tool_runner.abandon();
         self.end_all_kernels();
-        self.on_prompt(PromptEvent::ToolsAway);
+        self.on_prompt(PromptEvent::ToolsStopped);
         // A record that was locked at the start may have the number by now.
         if self.numbering.session() == 0 {
-            self.numbering.on_start(self.history.session().await);
+            self.numbering.on_start(self.record.session().await);
         }
-        self.history.close();
+        self.record.close();
         // Outputs that cannot be written now are lost.
         let _ = self.outputs.write_waiting();
         let left = match self.keep_variables_at_end(who).await {
@@ -77,8 +77,8 @@ impl Session {
             drop(self.runtimes.user);
         }
         self.workbook.finish().await;
-        self.history.flush().await;
-        Closed {
+        self.record.flush().await;
+        SessionEnd {
             resumable: self.numbering.resumable(),
         }
     }
@@ -86,7 +86,7 @@ impl Session {
     /// Keeps the variables, as the session is about to be left for another one; what is said of it, once it is done.
     pub(super) fn keep_variables(&mut self) -> impl Future<Output = Vec<Effect>> + use<> {
         let told = self.file_to_keep_in().map(|file| {
-            let wish = VariablesRequest::Keep;
+            let wish = VariablesRequest::Save;
             self.ask_for(RuntimeRequest::Variables { wish, file })
         });
         variables::keep_effects(told, self.numbering.session())
@@ -106,7 +106,7 @@ impl Session {
         let Some(file) = self.file_to_keep_in() else {
             return Ok(());
         };
-        let wish = VariablesRequest::Keep;
+        let wish = VariablesRequest::Save;
         let request = RuntimeRequest::Variables { wish, file };
         let id = self.runtimes.user.get().submit(request);
         let what = "keeping the variables";
@@ -163,7 +163,7 @@ impl Session {
     pub(super) async fn until_answered(&mut self, wanted: RequestId) -> Option<RuntimeReply> {
         loop {
             match self.runtimes.user.next().await {
-                RuntimeEvent::Answered { id, answer } if id == wanted => return Some(answer),
+                RuntimeEvent::Replied { id, answer } if id == wanted => return Some(answer),
                 RuntimeEvent::Died { .. } => return None,
                 RuntimeEvent::Output {
                     stream,
@@ -182,7 +182,7 @@ impl Session {
 
     fn file_to_keep_in(&self) -> Option<PathBuf> {
         let user = &self.runtimes.user;
-        let wanted = self.choices.keep_variables && user.able().keeps_variables && user.is_up();
+        let wanted = self.choices.keep_variables && user.able().saved_variables && user.is_up();
         wanted.then(|| self.outputs.file_of_variables()).flatten()
     }
 }

@@ -4,32 +4,32 @@
 
 use std::path::PathBuf;
 
-use crate::runtime::{KeptVariables, RuntimeRequest, SetUp, StartupFile, VariablesRequest};
-use crate::session::asking::Asker;
-use crate::session::cell::{CellRun, CellOrigin};
+use crate::runtime::{RuntimeRequest, SavedVariables, StartupFile, StartupPlan, VariablesRequest};
+use crate::session::approvals::ApprovalRequester;
+use crate::session::cell::{CellOrigin, CellRun};
 use crate::session::deps::StartupFiles;
 use crate::session::effect::Effect;
+use crate::session::event_loop::Session;
 use crate::session::events::Notice;
-use crate::session::floor::{CellJob, ActiveJob};
-use crate::session::question::{About, QuestionChoice, Reply};
+use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::session::run::RunSender;
-use crate::session::task::Session;
+use crate::session::scheduler::{ActiveJob, CellJob};
 use crate::session::variables;
 use crate::skills::ProjectFiles;
 
 impl Session {
     /// Starts the start-up job, where the runtime supports one.
     pub(super) fn begin_set_up(&mut self, out: RunSender) {
-        if !self.runtimes.user.able().set_up {
+        if !self.runtimes.user.able().startup {
             let told = self.unsupported_notice();
             told.into_iter().for_each(|notice| out.send(notice));
             return;
         }
-        if self.setup.at_home.project.is_none() {
+        if self.deps.at_home.project.is_none() {
             return self.set_up(None, out);
         }
         // Earlier answers are read with the skills.
-        let found = self.shelf.found();
+        let found = self.skill_registry.found();
         self.await_effects(&out, async move {
             found.await;
             vec![Effect::SetUp]
@@ -38,7 +38,7 @@ impl Session {
 
     /// The user's earlier answers are known.
     pub(super) fn set_up_with_project(&mut self, out: RunSender) {
-        let Some(project) = &mut self.setup.at_home.project else {
+        let Some(project) = &mut self.deps.at_home.project else {
             return;
         };
         for line in project.left_out.drain(..) {
@@ -47,21 +47,21 @@ impl Session {
         let decided = project
             .hash
             .as_ref()
-            .and_then(|hash| self.shelf.decided(hash));
+            .and_then(|hash| self.skill_registry.code_decision(hash));
         match decided {
             _ if project.files.is_empty() => self.set_up(None, out),
             Some(true) => {
-                let project = self.setup.at_home.project.take();
+                let project = self.deps.at_home.project.take();
                 self.set_up(project.as_ref(), out);
             }
             Some(false) => self.set_up(None, out),
-            None if !self.setup.asks => {
+            None if !self.deps.asks => {
                 let folder = project.folder.display();
                 out.send(not_run(&folder.to_string()));
                 self.set_up(None, out);
             }
             None => {
-                let about = About::ProjectFiles {
+                let about = QuestionSubject::ProjectFiles {
                     folder: project.folder.display().to_string(),
                     files: project
                         .files
@@ -69,17 +69,19 @@ impl Session {
                         .map(|(path, text)| (path.display().to_string(), text.clone()))
                         .collect(),
                 };
-                self.floor.start(ActiveJob::Command { firm: false }, out);
-                self.ask_user(about, Asker::Startup);
+                self.scheduler
+                    .start(ActiveJob::Command { firm: false }, out);
+                self.ask_user(about, ApprovalRequester::Startup);
             }
         }
     }
 
     /// The user has answered now.
     pub(super) fn on_project_answer(&mut self, reply: &Reply) {
-        let (Some(project), Some(out)) =
-            (self.setup.at_home.project.take(), self.floor.out().cloned())
-        else {
+        let (Some(project), Some(out)) = (
+            self.deps.at_home.project.take(),
+            self.scheduler.out().cloned(),
+        ) else {
             return;
         };
         let yes = matches!(
@@ -92,10 +94,10 @@ impl Session {
             out.send(not_run(&project.folder.display().to_string()));
         }
         if let (Some(hash), false) = (&project.hash, passing.contains(reply)) {
-            self.shelf.decide(hash.clone(), yes);
-            self.shelf.save_decisions(&out);
+            self.skill_registry.record_code_decision(hash.clone(), yes);
+            self.skill_registry.save_decisions(&out);
         }
-        self.floor.release();
+        self.scheduler.release();
         self.set_up(Some(&project).filter(|_| yes), out);
         self.advance();
     }
@@ -110,7 +112,10 @@ impl Session {
 
     /// The notice about files that the runtime does not run.
     fn unsupported_notice(&mut self) -> Option<Notice> {
-        let StartupFiles { set_up, project } = std::mem::take(&mut self.setup.at_home);
+        let StartupFiles {
+            own: set_up,
+            project,
+        } = std::mem::take(&mut self.deps.at_home);
         let own = set_up.files.into_iter().map(|file| file.path);
         let project = project.map(|project| project.folder);
         let named: Vec<_> = own.chain(project).collect();
@@ -129,59 +134,62 @@ impl Session {
     }
 
     fn set_up(&mut self, project: Option<&ProjectFiles>, out: RunSender) {
-        let wanted = with_project(self.setup.at_home.set_up.clone(), project);
+        let wanted = with_project(self.deps.at_home.own.clone(), project);
         if wanted.is_empty() {
             return;
         }
-        let request = RuntimeRequest::SetUp(Box::new(wanted));
+        let request = RuntimeRequest::Startup(Box::new(wanted));
         let id = self.runtimes.user.get().submit(request);
-        let run = CellRun::new(id, CellOrigin::SetUp, out.clone(), self.outputs.clone());
+        let run = CellRun::new(id, CellOrigin::Startup, out.clone(), self.outputs.clone());
         let cell = CellJob::new(run, None);
-        self.floor.start(ActiveJob::Cell(Box::new(cell)), out);
+        self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
     }
 
     /// Offers the variables kept of the resumed session; then reports which names are missing.
     /// Nothing is read back unasked, and nothing where nobody can be asked.
     pub(super) fn bring_back(&mut self, out: &RunSender) {
-        let wanted = self.choices.keep_variables && self.runtimes.user.able().keeps_variables;
+        let wanted = self.choices.keep_variables && self.runtimes.user.able().saved_variables;
         let file = wanted.then(|| self.outputs.kept_variables()).flatten();
-        let history = self.history.clone();
+        let record = self.record.clone();
         let Some(file) = file else {
-            return self.await_effects(out, variables::find_missing(history));
+            return self.await_effects(out, variables::find_missing(record));
         };
-        if !self.setup.asks {
+        if !self.deps.asks {
             let message = "variables of this session were kept, and not brought back: nobody can be asked here";
             out.send(
                 Notice::note(message).hint("run `ipycodex -r` in a terminal: it will ask you"),
             );
-            return self.await_effects(out, variables::find_missing(history));
+            return self.await_effects(out, variables::find_missing(record));
         }
         let told = self.ask_for(RuntimeRequest::Variables {
             wish: VariablesRequest::List,
             file: file.clone(),
         });
-        self.await_effects(out, variables::offer_listed(told, file, history));
+        self.await_effects(out, variables::offer_listed(told, file, record));
     }
 
-    pub(super) fn offer_variables(&mut self, kept: KeptVariables, file: PathBuf, out: &RunSender) {
+    pub(super) fn offer_variables(&mut self, kept: SavedVariables, file: PathBuf, out: &RunSender) {
         let holder = ActiveJob::Command { firm: false };
-        self.floor.start(holder, out.clone());
-        self.ask_user(About::Variables(kept), Asker::RestoreVariables(file));
+        self.scheduler.start(holder, out.clone());
+        self.ask_user(
+            QuestionSubject::Variables(kept),
+            ApprovalRequester::RestoreVariables(file),
+        );
     }
 
     /// The user has answered.
     pub(super) fn on_restore_answer(&mut self, file: PathBuf, reply: &Reply) {
-        let Some(out) = self.floor.out().cloned() else {
+        let Some(out) = self.scheduler.out().cloned() else {
             return;
         };
-        self.floor.release();
-        let history = self.history.clone();
+        self.scheduler.release();
+        let record = self.record.clone();
         if *reply == Reply::Chosen(QuestionChoice::Once) {
-            let wish = VariablesRequest::Bring;
+            let wish = VariablesRequest::Restore;
             let told = self.ask_for(RuntimeRequest::Variables { wish, file });
-            self.await_effects(&out, variables::report_restored(told, history));
+            self.await_effects(&out, variables::report_restored(told, record));
         } else {
-            self.await_effects(&out, variables::find_missing(history));
+            self.await_effects(&out, variables::find_missing(record));
         }
         self.advance();
     }
@@ -195,7 +203,7 @@ fn not_run(folder: &str) -> Notice {
 }
 
 /// A project's module takes the place of the user's of that name.
-fn with_project(mut wanted: SetUp, project: Option<&ProjectFiles>) -> SetUp {
+fn with_project(mut wanted: StartupPlan, project: Option<&ProjectFiles>) -> StartupPlan {
     let Some(project) = project else {
         return wanted;
     };
@@ -232,9 +240,9 @@ mod tests {
             text: text.map(str::to_owned),
         };
         let own = ["/c/startup.py", "/c/modules/a.py", "/c/modules/b.py"];
-        let own = SetUp {
+        let own = StartupPlan {
             files: own.iter().map(|path| file(path, None)).collect(),
-            ..SetUp::default()
+            ..StartupPlan::default()
         };
         let project = ProjectFiles {
             folder: "/p/.ipycodex".into(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::agent::InputPart;
 use crate::input::Mode;
-use crate::runtime::{Place, Stdin};
+use crate::runtime::{SourceLocation, Stdin};
 
 /// One input, and what comes with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Submission {
     /// This In number's exchange and everything after it leave the conversation first (they stay in the record).
     pub replaces: Option<u32>,
     /// Where a cell stands in a script.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// A cell shows no value and takes no number; what it prints and what goes wrong is told. Never recorded.
     pub silent: bool,
     /// False: a cell or a command is recorded nowhere. A prompt always is, the conversation being the record.
@@ -74,7 +74,7 @@ pub struct LastExchange {
 
 /// State of the session beside its conversation, as of now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct SessionSnapshot {
     /// The interpreter's working directory.
     pub cwd: PathBuf,
     /// Name and description of each skill that a name tells apart.
@@ -86,7 +86,7 @@ pub struct Surroundings {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Closed {
+pub struct SessionEnd {
     /// The session's number, when something of it was recorded.
     pub resumable: Option<i64>,
 }

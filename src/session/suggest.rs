@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentFailure, FailureKind, SuggestRequest};
 use crate::dialog::Dialog;
-use crate::history::History;
 use crate::input::{Input, Mode, classify};
+use crate::record::RecordHandle;
 
 /// The system prompt of completions.
 const INSTRUCTIONS: &str = include_str!("../../assets/prompts/completion.md");
@@ -30,7 +30,7 @@ pub struct Draft {
 
 /// A completion under way; dropping it stops the work for it.
 #[derive(Debug)]
-pub struct Suggesting {
+pub struct PendingSuggestion {
     _open: oneshot::Sender<()>,
 }
 
@@ -46,10 +46,10 @@ pub(super) struct SuggestionRequest {
 }
 
 #[cfg(test)]
-impl Suggesting {
+impl PendingSuggestion {
     /// One that nobody works on.
     pub(crate) fn done() -> Self {
-        Suggesting {
+        PendingSuggestion {
             _open: oneshot::channel().0,
         }
     }
@@ -89,21 +89,21 @@ impl Draft {
 
 impl SuggestionRequest {
     /// Dropping the second value ends it.
-    pub(super) fn new(draft: Draft, take: OnSuggestion) -> (Self, Suggesting) {
+    pub(super) fn new(draft: Draft, take: OnSuggestion) -> (Self, PendingSuggestion) {
         let (open, dropped) = oneshot::channel();
         let request = SuggestionRequest {
             draft,
             take,
             dropped,
         };
-        (request, Suggesting { _open: open })
+        (request, PendingSuggestion { _open: open })
     }
 }
 
 /// Reads what the completion's context is made of; `go_on` gets it, unless nobody waits any more.
 pub(super) fn begin(
     mut request: Box<SuggestionRequest>,
-    history: History,
+    record: RecordHandle,
     go_on: impl FnOnce(Dialog, Box<SuggestionRequest>) + Send + 'static,
 ) {
     let blank = |text: &str| text.trim().is_empty();
@@ -112,7 +112,7 @@ pub(super) fn begin(
     }
     tokio::spawn(async move {
         tokio::select! {
-            dialog = history.dialog() => go_on(dialog, request),
+            dialog = record.dialog() => go_on(dialog, request),
             _ = &mut request.dropped => {}
         }
     });

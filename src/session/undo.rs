@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::runtime::{CellStep, CheckpointWish};
+use crate::runtime::{CellStep, CheckpointRequest};
 use crate::session::Submission;
 use crate::session::question::SteppedCell;
 
@@ -62,9 +62,9 @@ impl Default for InterpreterSessions {
 
 impl InterpreterSessions {
     /// The request to step back before this cell of the current session.
-    pub(super) fn back(&self, to: Option<u32>) -> CheckpointWish {
+    pub(super) fn back(&self, to: Option<u32>) -> CheckpointRequest {
         let session = self.here;
-        CheckpointWish::Back { to, session }
+        CheckpointRequest::Back { to, session }
     }
 
     /// The session at hand has run this cell.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use tokio::sync::oneshot::Receiver;
 
-use crate::history::History;
-use crate::runtime::{KeptVariables, RuntimeReply};
+use crate::record::RecordHandle;
+use crate::runtime::{RuntimeReply, SavedVariables};
 use crate::session::effect::{Effect, emit};
 use crate::session::events::Notice;
 use crate::text::escape::visible;
@@ -46,7 +46,7 @@ pub(super) async fn join(
 pub(super) async fn offer_listed(
     told: Receiver<RuntimeReply>,
     file: PathBuf,
-    history: History,
+    record: RecordHandle,
 ) -> Vec<Effect> {
     let mut effects = match told.await {
         Ok(RuntimeReply::Variables(kept)) if !kept.rows.is_empty() => {
@@ -55,27 +55,27 @@ pub(super) async fn offer_listed(
         Ok(RuntimeReply::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
     };
-    effects.extend(find_missing(history).await);
+    effects.extend(find_missing(record).await);
     effects
 }
 
 /// Reports the restored variables, and which names are missing.
 pub(super) async fn report_restored(
     told: Receiver<RuntimeReply>,
-    history: History,
+    record: RecordHandle,
 ) -> Vec<Effect> {
     let mut effects = match told.await {
         Ok(RuntimeReply::Variables(brought)) => emit(restored_notice(&brought)),
         Ok(RuntimeReply::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
     };
-    effects.extend(find_missing(history).await);
+    effects.extend(find_missing(record).await);
     effects
 }
 
 /// Tells which names of the session's cells the interpreter lacks.
-pub(super) async fn find_missing(history: History) -> Vec<Effect> {
-    let (cells, beside) = (history.cells().await, false);
+pub(super) async fn find_missing(record: RecordHandle) -> Vec<Effect> {
+    let (cells, beside) = (record.cells().await, false);
     vec![Effect::FindMissingNames { cells, beside }]
 }
 
@@ -101,7 +101,7 @@ pub(super) fn kept_notice(answer: &RuntimeReply, session: i64) -> Option<Notice>
     Some(Notice::note(message))
 }
 
-fn restored_notice(brought: &KeptVariables) -> Notice {
+fn restored_notice(brought: &SavedVariables) -> Notice {
     let names = brought.rows.iter().map(|row| visible(&row.name));
     let names = names.collect::<Vec<_>>().join(", ");
     let colon = if names.is_empty() { "" } else { ": " };
@@ -113,7 +113,7 @@ fn restored_notice(brought: &KeptVariables) -> Notice {
     ))
 }
 
-fn left_out(kept: &KeptVariables) -> String {
+fn left_out(kept: &SavedVariables) -> String {
     if kept.left.is_empty() {
         return String::new();
     }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::runtime::SavedVariable;
 
-    fn kept_variables(rows: usize, left: &[(&str, &str)]) -> KeptVariables {
+    fn kept_variables(rows: usize, left: &[(&str, &str)]) -> SavedVariables {
         let row = |number: usize| SavedVariable {
             name: format!("v{number}"),
             type_name: "int".into(),
@@ -148,7 +148,7 @@ mod tests {
         let left = left
             .iter()
             .map(|(name, why)| ((*name).into(), (*why).into()));
-        KeptVariables {
+        SavedVariables {
             age: 0,
             rows: (0..rows).map(row).collect(),
             left: left.collect(),
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_was_kept_and_what_was_not_is_one_line() {
-        let said = |kept: KeptVariables| {
+        let said = |kept: SavedVariables| {
             kept_notice(&RuntimeReply::Variables(kept), 7).map(|notice| notice.message)
         };
         assert_eq!(said(kept_variables(0, &[])), None);

@@ -14,12 +14,12 @@ use serde_json::Value;
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 use tokio::task::JoinHandle;
 
-use crate::notebook::document::{CellKind, Document, Draft, NewCell, Revision, Slot};
+use crate::notebook::document::{CellChanges, CellKind, Document, Draft, DraftCell, NewCell};
 use crate::notebook::{TIMES, output_value, times};
 use crate::output::CellOutput;
-use crate::session::cell::Remains;
-use crate::session::notice::{Notice, notice};
-use crate::session::opened::{IfMissing, OpenedNotebook};
+use crate::session::cell::CellResult;
+use crate::session::notebook_file::{IfMissing, NotebookFile};
+use crate::session::notice::{Notice, report_notice};
 use crate::session::run::RunSender;
 use crate::session::saving::NotebookPlaces;
 
@@ -55,7 +55,7 @@ struct SharedNotebook {
 
 /// The file, and the place for new cells.
 struct NotebookCursor {
-    notebook: OpenedNotebook,
+    notebook: NotebookFile,
     /// New cells go behind this many.
     at: usize,
 }
@@ -135,7 +135,7 @@ impl Workbook {
     }
 
     /// A cell has ended: one of the user goes into the open notebook. What goes wrong is said on `out`.
-    pub(super) fn keep_ran(&mut self, result: &mut Remains, out: RunSender) {
+    pub(super) fn keep_ran(&mut self, result: &mut CellResult, out: RunSender) {
         let Some((line, source)) = result.kept.take() else {
             return;
         };
@@ -175,7 +175,7 @@ impl Workbook {
 
 impl OpenWorkbook {
     /// New cells go to the end of it.
-    pub(super) fn new(path: PathBuf, name: String, notebook: OpenedNotebook) -> Self {
+    pub(super) fn new(path: PathBuf, name: String, notebook: NotebookFile) -> Self {
         let at = notebook.document.len();
         OpenWorkbook {
             path,
@@ -230,7 +230,7 @@ impl NotebookCursor {
         if !self.notebook.file.is_unchanged() {
             let path = self.notebook.file.path().to_owned();
             let name = self.notebook.name.clone();
-            match OpenedNotebook::open(&path, &name, IfMissing::Empty) {
+            match NotebookFile::open(&path, &name, IfMissing::Empty) {
                 Ok(now) => {
                     told.push(Notice::note(format!(
                         "{name} was changed by another program; it was read again"
@@ -238,26 +238,26 @@ impl NotebookCursor {
                     self.at = self.place_in(&now.document);
                     self.notebook = now;
                 }
-                Err(report) => return vec![notice(&report)],
+                Err(report) => return vec![report_notice(&report)],
             }
         }
         let document = &self.notebook.document;
-        let mut draft = Draft::of(document);
+        let mut draft = Draft::unchanged(document);
         let same = brought.filter(|brought| brought.is_in(&ran.source));
         match same.and_then(|brought| brought.find(document)) {
             Some(number) => {
-                draft.cells[number] = Slot::Changed(number, ran.revision());
+                draft.cells[number] = DraftCell::Changed(number, ran.revision());
                 self.at = number + 1;
             }
             None => {
                 let place = self.at.min(draft.cells.len());
-                draft.cells.insert(place, Slot::Made(ran.made()));
+                draft.cells.insert(place, DraftCell::New(ran.made()));
                 self.at = place + 1;
             }
         }
         match self.notebook.rewrite(&draft) {
             Ok(()) => told.extend(self.notebook.file.unkept().map(Notice::note)),
-            Err(report) => told.push(notice(&report)),
+            Err(report) => told.push(report_notice(&report)),
         }
         told
     }
@@ -305,13 +305,13 @@ impl ExecutedCell {
         vec![(TIMES.to_owned(), times(began, Some(self.ended)))]
     }
 
-    fn revision(&self) -> Revision {
-        Revision {
+    fn revision(&self) -> CellChanges {
+        CellChanges {
             source: Some(self.source.clone()),
             outputs: Some(self.outputs()),
             execution_count: Some(Some(self.line)),
             metadata: self.timing(),
-            ..Revision::default()
+            ..CellChanges::default()
         }
     }
 
@@ -320,7 +320,7 @@ impl ExecutedCell {
             outputs: self.outputs(),
             execution_count: Some(self.line),
             metadata: self.timing(),
-            ..NewCell::of(CellKind::Code, self.source.clone())
+            ..NewCell::new(CellKind::Code, self.source.clone())
         }
     }
 }

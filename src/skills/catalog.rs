@@ -11,7 +11,7 @@ use super::fingerprint::fingerprint;
 use super::manifest::{self, Manifest};
 use super::roots::Roots;
 use super::section::{Section, section, shown};
-use super::{Activation, SkillDiagnostic, Origin, Skill, blocks, bundled, read, walk};
+use super::{Activation, Skill, SkillDiagnostic, SkillOrigin, blocks, bundled, read, walk};
 use crate::text::counted;
 
 /// The skills of a session.
@@ -55,7 +55,7 @@ impl Catalog {
             let path = bundled::path(directory);
             let hash = read::hash(text.as_bytes());
             match manifest::read(text.as_bytes(), directory) {
-                Ok(manifest) => catalog.add(path, None, Origin::Bundled, hash, manifest),
+                Ok(manifest) => catalog.add(path, None, SkillOrigin::Bundled, hash, manifest),
                 Err(message) => catalog.add_diagnostic(&path, true, message),
             }
         }
@@ -167,7 +167,7 @@ impl Catalog {
         &mut self,
         path: String,
         file: Option<PathBuf>,
-        origin: Origin,
+        origin: SkillOrigin,
         hash: String,
         manifest: Manifest,
     ) {

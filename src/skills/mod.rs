@@ -48,7 +48,7 @@ pub struct Skill {
     /// Its `SKILL.md`, links resolved; `builtin:NAME/SKILL.md` for those in the program.
     pub path: String,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: SkillOrigin,
     /// SHA-256 of the file, in hexadecimal.
     pub hash: String,
     /// A nearer skill has the same name: this one is activated by its path only.
@@ -59,7 +59,7 @@ pub struct Skill {
 
 /// Whose a skill is, and so who has to be asked before it is read or runs code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SkillOrigin {
     /// Came with the program: nobody is asked.
     Bundled,
     /// Lies in the user's own configuration or home, where nobody else can change it: nobody is asked.
@@ -99,7 +99,7 @@ pub struct Activation {
     /// `None`: it has no code, or more files than can be looked at.
     pub hash: Option<String>,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: SkillOrigin,
     /// Its other files, relative to the directory, in name order; capped.
     pub files: Vec<String>,
 }

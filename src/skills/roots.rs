@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 
-use super::{SkillDiagnostic, Origin};
+use super::{SkillDiagnostic, SkillOrigin};
 
 /// The folders a catalogue is made of.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +24,7 @@ pub struct Roots {
 pub(super) struct Root {
     /// Links resolved.
     pub path: PathBuf,
-    pub origin: Origin,
+    pub origin: SkillOrigin,
 }
 
 impl Roots {
@@ -57,16 +57,16 @@ impl Roots {
     }
 
     /// Whose a skill is that was found through `root` and really lies at `path`.
-    pub(super) fn origin(&self, root: &Root, path: &Path) -> Origin {
-        let inside = |own: &Root| own.origin == Origin::Own && path.starts_with(&own.path);
-        let own = root.origin == Origin::Own || self.roots.iter().any(inside);
+    pub(super) fn origin(&self, root: &Root, path: &Path) -> SkillOrigin {
+        let inside = |own: &Root| own.origin == SkillOrigin::Own && path.starts_with(&own.path);
+        let own = root.origin == SkillOrigin::Own || self.roots.iter().any(inside);
         if own && is_writable_by_user_only(path) {
-            return Origin::Own;
+            return SkillOrigin::Own;
         }
         match &root.origin {
-            Origin::Project(project) => Origin::Project(project.clone()),
+            SkillOrigin::Project(project) => SkillOrigin::Project(project.clone()),
             // Through the user's own folder, but others can change it.
-            _ => Origin::Project(path.parent().unwrap_or(path).to_owned()),
+            _ => SkillOrigin::Project(path.parent().unwrap_or(path).to_owned()),
         }
     }
 
@@ -83,11 +83,11 @@ impl Roots {
                 let why = "everybody can put files into its directory";
                 self.add_diagnostic(&folder, true, format!("not searched: {why}"));
             } else if directory.starts_with(project) {
-                self.add(&folder, Origin::Project(project.to_owned()));
+                self.add(&folder, SkillOrigin::Project(project.to_owned()));
             } else if folder.is_dir() {
                 let chain = [directory, &directory.join(".agents"), &folder];
                 match chain.into_iter().find_map(why_changeable) {
-                    None => self.add(&folder, Origin::Project(directory.to_owned())),
+                    None => self.add(&folder, SkillOrigin::Project(directory.to_owned())),
                     Some(why) => {
                         let message = format!("not searched: it lies above the project, and {why}");
                         self.add_diagnostic(&folder, true, message);
@@ -99,13 +99,13 @@ impl Roots {
 
     fn add_own(&mut self, folder: &Path) {
         match why_changeable(folder) {
-            None => self.add(folder, Origin::Own),
+            None => self.add(folder, SkillOrigin::Own),
             Some(_) if !folder.is_dir() => {}
             Some(why) => {
                 let message = format!("its skills ask first, as a project's do: {why}");
                 self.add_diagnostic(folder, false, message);
                 let owner = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-                self.add(folder, Origin::Project(owner));
+                self.add(folder, SkillOrigin::Project(owner));
             }
         }
     }
@@ -118,7 +118,7 @@ impl Roots {
         });
     }
 
-    fn add(&mut self, folder: &Path, origin: Origin) {
+    fn add(&mut self, folder: &Path, origin: SkillOrigin) {
         let Ok(path) = folder.canonicalize() else {
             return;
         };

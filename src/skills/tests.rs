@@ -52,7 +52,7 @@ impl World {
 fn names(catalog: &Catalog) -> Vec<&str> {
     let found = catalog.skills().iter();
     found
-        .filter(|skill| skill.origin != Origin::Bundled)
+        .filter(|skill| skill.origin != SkillOrigin::Bundled)
         .map(|skill| skill.name.as_str())
         .collect()
 }
@@ -62,7 +62,7 @@ fn skill(name: &str, description: &str) -> Skill {
         name: name.into(),
         description: description.into(),
         path: format!("/s/{name}/SKILL.md"),
-        origin: Origin::Own,
+        origin: SkillOrigin::Own,
         hash: String::new(),
         shadowed: false,
         file: None,
@@ -79,13 +79,19 @@ fn nearer_roots_come_first() {
     world.skill("project/below/.agents/skills/z", "z");
     let catalog = world.catalog("project/below");
     assert_eq!(names(&catalog), ["z", "a", "b", "config-one", "home-one"]);
-    let project = Origin::Project(world.path("project"));
+    let project = SkillOrigin::Project(world.path("project"));
     let origins: Vec<_> = catalog.skills().iter().map(|skill| &skill.origin).collect();
     assert_eq!(
         origins[..5],
-        [&project, &project, &project, &Origin::Own, &Origin::Own]
+        [
+            &project,
+            &project,
+            &project,
+            &SkillOrigin::Own,
+            &SkillOrigin::Own
+        ]
     );
-    assert!(origins[5..].iter().all(|o| **o == Origin::Bundled) && origins.len() >= 8);
+    assert!(origins[5..].iter().all(|o| **o == SkillOrigin::Bundled) && origins.len() >= 8);
     assert!(
         catalog.diagnostics().is_empty(),
         "{:?}",
@@ -99,7 +105,10 @@ fn above_the_project_only_what_nobody_else_can_change() {
     world.skill(".agents/skills/above", "x");
     let catalog = world.catalog("project/below");
     assert_eq!(names(&catalog), ["above"]);
-    assert_eq!(catalog.skills()[0].origin, Origin::Project(world.path("")));
+    assert_eq!(
+        catalog.skills()[0].origin,
+        SkillOrigin::Project(world.path(""))
+    );
     std::fs::set_permissions(world.path(".agents"), PermissionsExt::from_mode(0o777)).unwrap();
     let catalog = world.catalog("project/below");
     assert!(names(&catalog).is_empty());
@@ -132,7 +141,7 @@ fn a_place_like_tmp_is_nobodys_project() {
         );
     }
     let catalog = world.catalog("shared/mine");
-    let project = Origin::Project(world.path("shared/mine"));
+    let project = SkillOrigin::Project(world.path("shared/mine"));
     assert_eq!(catalog.skills()[0].origin, project);
 }
 
@@ -140,7 +149,10 @@ fn a_place_like_tmp_is_nobodys_project() {
 fn what_others_can_change_asks_first() {
     let world = World::new();
     let path = world.skill("home/.agents/skills/mine", "x");
-    assert_eq!(world.catalog("project").skills()[0].origin, Origin::Own);
+    assert_eq!(
+        world.catalog("project").skills()[0].origin,
+        SkillOrigin::Own
+    );
     for open in [
         path.clone(),
         path.parent().unwrap().into(),
@@ -150,20 +162,23 @@ fn what_others_can_change_asks_first() {
         std::fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
         let catalog = world.catalog("project");
         assert!(
-            matches!(catalog.skills()[0].origin, Origin::Project(_)),
+            matches!(catalog.skills()[0].origin, SkillOrigin::Project(_)),
             "{open:?}"
         );
         std::fs::set_permissions(&open, before).unwrap();
     }
     // The working directory may be the home, and may link to it: the user's own stay so.
-    assert_eq!(world.catalog("home").skills()[0].origin, Origin::Own);
+    assert_eq!(world.catalog("home").skills()[0].origin, SkillOrigin::Own);
     std::fs::create_dir_all(world.path("project/.agents")).unwrap();
     symlink(
         world.path("home/.agents/skills"),
         world.path("project/.agents/skills"),
     )
     .unwrap();
-    assert_eq!(world.catalog("project").skills()[0].origin, Origin::Own);
+    assert_eq!(
+        world.catalog("project").skills()[0].origin,
+        SkillOrigin::Own
+    );
 }
 
 #[test]
@@ -175,7 +190,10 @@ fn one_file_by_two_roads_is_one_skill() {
     symlink(real.parent().unwrap(), folder.join("linked")).unwrap();
     let catalog = world.catalog("project");
     assert_eq!(names(&catalog), ["shared"]);
-    assert!(matches!(catalog.skills()[0].origin, Origin::Project(_)));
+    assert!(matches!(
+        catalog.skills()[0].origin,
+        SkillOrigin::Project(_)
+    ));
 }
 
 #[test]

@@ -11,11 +11,11 @@ use std::sync::mpsc::{Receiver, SyncSender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::display::{died, notice_text};
+use crate::display::{death_notice, notice_text};
 use crate::output::filter::{Filter, Policy};
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{CellEvent, EndEvent, Next, Run, SessionEvent};
+use crate::session::{CellEvent, EndEvent, NextEvent, Run, SessionEvent};
 use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
@@ -70,7 +70,7 @@ impl EventRenderer {
         let text = match event {
             SessionEvent::Notice(notice) => notice_text(&notice, &self.screen),
             SessionEvent::RuntimeDied { death, restarting } => {
-                notice_text(&died(&death.to_string(), restarting), &self.screen)
+                notice_text(&death_notice(&death.to_string(), restarting), &self.screen)
             }
             SessionEvent::Cell(CellEvent::Display(display)) => display.bundle.for_model() + "\n",
             SessionEvent::Cell(CellEvent::Raised(error)) => {
@@ -100,7 +100,7 @@ impl EventRenderer {
                 | EndEvent::Call { .. }
                 | EndEvent::NotRun,
             )
-            | SessionEvent::Told(_)
+            | SessionEvent::Text(_)
             | SessionEvent::After(_) => return told,
         };
         told.extend(self.finish_line());
@@ -222,7 +222,7 @@ impl BackgroundOutput {
             loop {
                 let left = since.map(|since| STATE.saturating_sub(since.elapsed()));
                 match events.next_blocking(left) {
-                    Next::Event(event) => {
+                    NextEvent::Event(event) => {
                         let mut renderer = taken.renderer();
                         for text in renderer.render(*event) {
                             taken.add(text);
@@ -233,8 +233,8 @@ impl BackgroundOutput {
                             None => since = None,
                         }
                     }
-                    Next::Nothing => {}
-                    Next::Ended => break,
+                    NextEvent::Nothing => {}
+                    NextEvent::Ended => break,
                 }
                 if since.is_some_and(|since| since.elapsed() >= STATE) {
                     since = None;

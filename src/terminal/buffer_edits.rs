@@ -75,6 +75,6 @@ pub(super) fn leave_line(
         down => format!("\x1b[{down}B"),
     };
     let right = column + 1;
-    screen.trusted(format!("{down}\x1b[{right}G\x1b[J{then}").as_bytes())?;
+    screen.write_trusted(format!("{down}\x1b[{right}G\x1b[J{then}").as_bytes())?;
     Ok(screen.flush()?)
 }

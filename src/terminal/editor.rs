@@ -15,11 +15,11 @@ use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Sig
 
 use crate::agent::LoginProgram;
 use crate::config::{EditMode, Keymap};
-use crate::display::copied;
-use crate::history::Recall;
+use crate::display::copy_to_clipboard;
 use crate::input::{Completeness, Mode};
 use crate::markdown::{self, Theme};
-use crate::process::KeptResizes;
+use crate::process::DeferredResizes;
+use crate::record::Recall;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
@@ -285,7 +285,7 @@ impl Editor {
                 None => Cow::Borrowed(label),
                 Some(line) => Cow::Owned(label.replacing(line)),
             };
-            let resizes = KeptResizes::begin(self.editor_waker.as_fd());
+            let resizes = DeferredResizes::begin(self.editor_waker.as_fd());
             // A resize that has come is read before the first cursor query.
             editor_wait::has_event().map_err(unreadable)?;
             self.paint_capture.forget();
@@ -302,7 +302,7 @@ impl Editor {
                     editor_wait::queue_typeahead(&self.background_reply, &self.key_queue)
                         .map_err(unreadable)?;
                     if let Some(whole) = self.look.whole(&text, &label) {
-                        self.screen.trusted(whole.as_bytes())?;
+                        self.screen.write_trusted(whole.as_bytes())?;
                         self.screen.flush()?;
                     }
                     return Ok(Edited::Submitted(text, replaces));
@@ -440,7 +440,8 @@ impl Editor {
             }
             BlockOutcome::Clip(line, answer) => {
                 let what = format!("the answer of [{line}]");
-                self.background.print(&copied(&self.screen, &what, &answer));
+                self.background
+                    .print(&copy_to_clipboard(&self.screen, &what, &answer));
             }
             BlockOutcome::Nothing(why) => self.background.print(why),
         }

@@ -13,8 +13,8 @@ use reedline::{
     ReedlineErrorVariants, Result, SearchDirection, SearchQuery,
 };
 
-use crate::history::{RecallSearch, Recall};
 use crate::input::{Mode, shell_command_of};
+use crate::record::{Recall, RecallSearch};
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 
@@ -85,7 +85,7 @@ impl OlderEntries {
         let tail = recall.newest_first().into_iter();
         OlderEntries {
             wanted: wanted.clone(),
-            further: recall.further(wanted.text()),
+            further: recall.search(wanted.text()),
             found: Vec::new(),
             seen: tail.map(|typed| typed.text).collect(),
         }
@@ -95,7 +95,7 @@ impl OlderEntries {
     fn at(&mut self, place: usize, until: Instant) -> Option<&String> {
         while self.found.len() <= place && Instant::now() < until {
             let wanted = &self.wanted;
-            match self.further.as_mut()?.more(|text| wanted.fits(text)) {
+            match self.further.as_mut()?.next_batch(|text| wanted.fits(text)) {
                 Some(more) => {
                     let new = more.into_iter().map(|typed| typed.text);
                     let new = new.filter(|text| self.seen.insert(Arc::clone(text)));

@@ -4,20 +4,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::display::{copied, say, theme_rows};
-use crate::history::Archive;
+use crate::display::{copy_to_clipboard, print_notice, theme_rows};
 use crate::input::Mode;
 use crate::markdown::Theme;
+use crate::record::Archive;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{EditorRequest, EditorWishes, SessionPick};
+use crate::session::{EditorRequest, EditorRequests, SessionPick};
 use crate::terminal::editor::Editor;
 use crate::terminal::picker::{self, PickerOutcome};
 
 /// Takes and handles the session's requests.
 pub(super) struct EditorRequestHandler {
-    pub(super) requests: EditorWishes,
+    pub(super) requests: EditorRequests,
     pub(super) screen: Screen,
     pub(super) guard: Option<Arc<TerminalGuard>>,
     /// The record, and the directory of what was too long for it.
@@ -53,16 +53,21 @@ impl EditorRequestHandler {
                 self.print(&format!("{rows}\n"))?;
             }
             EditorRequest::Copy { what, text } => {
-                self.print(&format!("{}\n", copied(&self.screen, &what, &text)))?;
+                self.print(&format!(
+                    "{}\n",
+                    copy_to_clipboard(&self.screen, &what, &text)
+                ))?;
             }
-            EditorRequest::LogIn(program) => self.print(&format!("{}\n", editor.log_in(&program)))?,
+            EditorRequest::LogIn(program) => {
+                self.print(&format!("{}\n", editor.log_in(&program)))?
+            }
             EditorRequest::PickSession(among) => return self.pick(&among),
         }
         Ok(None)
     }
 
     fn print(&self, text: &str) -> Result<(), Report> {
-        Ok(self.screen.trusted(text.as_bytes())?)
+        Ok(self.screen.write_trusted(text.as_bytes())?)
     }
 
     /// `%ipycodex resume` without a number: returns the session the user picks; prints why there is nothing to pick.
@@ -80,7 +85,7 @@ impl EditorRequestHandler {
             Ok(PickerOutcome::Session(id)) => return Ok(Some(id)),
             Ok(PickerOutcome::Cancelled) => {}
             Ok(PickerOutcome::Nothing) => self.print("No sessions found for this directory.\n")?,
-            Err(report) => say(&self.screen, &crate::session::report_notice(&report))?,
+            Err(report) => print_notice(&self.screen, &crate::session::report_notice(&report))?,
         }
         Ok(None)
     }

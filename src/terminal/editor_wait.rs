@@ -15,7 +15,7 @@ use crossterm::event::Event;
 use reedline::{Completer, CompletionResult, CompletionStatus};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::process::{let_resize_come, resize_is_deferred};
+use crate::process::{deliver_resize, resize_is_deferred};
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::background_color::BackgroundReply;
 use crate::terminal::background_output::BackgroundOutput;
@@ -57,7 +57,7 @@ impl EditorWait {
                 lock_queue(&self.key_queue).push(ctrl_c());
             }
             if lock_queue(&self.key_queue).has_keys_for_editor() || resize_is_deferred() {
-                let_resize_come();
+                deliver_resize();
                 break;
             }
             let mut sources = [

@@ -1,6 +1,6 @@
 //! Confirms leaving while shell jobs run: they end with the shell, so the first attempt only warns.
 
-use crate::display::say;
+use crate::display::print_notice;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Notice, SessionHandle};
 
@@ -28,7 +28,7 @@ impl ExitConfirmation {
         }
         let jobs = session.shell_jobs();
         if !jobs.is_empty() {
-            say(screen, &warning(&jobs))?;
+            print_notice(screen, &warning(&jobs))?;
         }
         Ok(jobs.is_empty())
     }

@@ -93,7 +93,7 @@ impl ExternalPrograms {
     /// Runs the agent's login program; returns the outcome as a line.
     pub(super) fn log_in(&self, program: &LoginProgram) -> String {
         let line = program.line();
-        let Some((first, rest)) = program.words.split_first() else {
+        let Some((first, rest)) = program.command.split_first() else {
             return "the agent names no program that logs in".to_owned();
         };
         let variables = program.variables.iter().map(|(name, value)| (name, value));

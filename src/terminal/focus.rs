@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use crate::display::Ended;
+use crate::display::RunOutcome;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{BeginEvent, CellEvent, QuestionEvent, RunKind, SessionEvent};
 
@@ -105,16 +105,16 @@ impl RunNotifier {
     }
 
     /// The run is over: notifies, if it took long.
-    pub(super) fn end(&self, ended: Ended) -> Result<(), ScreenError> {
+    pub(super) fn end(&self, ended: RunOutcome) -> Result<(), ScreenError> {
         if self.after.is_none_or(|after| self.began.elapsed() < after) {
             return Ok(());
         }
         let is_prompt = matches!(self.input, Some((_, RunKind::Prompt)));
         self.notify(match ended {
-            Ended::Well if is_prompt => "is answered",
-            Ended::Well => "is done",
-            Ended::Failed => "failed",
-            Ended::Interrupted => "was stopped",
+            RunOutcome::Succeeded if is_prompt => "is answered",
+            RunOutcome::Succeeded => "is done",
+            RunOutcome::Failed => "failed",
+            RunOutcome::Interrupted => "was stopped",
         })
     }
 

@@ -20,9 +20,9 @@ use reedline::{
 };
 
 use crate::agent::{AgentFailure, FailureKind, SuggestReply};
-use crate::history::Recall;
 use crate::input::Mode;
-use crate::session::{Draft, Suggesting, OnSuggestion};
+use crate::record::Recall;
+use crate::session::{Draft, OnSuggestion, PendingSuggestion};
 use crate::terminal::host_command::HostCommand;
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::counted;
@@ -31,7 +31,7 @@ use crate::text::counted;
 const SHOWN: usize = 12;
 
 /// Asks the session.
-pub(super) type Ask = Box<dyn Fn(Draft, OnSuggestion) -> Suggesting + Send + Sync>;
+pub(super) type Ask = Box<dyn Fn(Draft, OnSuggestion) -> PendingSuggestion + Send + Sync>;
 
 type Say = Box<dyn Fn(&str) + Send + Sync>;
 
@@ -75,7 +75,7 @@ enum Stage {
     #[default]
     Nothing,
     /// Asked for; the handle ends the work when it is dropped.
-    Awaited(Option<Suggesting>),
+    Awaited(Option<PendingSuggestion>),
     /// The rest of the suggestion.
     Offered(String),
 }
@@ -198,7 +198,7 @@ impl Hints {
             None if prompts && !text.starts_with(['!', '%', '.']) => format!(".{text}"),
             _ => text.to_owned(),
         };
-        let earlier = self.0.recall.going_on(&source)?;
+        let earlier = self.0.recall.find_by_prefix(&source)?;
         let rest = earlier[source.len()..].split('\n').next()?;
         (!rest.contains(char::is_control)).then(|| rest.to_owned())
     }

@@ -79,7 +79,7 @@ impl HostCommand {
             "answer" => Some(HostCommand::Answer),
             "called" => Some(HostCommand::CallPending),
             name => match name.strip_prefix(CHANGE) {
-                Some(action) => KeyAction::named(action).map(HostCommand::Change),
+                Some(action) => KeyAction::from_name(action).map(HostCommand::Change),
                 None => BlockCommand::from_name(name).map(HostCommand::Block),
             },
         }

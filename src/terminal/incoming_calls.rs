@@ -13,8 +13,8 @@ use std::time::Duration;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{
-    About, AnswerEvent, BeginEvent, CellEvent, Next, Question, QuestionEvent, SessionEvent, IncomingCall,
-    Visits,
+    AnswerEvent, BeginEvent, CellEvent, IncomingCall, IncomingCalls, NextEvent, Question,
+    QuestionEvent, QuestionSubject, SessionEvent,
 };
 use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
 use crate::terminal::keys::key_queue::InputWaker;
@@ -57,7 +57,7 @@ impl PendingCalls {
     /// # Errors
     /// When no thread can be had.
     pub(super) fn receive(
-        incoming: Visits,
+        incoming: IncomingCalls,
         background: BackgroundOutput,
         screen: Screen,
         waker: InputWaker,
@@ -163,20 +163,20 @@ impl CallReceiver {
         self.calls.busy(false);
         loop {
             let event = match call.run.next_blocking(Some(SOON)) {
-                Next::Ended => {
+                NextEvent::Ended => {
                     renderer
                         .finish_line()
                         .into_iter()
                         .for_each(|rest| self.background.print(&rest));
                     return self.calls.set(CallState::Idle);
                 }
-                Next::Nothing => {
+                NextEvent::Nothing => {
                     if self.calls.is_wanted() {
                         return self.hand_over_screen(call, held);
                     }
                     continue;
                 }
-                Next::Event(event) => *event,
+                NextEvent::Event(event) => *event,
             };
             match event {
                 SessionEvent::Answer(AnswerEvent::ToolStarted { .. }) => held.push(event),
@@ -225,18 +225,24 @@ impl CallReceiver {
 /// The announcement: the caller, the request, and the keys that show the question.
 fn announced(who: &str, question: &Question) -> String {
     let what = match &question.about {
-        About::Cells(cells) => match &cells[..] {
+        QuestionSubject::Cells(cells) => match &cells[..] {
             [one] => format!("run a cell here: {}", first_line(&one.code)),
             cells => format!("run {} cells here", cells.len()),
         },
-        About::Agent(_) => "change a file".to_owned(),
-        About::Unprotected { .. } => "look at the session without write protection".to_owned(),
-        About::ProjectSkill { skill, .. } => format!("read the skill {}", first_line(skill)),
-        About::ProjectFiles { .. } => "run files of this project".to_owned(),
-        About::StepBack { .. } => "step the interpreter back".to_owned(),
-        About::Variables(_) => "bring variables back".to_owned(),
-        About::Pictures(_) => "send a prompt without its picture".to_owned(),
-        About::SkillCode { skill, .. } => format!("run code of the skill {}", first_line(skill)),
+        QuestionSubject::Agent(_) => "change a file".to_owned(),
+        QuestionSubject::Unprotected { .. } => {
+            "look at the session without write protection".to_owned()
+        }
+        QuestionSubject::ProjectSkill { skill, .. } => {
+            format!("read the skill {}", first_line(skill))
+        }
+        QuestionSubject::ProjectFiles { .. } => "run files of this project".to_owned(),
+        QuestionSubject::StepBack { .. } => "step the interpreter back".to_owned(),
+        QuestionSubject::Variables(_) => "bring variables back".to_owned(),
+        QuestionSubject::Pictures(_) => "send a prompt without its picture".to_owned(),
+        QuestionSubject::SkillCode { skill, .. } => {
+            format!("run code of the skill {}", first_line(skill))
+        }
     };
     format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, to see it and answer)")
 }

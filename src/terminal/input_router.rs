@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::KeyCode;
 
-use crate::display::{Ahead, Ended, Keyboard};
+use crate::display::{Keyboard, RunOutcome, Typeahead};
 use crate::runtime::{CellTerminal, InputReply};
 use crate::session::{Reply, SessionHandle};
 use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, lock_queue};
@@ -240,10 +240,10 @@ impl InputRouter {
 
     /// How the run went, as far as what was typed ahead goes. Lines typed before Ctrl-C do not run whatever came of
     /// it; what was typed only behind it was meant for what follows.
-    pub(super) fn ended(&self, ended: Ended) -> Ended {
+    pub(super) fn ended(&self, ended: RunOutcome) -> RunOutcome {
         match (ended, self.state().stopped_by) {
-            (_, Some(true)) => Ended::Interrupted,
-            (Ended::Interrupted, Some(false)) => Ended::Well,
+            (_, Some(true)) => RunOutcome::Interrupted,
+            (RunOutcome::Interrupted, Some(false)) => RunOutcome::Succeeded,
             (ended, _) => ended,
         }
     }
@@ -278,18 +278,18 @@ impl InputRouter {
 }
 
 impl Keyboard for InputRouter {
-    fn ahead(&self) -> Ahead {
+    fn typeahead(&self) -> Typeahead {
         let state = self.state();
         let lines = state.key_queue().lines();
-        let mut ahead = Ahead {
+        let mut ahead = Typeahead {
             queued: lines.ended,
             typed: lines.typed,
-            awaited: false,
+            input_awaited: false,
         };
         if let Some(terminal) = state.cell.as_ref().filter(|_| state.open) {
             // The terminal shows it.
             ahead.typed.clear();
-            ahead.awaited = terminal.is_read();
+            ahead.input_awaited = terminal.is_waiting_for_input();
             if terminal.has_lines() {
                 ahead
                     .queued
@@ -299,17 +299,17 @@ impl Keyboard for InputRouter {
         ahead
     }
 
-    fn quiet(&self) -> Duration {
+    fn since_last_key(&self) -> Duration {
         self.state().last_key.elapsed()
     }
 
-    fn listen(&self) {
+    fn capture(&self) {
         let mut state = self.state();
         state.asked = Some(Vec::new());
         state.stopped = false;
     }
 
-    fn heard(&self) -> Vec<u8> {
+    fn take_captured(&self) -> Vec<u8> {
         let mut state = self.state();
         state.asked.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -321,15 +321,15 @@ impl Keyboard for InputRouter {
         state.keep(&late);
     }
 
-    fn resumed(&self) -> bool {
+    fn take_resumed(&self) -> bool {
         std::mem::take(&mut self.state().resumed)
     }
 
-    fn stopped(&self) -> bool {
+    fn take_interrupt(&self) -> bool {
         self.state().stopped
     }
 
-    fn stop(&self) {
+    fn interrupt(&self) {
         self.session.interrupt();
     }
 

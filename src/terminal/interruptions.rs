@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use crate::display::say;
+use crate::display::print_notice;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{Next, Notice, Run};
+use crate::session::{NextEvent, Notice, Run};
 use crate::terminal::background_output::BackgroundOutput;
 use crate::terminal::editor::Editor;
 use crate::terminal::incoming_calls::PendingCalls;
@@ -36,7 +36,7 @@ impl Interruptions {
             self.show_background()?;
             if at == 0 && !asks {
                 let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
-                say(&self.screen, &Notice::note(note))?;
+                print_notice(&self.screen, &Notice::note(note))?;
             }
             let target = KeyTarget::Replay(run_view.cells());
             let (_, typed) = run_view.show_from(&rest.run, Some(target))?;
@@ -64,7 +64,7 @@ impl Interruptions {
             self.show_background()?;
             let (_, typed) = run_view.show_from(&call.run, Some(KeyTarget::Turn))?;
             editor.type_ahead(&typed);
-            self.screen.trusted(b"\n")?;
+            self.screen.write_trusted(b"\n")?;
         }
         Ok(self.screen.flush()?)
     }
@@ -78,12 +78,12 @@ impl Interruptions {
     ) -> Result<(), Report> {
         loop {
             match run.next_blocking(Some(PATIENCE)) {
-                Next::Event(event) => {
+                NextEvent::Event(event) => {
                     run.unread(*event);
                     return Ok(());
                 }
-                Next::Ended => return Ok(()),
-                Next::Nothing => self.show_calls(run_view, editor)?,
+                NextEvent::Ended => return Ok(()),
+                NextEvent::Nothing => self.show_calls(run_view, editor)?,
             }
         }
     }
@@ -92,7 +92,7 @@ impl Interruptions {
     pub(super) fn show_background(&self) -> Result<(), Report> {
         let text = self.background.drain();
         if !text.is_empty() {
-            self.screen.trusted(text.as_bytes())?;
+            self.screen.write_trusted(text.as_bytes())?;
             self.screen.flush()?;
         }
         Ok(())

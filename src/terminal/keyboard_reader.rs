@@ -196,7 +196,7 @@ impl KeyboardReader {
                 match rustix::io::read(&stdin, &mut chunk) {
                     Ok(count) if count > 0 => {
                         // A program with the terminal to itself has asked itself, or nobody has.
-                        let lent = guard.as_ref().is_some_and(|guard| guard.is_lent());
+                        let lent = guard.as_ref().is_some_and(|guard| guard.has_raw_output());
                         let typed = match lent {
                             true => Cow::Borrowed(&chunk[..count]),
                             false => spelled_by_habit(
@@ -336,10 +336,10 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             (KeyOwner::Turn, _) => {}
             // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
             // A shell knows what they mean to the job in front.
-            (KeyOwner::Cell(terminal, _), CTRL_C) if terminal.mode().jobs => {
+            (KeyOwner::Cell(terminal, _), CTRL_C) if terminal.mode().job_control => {
                 self.interrupt_job(terminal.as_ref());
             }
-            (KeyOwner::Cell(terminal, _), byte) if terminal.mode().jobs => {
+            (KeyOwner::Cell(terminal, _), byte) if terminal.mode().job_control => {
                 self.router.state().keep(&[byte]);
             }
             (KeyOwner::Cell(terminal, turn), CTRL_C)

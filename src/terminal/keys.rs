@@ -24,7 +24,7 @@ use reedline::{
     ValidationResult, Validator,
 };
 
-use crate::config::{self, KeyAction, Keymap, KeyMatch, ChordPriority, Stroke};
+use crate::config::{self, ChordPriority, KeyAction, KeyMatch, Keymap, Stroke};
 use crate::input::{Completeness, Mode};
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::cell_language::CellLanguage;
@@ -122,7 +122,7 @@ impl KeyHandler {
         let stroke = Stroke::new(key.code, key.modifiers);
         stroke.is_escape()
             || (key.modifiers.contains(KeyModifiers::ALT)
-                && self.meaning(stroke) == KeyMatch::Nothing)
+                && self.meaning(stroke) == KeyMatch::NoMatch)
     }
 
     /// The character, where this is Esc and a character in vi's modes.
@@ -220,18 +220,18 @@ impl KeyHandler {
             return ReedlineEvent::Esc;
         }
         if self.escaped.take().is_some_and(|at| at.elapsed() < PREFIX)
-            && self.meaning(stroke.with_alt()) != KeyMatch::Nothing
+            && self.meaning(stroke.with_alt()) != KeyMatch::NoMatch
         {
             stroke = stroke.with_alt();
         }
         let mut meaning = self.meaning(stroke);
-        if meaning == KeyMatch::Nothing && !self.begun.is_empty() {
+        if meaning == KeyMatch::NoMatch && !self.begun.is_empty() {
             // A chord that is none: its last key by itself.
             self.begun.clear();
             meaning = self.meaning(stroke);
         }
         match meaning {
-            KeyMatch::Begun => {
+            KeyMatch::Prefix => {
                 self.begun.push(stroke);
                 ReedlineEvent::None
             }
@@ -239,7 +239,7 @@ impl KeyHandler {
                 self.begun.clear();
                 self.act(&actions)
             }
-            KeyMatch::Nothing => {
+            KeyMatch::NoMatch => {
                 self.begun.clear();
                 self.forget_cuts();
                 self.unbound(key)
@@ -250,17 +250,17 @@ impl KeyHandler {
     /// The meaning of the started chord with this key.
     fn meaning(&self, stroke: Stroke) -> KeyMatch {
         let strokes = [self.begun.as_slice(), &[stroke]].concat();
-        let meaning = self.setup.keymap.meaning(&strokes);
+        let meaning = self.setup.keymap.lookup(&strokes);
         if self.machine.inserts() {
             return meaning;
         }
-        let of_vi = strokes[0].is_of_vi() || self.machine.selects_by_itself(strokes[0]);
+        let of_vi = strokes[0].is_vi_command_key() || self.machine.selects_by_itself(strokes[0]);
         match meaning {
-            _ if of_vi => KeyMatch::Nothing,
+            _ if of_vi => KeyMatch::NoMatch,
             KeyMatch::Actions(mut actions) => {
                 actions.retain(|action| !action_events::is_for_insert_mode(*action));
                 if actions.is_empty() {
-                    KeyMatch::Nothing
+                    KeyMatch::NoMatch
                 } else {
                     KeyMatch::Actions(actions)
                 }

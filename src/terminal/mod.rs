@@ -51,13 +51,13 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{RunSummary, Ended, notice_text, say, show_earlier};
+use crate::display::{RunOutcome, RunSummary, notice_text, print_notice, show_earlier};
 use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::warm_up;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
+use crate::session::{LoadRequest, Notice, Run, SessionHandle, Submission};
 use background_output::{BackgroundOutput, EditorPrinter};
 use complete::Sources;
 use editor::{Edited, Editor};
@@ -136,7 +136,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     };
     let background = BackgroundOutput::start(background, lines, options.screen.clone())?;
     let pending_calls = PendingCalls::receive(
-        session.visits(),
+        session.incoming_calls(),
         background.clone(),
         options.screen.clone(),
         waker.clone(),
@@ -206,7 +206,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         },
         session: session.clone(),
         editor_requests: EditorRequestHandler {
-            requests: session.editor_wishes(),
+            requests: session.editor_requests(),
             screen: screen.clone(),
             guard: guard.clone(),
             record: options.record,
@@ -236,10 +236,10 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     if let Some(greeting) = &options.greeting {
         let width = usize::from(shell.screen.size().columns);
         let text = greeting.text(shell.screen.colour(), width);
-        shell.screen.trusted(text.as_bytes())?;
+        shell.screen.write_trusted(text.as_bytes())?;
     }
     for report in &options.reports {
-        say(&shell.screen, &crate::session::report_notice(report))?;
+        print_notice(&shell.screen, &crate::session::report_notice(report))?;
     }
     if options.resumed {
         shell.run_view.early = shell.run_view.await_background()?;
@@ -278,7 +278,7 @@ struct Repl {
 
 impl Repl {
     /// Reads and runs inputs, `first` before them; `loaded` is the outcome of the files loaded before.
-    fn run_loop(&mut self, loaded: Ended, mut first: Option<String>) -> Result<i32, Report> {
+    fn run_loop(&mut self, loaded: RunOutcome, mut first: Option<String>) -> Result<i32, Report> {
         let early = std::mem::take(&mut self.run_view.early);
         self.editor.type_ahead(&early);
         let mut begins_with = match first {
@@ -334,7 +334,7 @@ impl Repl {
                     if let Some(choices) = self.session.choices() {
                         self.editor.suggest_history(choices.history_hint);
                     }
-                    match aftermath.leave {
+                    match aftermath.exit_status {
                         Some(status)
                             if self
                                 .exit_confirmation
@@ -353,8 +353,8 @@ impl Repl {
                     }
                     self.editor.type_ahead(&typed);
                     let queued = || self.editor.take_queue();
-                    begins_with = initial_text(aftermath.refill, aftermath.ended, queued);
-                    self.screen.trusted(b"\n")?;
+                    begins_with = initial_text(aftermath.refill, aftermath.outcome, queued);
+                    self.screen.write_trusted(b"\n")?;
                     self.screen.flush()?;
                 }
             }
@@ -369,14 +369,14 @@ impl Repl {
         show_earlier(&self.screen, &self.run_view.appearance(), &earlier)?;
         let choices = self.session.choices();
         if let Some(notice) = self.session.other_agent(&earlier) {
-            say(&self.screen, &notice)?;
+            print_notice(&self.screen, &notice)?;
         }
         if !choices.is_some_and(|choices| choices.keep_variables) {
-            self.session.look_for_gone();
+            self.session.find_missing_names();
             return Ok(());
         }
         self.interruptions.finish_startup(&mut self.run_view)?;
-        let run = self.session.bring_back();
+        let run = self.session.restore_variables();
         self.run_view.early = self.run_view.show(&run)?.1;
         Ok(())
     }
@@ -386,20 +386,24 @@ impl Repl {
     }
 
     /// Loads files before the first prompt.
-    fn load(&mut self, files: Vec<Loading>) -> Result<Ended, Report> {
-        let mut ended = Ended::Well;
+    fn load(&mut self, files: Vec<LoadRequest>) -> Result<RunOutcome, Report> {
+        let mut ended = RunOutcome::Succeeded;
         for file in files {
             self.interruptions.finish_startup(&mut self.run_view)?;
             let run = self.session.load(file);
             let (aftermath, early) = self.run_view.show(&run)?;
             self.run_view.early = early;
-            ended = aftermath.ended;
+            ended = aftermath.outcome;
         }
         Ok(ended)
     }
 
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
-    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(RunSummary, Vec<u8>), Report> {
+    fn run(
+        &mut self,
+        text: String,
+        replaces: Option<u32>,
+    ) -> Result<(RunSummary, Vec<u8>), Report> {
         self.interruptions.finish_startup(&mut self.run_view)?;
         // Calls that asked earlier come first.
         if self.interruptions.pending_calls.is_waiting() {
@@ -445,7 +449,7 @@ impl Repl {
         self.interruptions.show_background()?;
         if let Some(number) = closed.resumable {
             self.screen
-                .trusted(format!("\nTo resume: ipycodex -r {number}\n").as_bytes())?;
+                .write_trusted(format!("\nTo resume: ipycodex -r {number}\n").as_bytes())?;
         }
         Ok(self.screen.flush()?)
     }

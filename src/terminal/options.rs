@@ -7,11 +7,11 @@ use super::greeting::Greeting;
 use crate::config::{EditMode, Keymap};
 use crate::display::Pictures;
 use crate::environment::Environment;
-use crate::history::Recall;
 use crate::markdown::Appearance;
+use crate::record::Recall;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{Loading, Notice};
+use crate::session::{LoadRequest, Notice};
 
 pub struct ReplOptions {
     /// The writer.
@@ -38,9 +38,9 @@ pub struct ReplOptions {
     /// Printed before anything else.
     pub greeting: Option<Greeting>,
     /// Replayed while the prompt can be used, after the files at home.
-    pub startup: Option<Loading>,
+    pub startup: Option<LoadRequest>,
     /// Loaded before the first prompt, in this order.
-    pub load: Vec<Loading>,
+    pub load: Vec<LoadRequest>,
     /// Runs when that is loaded, as if it had been typed.
     pub first: Option<String>,
     /// Home directory and search path.

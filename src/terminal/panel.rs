@@ -59,7 +59,7 @@ impl<'a> Panel<'a> {
             _alternate: Alternate::open(screen, guard)?,
             mode,
         };
-        screen.pastes(true)?;
+        screen.set_input_reports(true)?;
         Ok(panel)
     }
 
@@ -74,7 +74,7 @@ impl<'a> Panel<'a> {
     /// The terminal cannot be written.
     pub(super) fn show(&self, frame: &PanelFrame) -> Result<(), Report> {
         let bytes = painted(frame, self.size(), self.screen.colour());
-        self.screen.trusted(bytes.as_bytes())?;
+        self.screen.write_trusted(bytes.as_bytes())?;
         self.screen.flush()?;
         Ok(())
     }
@@ -120,7 +120,7 @@ impl<'a> Panel<'a> {
 impl Drop for Panel<'_> {
     fn drop(&mut self) {
         // A terminal that is gone needs no reset; the next write fails.
-        let _ = self.screen.pastes(false);
+        let _ = self.screen.set_input_reports(false);
     }
 }
 
@@ -196,12 +196,12 @@ mod tests {
             vt100::Parser::new(NonZeroU16::new(3).unwrap(), NonZeroU16::new(6).unwrap(), 9);
         let long = PanelFrame {
             lines: vec![
-                Line::of(PanelStyle::Plain, "123456789"),
-                Line::of(PanelStyle::Match, "漢字漢字"),
-                Line::of(PanelStyle::Plain, "ab")
+                Line::styled(PanelStyle::Plain, "123456789"),
+                Line::styled(PanelStyle::Match, "漢字漢字"),
+                Line::styled(PanelStyle::Plain, "ab")
                     .and(PanelStyle::Dim, "cdefgh")
                     .reversed(),
-                Line::of(PanelStyle::Plain, "no room"),
+                Line::styled(PanelStyle::Plain, "no room"),
             ],
             cursor: Some((9, 9)),
         };
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(terminal.screen().cursor_position(), (2, 5));
         assert!(terminal.screen().cell(2, 5).unwrap().inverse());
         let short = PanelFrame {
-            lines: vec![Line::default(), Line::of(PanelStyle::Plain, "x")],
+            lines: vec![Line::default(), Line::styled(PanelStyle::Plain, "x")],
             cursor: None,
         };
         terminal.process(painted(&short, size, false).as_bytes());

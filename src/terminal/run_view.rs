@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use crate::display::{RunSummary, Display, Pictures, follow, page, say};
+use crate::display::{Display, Pictures, RunSummary, follow, page, print_notice};
 use crate::environment::Environment;
 use crate::markdown::{Appearance, Background, Theme};
 use crate::report::Report;
@@ -118,7 +118,7 @@ impl RunView {
                 | SessionEvent::Answer(_)
                 | SessionEvent::Question(_)
                 | SessionEvent::End(_)
-                | SessionEvent::Told(_)
+                | SessionEvent::Text(_)
                 | SessionEvent::Notice(_)
                 | SessionEvent::After(_)
                 | SessionEvent::RuntimeDied { .. } => {}
@@ -127,13 +127,13 @@ impl RunView {
         });
         if let Some(typing) = typing {
             typing.stop();
-            self.screen.pastes(false)?;
+            self.screen.set_input_reports(false)?;
         }
         shown?;
         self.screen.flush()?;
         let mut aftermath = display.into_summary();
-        aftermath.ended = router.ended(aftermath.ended);
-        notifier.end(aftermath.ended)?;
+        aftermath.outcome = router.ended(aftermath.outcome);
+        notifier.end(aftermath.outcome)?;
         std::mem::take(&mut aftermath.pages)
             .iter()
             .try_for_each(|text| {
@@ -144,8 +144,8 @@ impl RunView {
 
     /// Asks for the background and does not wait: the editor takes the answer out of its keys.
     pub(super) fn ask_background_by_the_way(&mut self) -> Result<(), Report> {
-        if self.asks_background && self.screen.colour() && self.screen.rich() {
-            self.screen.trusted(query::BACKGROUND_QUERY)?;
+        if self.asks_background && self.screen.colour() && self.screen.is_rich() {
+            self.screen.write_trusted(query::BACKGROUND_QUERY)?;
             self.screen.flush()?;
             self.background_reply.wait();
         }
@@ -156,16 +156,16 @@ impl RunView {
     /// is given back.
     pub(super) fn await_background(&mut self) -> Result<Vec<u8>, Report> {
         let asks = std::mem::take(&mut self.asks_background);
-        if !asks || !self.screen.colour() || !self.screen.rich() {
+        if !asks || !self.screen.colour() || !self.screen.is_rich() {
             return Ok(Vec::new());
         }
         match self.background_reply.stop() {
             ReplyStatus::Heard => return Ok(Vec::new()),
-            ReplyStatus::No => self.screen.trusted(query::BACKGROUND_QUERY)?,
+            ReplyStatus::No => self.screen.write_trusted(query::BACKGROUND_QUERY)?,
             // An answer that is late comes before the next one, or never.
             ReplyStatus::Waiting => {}
         }
-        self.screen.trusted(query::DEVICE_QUERY)?;
+        self.screen.write_trusted(query::DEVICE_QUERY)?;
         self.screen.flush()?;
         let heard = query::read_replies();
         if let Some(background) = heard.background {
@@ -201,7 +201,7 @@ impl RunView {
                     };
                     let text =
                         format!("press Ctrl-C once more to {what}, any other key to keep it");
-                    say(&screen, &Notice::warning(text))
+                    print_notice(&screen, &Notice::warning(text))
                 }
                 KeyboardEvent::Kill(ends) => {
                     let text = match ends {
@@ -209,19 +209,19 @@ impl RunView {
                         KillTarget::Shell => "ending the shell",
                         KillTarget::Job => "killing the program in front",
                     };
-                    say(&screen, &Notice::warning(text))
+                    print_notice(&screen, &Notice::warning(text))
                 }
                 KeyboardEvent::Suspend => {
-                    let gone = screen.passing(None);
+                    let gone = screen.show_transient(None);
                     if let Some(guard) = &guard {
                         guard.suspend();
                     }
-                    gone.and_then(|()| screen.pastes(true))
+                    gone.and_then(|()| screen.set_input_reports(true))
                 }
                 KeyboardEvent::Returned => match &guard {
                     Some(guard) => {
                         guard.reclaim();
-                        screen.pastes(!guard.is_lent())
+                        screen.set_input_reports(!guard.has_raw_output())
                     }
                     None => Ok(()),
                 },
@@ -239,7 +239,7 @@ impl RunView {
         )
         .ok()?;
         // A terminal that is gone is noticed by the display.
-        let _ = self.screen.pastes(true);
+        let _ = self.screen.set_input_reports(true);
         Some(typing)
     }
 

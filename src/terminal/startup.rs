@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::screen::Screen;
 use crate::session::{
-    BeginEvent, CellEvent, Loading, Next, QuestionEvent, Run, SessionEvent, SessionHandle,
+    BeginEvent, CellEvent, LoadRequest, NextEvent, QuestionEvent, Run, SessionEvent, SessionHandle,
 };
 use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
 use crate::terminal::editor::Repaint;
@@ -48,7 +48,7 @@ impl Startup {
     /// nothing of them is shown.
     pub(super) fn start(
         session: &SessionHandle,
-        notebook: Option<Loading>,
+        notebook: Option<LoadRequest>,
         asks: impl Fn() + Send + 'static,
         background: BackgroundOutput,
         screen: Screen,
@@ -56,7 +56,7 @@ impl Startup {
     ) -> Option<Self> {
         let home = StartupRun {
             name: "start-up files",
-            run: session.set_up(),
+            run: session.run_startup(),
             may_be_nothing: false,
         };
         let notebook = notebook.map(|notebook| StartupRun {
@@ -95,8 +95,8 @@ impl Startup {
                         return std::iter::once(early).chain(runs).collect();
                     }
                     match early.run.next_blocking(Some(SOON)) {
-                        Next::Nothing => {}
-                        Next::Event(event)
+                        NextEvent::Nothing => {}
+                        NextEvent::Event(event)
                             if matches!(
                                 *event,
                                 SessionEvent::Question(QuestionEvent::Asked(_))
@@ -106,7 +106,7 @@ impl Startup {
                             asks();
                             return std::iter::once(early).chain(runs).collect();
                         }
-                        Next::Event(event) => {
+                        NextEvent::Event(event) => {
                             begun |= matches!(*event, SessionEvent::Begin(BeginEvent::Step { .. }));
                             let printed = match &*event {
                                 SessionEvent::Cell(CellEvent::Output { bytes, .. }) => bytes.len(),
@@ -119,7 +119,7 @@ impl Startup {
                             }
                             renumbered();
                         }
-                        Next::Ended => break,
+                        NextEvent::Ended => break,
                     }
                 }
                 if shown > SHOWN {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
-use crate::display::Ended;
+use crate::display::RunOutcome;
 use crate::text::escape::editable;
 use crate::text::keys::{Decoder, PASTE_BEGINS, PASTE_ENDS, is_control};
 use crate::text::last_word;
@@ -77,10 +77,10 @@ impl TypedLines {
 /// to be edited: it becomes part of the text.
 pub(super) fn initial_text(
     refill: String,
-    ended: Ended,
+    ended: RunOutcome,
     queued: impl FnOnce() -> Option<String>,
 ) -> String {
-    if ended == Ended::Well && refill.is_empty() {
+    if ended == RunOutcome::Succeeded && refill.is_empty() {
         return refill;
     }
     match queued() {

@@ -36,7 +36,7 @@ impl Line {
     }
 
     /// A line of one piece.
-    pub fn of(style: impl Into<Style>, text: impl AsRef<str>) -> Self {
+    pub fn styled(style: impl Into<Style>, text: impl AsRef<str>) -> Self {
         Line::default().and(style, text)
     }
 

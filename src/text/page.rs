@@ -204,7 +204,7 @@ fn laid_out(
         match (width + GAP).checked_sub(columns(&cell)) {
             Some(gap) if gap >= GAP => line.push_str(&" ".repeat(gap)),
             _ => {
-                lines.push(Line::of(style, &line));
+                lines.push(Line::styled(style, &line));
                 line = " ".repeat(column + width + GAP);
             }
         }
@@ -212,8 +212,8 @@ fn laid_out(
     for (nth, rest) in wrapped(last, width, at, style).into_iter().enumerate() {
         let rest = rest.plain();
         lines.push(match nth {
-            0 => Line::of(style, format!("{line}{}", &rest[at..]).trim_end()),
-            _ => Line::of(style, rest),
+            0 => Line::styled(style, format!("{line}{}", &rest[at..]).trim_end()),
+            _ => Line::styled(style, rest),
         });
     }
     lines
@@ -225,7 +225,7 @@ fn wrapped(text: &str, width: usize, indent: usize, style: Style) -> Vec<Line> {
     let blanks = " ".repeat(indent);
     let room = width.saturating_sub(indent).max(1);
     let rows = rows(&text, room, Break::Message).into_iter();
-    rows.map(|row| Line::of(style, format!("{blanks}{}", &text[row])))
+    rows.map(|row| Line::styled(style, format!("{blanks}{}", &text[row])))
         .collect()
 }
 

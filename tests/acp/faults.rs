@@ -44,7 +44,7 @@ fn what_is_wrong_with_the_greeting_or_the_session_is_said() {
         let folder = folder();
         let mut plan = scripted(fault, folder.path());
         if fault == "silent" {
-            plan.patience.initialize = Duration::from_secs(1);
+            plan.timeouts.initialize = Duration::from_secs(1);
         }
         let mut harness = Harness::new(plan);
         let events = harness.run(request("x", folder.path()));
@@ -56,10 +56,10 @@ fn what_is_wrong_with_the_greeting_or_the_session_is_said() {
 fn a_start_that_takes_its_time_is_told_and_may_take_what_the_turn_allows() {
     let folder = folder();
     let mut plan = scripted("starts when told", folder.path());
-    plan.patience.initialize = Duration::from_millis(1);
+    plan.timeouts.initialize = Duration::from_millis(1);
     let mut harness = Harness::new(plan);
     let mut asked = request("hello", folder.path());
-    asked.settings.start = Some(Duration::from_secs(600));
+    asked.settings.start_timeout = Some(Duration::from_secs(600));
     // Stopped while it starts, the process goes on with that.
     let stopped = harness.agent.start(asked.clone());
     let events = harness.finish(stopped, |agent, turn, event| {
@@ -67,7 +67,10 @@ fn a_start_that_takes_its_time_is_told_and_may_take_what_the_turn_allows() {
             agent: name, limit, ..
         } = event
         {
-            assert_eq!((name.as_str(), *limit), ("fake", asked.settings.start));
+            assert_eq!(
+                (name.as_str(), *limit),
+                ("fake", asked.settings.start_timeout)
+            );
             agent.cancel(turn);
         }
     });
@@ -163,7 +166,7 @@ fn one_that_reports_an_error_has_failed_the_turn_only() {
 fn one_that_does_not_hear_a_cancel_is_ended() {
     let folder = folder();
     let mut plan = scripted("", folder.path());
-    plan.patience.cancel = Duration::from_millis(300);
+    plan.timeouts.cancel = Duration::from_millis(300);
     let mut harness = Harness::new(plan);
     let turn = harness.agent.start(request("deaf", folder.path()));
     let events = harness.finish(turn, |agent, turn, event| {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ipycodex::agent::acp::Program;
-use ipycodex::agent::connect::{AgentKind, AgentPlan};
+use ipycodex::agent::connect::{AgentConfig, AgentKind};
 use ipycodex::agent::{Sandbox, TurnRequest};
 
 use crate::codex::faults::python;
@@ -16,12 +16,12 @@ pub(crate) fn fake(name: &str) -> PathBuf {
 }
 
 /// The scripted agent, with a fault or without one.
-pub(super) fn scripted(fault: &str, folder: &Path) -> AgentPlan {
+pub(super) fn scripted(fault: &str, folder: &Path) -> AgentConfig {
     plan(&[&fake("acp.py").display().to_string(), fault], folder)
 }
 
 /// Python with these arguments as the agent.
-pub(super) fn plan(arguments: &[&str], folder: &Path) -> AgentPlan {
+pub(super) fn plan(arguments: &[&str], folder: &Path) -> AgentConfig {
     let words = arguments.iter().filter(|word| !word.is_empty());
     let words = words.map(|word| (*word).to_owned());
     let kind = AgentKind::Acp(Program {

@@ -1,6 +1,6 @@
 //! Recorded sessions of real agents, played again: what each said in a turn arrives, and what it asked is asked.
 
-use ipycodex::agent::{AgentEvent, AgentReply, Facts, Lookup, News, QuestionAnswer};
+use ipycodex::agent::{AgentEvent, AgentReply, AgentUpdate, Lookup, LookupReply, QuestionAnswer};
 use serde_json::Value;
 use std::path::Path;
 
@@ -80,7 +80,7 @@ fn play(name: &str) -> Vec<TurnEvents> {
         let mut answers = turn.answers.iter();
         let id = harness.agent.start(request);
         let events = harness.finish(id, |agent, id, event| {
-            if let AgentEvent::Asked { question, .. } = event {
+            if let AgentEvent::QuestionAsked { question, .. } = event {
                 let answer = match answers.next().map(String::as_str) {
                     None | Some("") => QuestionAnswer::Declined,
                     Some(chosen) => {
@@ -90,7 +90,7 @@ fn play(name: &str) -> Vec<TurnEvents> {
                     }
                 };
                 let question = question.id.clone();
-                agent.reply(id, AgentReply::Answered { question, answer });
+                agent.reply(id, AgentReply::Answer { question, answer });
             }
         });
         let text: String = events.messages.values().map(String::as_str).collect();
@@ -162,13 +162,13 @@ fn so_do_an_older_codex_acp_and_gemini() {
 }
 
 /// What an agent says of itself before the first prompt, up to its commands, and its models.
-fn introduction(name: &str) -> (Vec<News>, Facts) {
+fn introduction(name: &str) -> (Vec<AgentUpdate>, LookupReply) {
     let folder = folder();
     let mut harness = player(name, &[], folder.path());
     harness.agent.start(careful("as it was", folder.path()));
     let mut news = Vec::new();
-    while !matches!(news.last(), Some(News::Commands(_))) {
-        if let AgentEvent::News(one) = harness.next() {
+    while !matches!(news.last(), Some(AgentUpdate::Commands(_))) {
+        if let AgentEvent::Update(one) = harness.next() {
             news.push(one);
         }
     }
@@ -180,25 +180,25 @@ fn introduction(name: &str) -> (Vec<News>, Facts) {
 fn what_claude_code_and_opencode_offer_is_known() {
     let (news, models) = introduction("claude-agent-acp-0.49.0_init_new.ndjson");
     let modes = news.iter().find_map(|one| match one {
-        News::Modes(modes) => Some(modes.current.as_str()),
+        AgentUpdate::Modes(modes) => Some(modes.current.as_str()),
         _ => None,
     });
     assert_eq!(modes, Some("default"), "{news:?}");
-    let Some(News::Commands(commands)) = news.last() else {
+    let Some(AgentUpdate::Commands(commands)) = news.last() else {
         panic!("{news:?}");
     };
     assert_eq!(commands[0].id, "deep-research");
-    let Facts::Models(models) = models else {
+    let LookupReply::Models(models) = models else {
         panic!("{models:?}");
     };
     assert!(models.iter().any(|model| model.is_default), "{models:?}");
 
     let (news, models) = introduction("opencode-1.18.33_init_new.ndjson");
-    let Some(News::Commands(commands)) = news.last() else {
+    let Some(AgentUpdate::Commands(commands)) = news.last() else {
         panic!("{news:?}");
     };
     assert_eq!(commands[0].id, "customize-opencode");
-    let Facts::Models(models) = models else {
+    let LookupReply::Models(models) = models else {
         panic!("{models:?}");
     };
     let current = models.iter().find(|model| model.is_default);
@@ -213,7 +213,7 @@ fn sessions_of_codex_acp_are_listed_and_one_is_gone_on_with() {
     let folder = folder();
     let name = "codex-acp-2.6.0_list_load_resume_delete.ndjson";
     let mut harness = player(name, &["session/load", "session/close"], folder.path());
-    let Ok(Facts::Sessions(kept)) = harness.look_up(Lookup::Sessions) else {
+    let Ok(LookupReply::Sessions(kept)) = harness.look_up(Lookup::Sessions) else {
         panic!("no sessions");
     };
     assert_eq!(kept[0].title, "escalate now");

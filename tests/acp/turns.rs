@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Aside, Decision, Facts, FailureKind, InputPart, Lookup, McpServer,
-    News, QuestionAnswer, Subject, ToolRoute, WorkStatus,
+    AgentEvent, AgentNotice, AgentReply, AgentUpdate, Decision, FailureKind, InputPart, Lookup,
+    LookupReply, McpServer, QuestionAnswer, Subject, ToolRoute, WorkStatus,
 };
 
 use serde_json::json;
@@ -51,10 +51,10 @@ fn a_permission_has_the_agents_own_options_and_is_answered_by_their_ids() {
         let mut harness = Harness::new(scripted("", folder.path()));
         let turn = harness.agent.start(request("permission", folder.path()));
         let events = harness.finish(turn, |agent, turn, event| {
-            if let AgentEvent::Asked { question, .. } = event {
+            if let AgentEvent::QuestionAsked { question, .. } = event {
                 let question = question.id.clone();
                 let answer = answer.clone();
-                agent.reply(turn, AgentReply::Answered { question, answer });
+                agent.reply(turn, AgentReply::Answer { question, answer });
             }
         });
         let [question] = &events.questions[..] else {
@@ -95,10 +95,10 @@ fn a_form_is_filled_in_declined_or_left() {
         let turn = harness.agent.start(request("elicit", folder.path()));
         let mut left = answers.clone().into_iter();
         let events = harness.finish(turn, |agent, turn, event| {
-            if let AgentEvent::Asked { question, .. } = event {
+            if let AgentEvent::QuestionAsked { question, .. } = event {
                 let question = question.id.clone();
                 let answer = left.next().expect("no more questions than answers");
-                agent.reply(turn, AgentReply::Answered { question, answer });
+                agent.reply(turn, AgentReply::Answer { question, answer });
             }
         });
         assert_eq!(events.text(), expected, "{events:?}");
@@ -110,7 +110,7 @@ fn a_form_is_filled_in_declined_or_left() {
     let mut harness = Harness::new(scripted("", folder.path()));
     let turn = harness.agent.start(request("elicit", folder.path()));
     let events = harness.finish(turn, |agent, turn, event| {
-        if matches!(event, AgentEvent::Asked { .. }) {
+        if matches!(event, AgentEvent::QuestionAsked { .. }) {
             agent.cancel(turn);
         }
     });
@@ -141,11 +141,11 @@ fn files_are_read_and_written_where_the_sandbox_allows_it() {
     assert!(events.text().contains("nothing was written"), "{events:?}");
     assert_eq!(std::fs::read_to_string(&notebook).unwrap(), "{}");
     let events = harness.run(careful("read write outside peek", folder.path()));
-    let [Aside::Wrote(written)] = &events.asides[..] else {
+    let [AgentNotice::FileWritten(written)] = &events.asides[..] else {
         panic!("{events:?}");
     };
     assert!(
-        written.told().ends_with("new/b.txt (8 bytes, +1)"),
+        written.summary().ends_with("new/b.txt (8 bytes, +1)"),
         "{written:?}"
     );
     let text = events.text();
@@ -176,10 +176,10 @@ fn a_command_runs_in_a_terminal_of_ours_when_it_may() {
     ] {
         let turn = harness.agent.start(careful("run", folder.path()));
         let events = harness.finish(turn, |agent, turn, event| {
-            if let AgentEvent::Asked { question, .. } = event {
+            if let AgentEvent::QuestionAsked { question, .. } = event {
                 let question = question.id.clone();
-                let answer = QuestionAnswer::usual(decision);
-                agent.reply(turn, AgentReply::Answered { question, answer });
+                let answer = QuestionAnswer::from_decision(decision);
+                agent.reply(turn, AgentReply::Answer { question, answer });
             }
         });
         assert_eq!(events.questions.len(), 1);
@@ -195,8 +195,10 @@ fn a_cancel_ends_the_turn_at_once_and_the_next_begins_anew() {
         let turn = harness.agent.start(request(words, folder.path()));
         let mut cancelled = None;
         let events = harness.finish(turn, |agent, turn, event| {
-            if matches!(event, AgentEvent::Text { .. } | AgentEvent::Asked { .. })
-                && cancelled.is_none()
+            if matches!(
+                event,
+                AgentEvent::Text { .. } | AgentEvent::QuestionAsked { .. }
+            ) && cancelled.is_none()
             {
                 agent.cancel(turn);
                 cancelled = Some(Instant::now());
@@ -298,8 +300,10 @@ fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
     let mut harness = Harness::new(scripted("", folder.path()));
     let events = harness.run(request("commands mode", folder.path()));
     assert_eq!(events.text(), "code");
-    assert!(matches!(&events.news[0], News::Modes(modes) if modes.current == "code"));
-    assert!(matches!(events.news.last(), Some(News::Commands(all)) if all[0].id == "review"));
+    assert!(matches!(&events.news[0], AgentUpdate::Modes(modes) if modes.current == "code"));
+    assert!(
+        matches!(events.news.last(), Some(AgentUpdate::Commands(all)) if all[0].id == "review")
+    );
     let done = harness.agent.choose("mode", "plan");
     assert_eq!(done.blocking_recv().unwrap(), Ok(()));
     let refused = harness
@@ -310,7 +314,7 @@ fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
     assert!(refused.unwrap_err().message.contains("`effort`"));
     let events = harness.run(request("mode", folder.path()));
     assert_eq!(events.text(), "plan");
-    let Ok(Facts::Sessions(kept)) = harness.look_up(Lookup::Sessions) else {
+    let Ok(LookupReply::Sessions(kept)) = harness.look_up(Lookup::Sessions) else {
         panic!("no sessions");
     };
     assert_eq!(
@@ -319,7 +323,10 @@ fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
     );
     let able = harness.agent.capabilities();
     assert!(
-        able.resumes && able.sessions && able.files && able.tools == Some(ToolRoute::McpServer)
+        able.resumes_threads
+            && able.sessions
+            && able.files
+            && able.tools == Some(ToolRoute::McpServer)
     );
 }
 

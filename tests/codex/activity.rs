@@ -136,7 +136,11 @@ fn an_edit_is_told() {
     };
     assert!(file.path.ends_with("new.txt"));
     assert_eq!(file.change, Change::Added("hello\n".into()));
-    let work: Vec<String> = events.work.iter().map(Activity::told).collect();
+    let work: Vec<String> = events
+        .work
+        .iter()
+        .map(Activity::title_with_locations)
+        .collect();
     assert_eq!(
         work.last().map(String::as_str),
         Some("searched: rust"),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ipycodex::agent::TurnRequest;
-use ipycodex::agent::connect::{AgentKind, AgentPlan};
+use ipycodex::agent::connect::{AgentConfig, AgentKind};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, folder, plan, request};
@@ -37,7 +37,7 @@ impl Real {
         self.folder.path().join("work")
     }
 
-    pub(super) fn plan(&self) -> AgentPlan {
+    pub(super) fn plan(&self) -> AgentConfig {
         let kind = AgentKind::Codex {
             command: vec![self.program.display().to_string()],
         };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ipycodex::agent::connect::AgentKind;
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Approvals, Decision, QuestionAnswer, Subject, Threads, WorkStatus,
+    AgentEvent, AgentReply, Approvals, Decision, QuestionAnswer, Subject, ThreadMode, WorkStatus,
 };
 
 use super::harness::{Harness, exchange, folder, plan, request};
@@ -91,15 +91,15 @@ fn it_plans_and_works_when_it_is_told_to() {
     };
     assert_eq!(begun.status, Running);
     assert_eq!(
-        done.ended().as_deref(),
+        done.summary_line().as_deref(),
         Some("🔧 weather.now(city='Oslo') => rain")
     );
 }
 
 #[test]
 fn it_asks_when_it_is_told_to() {
-    let decided = QuestionAnswer::usual;
-    let because = QuestionAnswer::NoBecause("not here".into());
+    let decided = QuestionAnswer::from_decision;
+    let because = QuestionAnswer::RejectedWithReason("not here".into());
     for (approvals, answer, questions, said) in [
         (
             Approvals::Ask,
@@ -133,10 +133,10 @@ fn it_asks_when_it_is_told_to() {
         asked.settings.approvals = approvals;
         let turn = harness.agent.start(asked);
         let events = harness.finish(turn, |agent, turn, event| {
-            if let AgentEvent::Asked { question, .. } = event {
+            if let AgentEvent::QuestionAsked { question, .. } = event {
                 assert!(matches!(&question.subject, Subject::Command { command, .. } if command == "echo hello"));
                 let (question, answer) = (question.id.clone(), answer.clone());
-                agent.reply(turn, AgentReply::Answered { question, answer });
+                agent.reply(turn, AgentReply::Answer { question, answer });
             }
         });
         assert_eq!(events.questions.len(), questions);
@@ -151,7 +151,7 @@ fn it_forgets_with_its_process_and_is_seeded_again() {
     let thread = demo(folder.path())
         .run(request("one", folder.path()))
         .thread();
-    for threads in [Threads::Session, Threads::Ephemeral] {
+    for threads in [ThreadMode::Session, ThreadMode::Ephemeral] {
         let mut asked = request("three", folder.path());
         asked.thread = Some(thread.clone());
         asked.settings.threads = threads;

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ipycodex::agent::connect::{AgentKind, AgentPlan};
+use ipycodex::agent::connect::{AgentConfig, AgentKind};
 use ipycodex::agent::{AgentEvent, FailureKind};
 
 use super::harness::{Harness, TurnEvents, folder, plan, request};
@@ -19,7 +19,7 @@ pub(crate) fn python() -> String {
         .to_owned()
 }
 
-pub(super) fn faulty(fault: &str, folder: &Path) -> AgentPlan {
+pub(super) fn faulty(fault: &str, folder: &Path) -> AgentConfig {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fakes/agent.py");
     let kind = AgentKind::Codex {
         command: vec![python(), script.display().to_string(), fault.to_owned()],
@@ -27,11 +27,11 @@ pub(super) fn faulty(fault: &str, folder: &Path) -> AgentPlan {
     let mut plan = plan(kind, folder, folder);
     if fault.contains("silent") || fault.contains("deaf") {
         // Two agents have to start in the first: the one that is silent, and the next that is not.
-        plan.patience.initialize = Duration::from_secs(4);
+        plan.timeouts.initialize = Duration::from_secs(4);
         let short = Duration::from_secs(1);
-        plan.patience.request = short;
-        plan.patience.cancel = short;
-        plan.patience.end = short;
+        plan.timeouts.request = short;
+        plan.timeouts.cancel = short;
+        plan.timeouts.end = short;
     }
     plan
 }
@@ -295,7 +295,7 @@ fn dropping_the_agent_ends_a_process_that_does_not_want_to() {
         command: vec!["/bin/sh".into(), script.display().to_string()],
     };
     let mut plan = plan(kind, folder.path(), folder.path());
-    plan.patience.end = Duration::from_millis(100);
+    plan.timeouts.end = Duration::from_millis(100);
     let mut harness = Harness::new(plan);
     harness.agent.warm_up();
     let pids = folder.path().join("pids");

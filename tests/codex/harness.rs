@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
+use ipycodex::agent::connect::{AgentConfig, AgentEvents, AgentKind, Timeouts, connect};
 use ipycodex::agent::{
-    Activity, Agent, AgentEvent, AgentFailure, AgentQuestion, AgentReply, Approvals, Aside,
-    CommandRun, Effort, Exchange, Facts, FileChange, InputPart, Lookup, News, PlanStep, Sandbox,
-    Threads, ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage, WebSearchUse,
+    Activity, Agent, AgentEvent, AgentFailure, AgentNotice, AgentQuestion, AgentReply, AgentUpdate,
+    Approvals, CommandRun, Effort, Exchange, FileChange, InputPart, Lookup, LookupReply, PlanStep,
+    Sandbox, ThreadMode, ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage,
+    WebSearchUse,
 };
 use serde_json::json;
 
@@ -32,8 +33,8 @@ pub(crate) struct TurnEvents {
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) questions: Vec<AgentQuestion>,
     pub(crate) withdrawn: Vec<String>,
-    pub(crate) asides: Vec<Aside>,
-    pub(crate) news: Vec<News>,
+    pub(crate) asides: Vec<AgentNotice>,
+    pub(crate) news: Vec<AgentUpdate>,
     pub(crate) started: Vec<String>,
     pub(crate) commands: Vec<CommandRun>,
     pub(crate) files: Vec<FileChange>,
@@ -83,7 +84,7 @@ impl TurnEvents {
             AgentEvent::Text { message, delta, .. } => {
                 self.messages.entry(message).or_default().push_str(&delta);
             }
-            AgentEvent::Restarted { message, .. } => {
+            AgentEvent::TextRestarted { message, .. } => {
                 self.messages.remove(&message);
                 self.restarted.push(message);
             }
@@ -92,18 +93,19 @@ impl TurnEvents {
             }
             AgentEvent::CommandStarted { command, .. } => self.started.push(command),
             AgentEvent::CommandOutput { .. } => {}
-            AgentEvent::Aside { aside, .. } => self.asides.push(aside),
-            AgentEvent::CommandRan { command, .. } | AgentEvent::CommandDenied { command, .. } => {
+            AgentEvent::Notice { notice: aside, .. } => self.asides.push(aside),
+            AgentEvent::CommandEnded { command, .. }
+            | AgentEvent::CommandDenied { command, .. } => {
                 self.commands.push(command);
             }
             AgentEvent::ToolCalled { call, .. } => self.calls.push(call),
-            AgentEvent::Asked { question, .. } => self.questions.push(question),
+            AgentEvent::QuestionAsked { question, .. } => self.questions.push(question),
             AgentEvent::FilesChanged { changes, .. } => self.files.extend(changes),
             AgentEvent::Progress { message, .. } => self.progress.push(message),
-            AgentEvent::Planned { steps, .. } => self.plans.push(steps),
-            AgentEvent::Worked { activity, .. } => self.work.push(activity),
-            AgentEvent::Withdrawn { id, .. } => self.withdrawn.push(id),
-            AgentEvent::News(news) => self.news.push(news),
+            AgentEvent::PlanUpdated { steps, .. } => self.plans.push(steps),
+            AgentEvent::ActivityUpdated { activity, .. } => self.work.push(activity),
+            AgentEvent::RequestWithdrawn { id, .. } => self.withdrawn.push(id),
+            AgentEvent::Update(news) => self.news.push(news),
             AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
             AgentEvent::Finished {
                 interrupted,
@@ -116,7 +118,7 @@ impl TurnEvents {
 }
 
 impl Harness {
-    pub(crate) fn new(plan: AgentPlan) -> Self {
+    pub(crate) fn new(plan: AgentConfig) -> Self {
         let (agent, events) = connect(plan);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -139,7 +141,7 @@ impl Harness {
     }
 
     /// Looks something up; the turn that runs meanwhile may go on.
-    pub(crate) fn look_up(&mut self, lookup: Lookup) -> Result<Facts, AgentFailure> {
+    pub(crate) fn look_up(&mut self, lookup: Lookup) -> Result<LookupReply, AgentFailure> {
         let events = self.agent.look_up(lookup);
         self.runtime
             .block_on(async { tokio::time::timeout(FOREVER, events).await })
@@ -162,7 +164,7 @@ impl Harness {
         let mut events = TurnEvents::default();
         while events.end.is_none() {
             let event = self.next();
-            if let AgentEvent::News(news) = event {
+            if let AgentEvent::Update(news) = event {
                 events.news.push(news);
                 continue;
             }
@@ -186,19 +188,19 @@ impl Harness {
 }
 
 /// A plan with nothing of the tester's own environment but PATH.
-pub(crate) fn plan(kind: AgentKind, home: &Path, cwd: &Path) -> AgentPlan {
+pub(crate) fn plan(kind: AgentKind, home: &Path, cwd: &Path) -> AgentConfig {
     let mut variables: BTreeMap<OsString, OsString> = BTreeMap::new();
     if let Some(path) = std::env::var_os("PATH") {
         variables.insert("PATH".into(), path);
     }
     variables.insert("HOME".into(), home.into());
     variables.insert("CODEX_HOME".into(), home.into());
-    AgentPlan {
+    AgentConfig {
         kind,
         variables,
         cwd: cwd.into(),
         client_version: "0.0.0".into(),
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
     }
 }
 
@@ -227,12 +229,12 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
             effort: Effort::Low,
             search: WebSearchUse::Off,
             cwd: cwd.into(),
-            threads: Threads::Session,
+            threads: ThreadMode::Session,
             approvals: Approvals::Never,
             sandbox: Sandbox::FullAccess,
             shell: true,
             mcp_servers: Vec::new(),
-            start: None,
+            start_timeout: None,
         },
         thread: None,
         schema: None,

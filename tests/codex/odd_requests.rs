@@ -1,7 +1,7 @@
 //! An agent that asks in odd ways, and one that answers look-ups in odd ways: never a hang, never a grant by mistake.
 
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Approvals, Decision, Facts, FailureKind, Limit, Lookup, Model,
+    AgentEvent, AgentReply, Approvals, Decision, FailureKind, Limit, Lookup, LookupReply, Model,
     QuestionAnswer, Sandbox, Subject,
 };
 
@@ -18,19 +18,19 @@ fn ask(fault: &str, answers: &[QuestionAnswer]) -> TurnEvents {
     let mut answers = answers.iter().cloned();
     let mut last = None;
     let events = harness.finish(turn, |agent, turn, event| {
-        if let AgentEvent::Asked { question, .. } = event {
+        if let AgentEvent::QuestionAsked { question, .. } = event {
             last = Some(question.id.clone());
             if let Some(answer) = answers.next() {
                 let question = question.id.clone();
-                agent.reply(turn, AgentReply::Answered { question, answer });
+                agent.reply(turn, AgentReply::Answer { question, answer });
             }
         }
     });
     if let Some(question) = last {
-        let answer = QuestionAnswer::usual(Decision::AllowAlways);
+        let answer = QuestionAnswer::from_decision(Decision::AllowAlways);
         harness
             .agent
-            .reply(turn, AgentReply::Answered { question, answer });
+            .reply(turn, AgentReply::Answer { question, answer });
     }
     let next = harness.run(request("second?", folder.path()));
     assert_eq!(next.text(), "fine", "{fault}: {next:?}");
@@ -38,7 +38,7 @@ fn ask(fault: &str, answers: &[QuestionAnswer]) -> TurnEvents {
 }
 
 fn decided(decision: Decision) -> QuestionAnswer {
-    QuestionAnswer::usual(decision)
+    QuestionAnswer::from_decision(decision)
 }
 
 #[test]
@@ -76,7 +76,11 @@ fn questions_with_unknown_fields_are_asked() {
         panic!("{events:?}");
     };
     assert_eq!(
-        (fields[0].question.as_str(), fields[0].free, fields[1].free),
+        (
+            fields[0].question.as_str(),
+            fields[0].free_text,
+            fields[1].free_text
+        ),
         ("Why?", true, false)
     );
 }
@@ -107,7 +111,7 @@ fn questions_that_are_over_are_said_to_be_and_answered_by_nobody() {
     let mut said = false;
     let events = harness.finish(turn, |agent, turn, event| {
         match event {
-            AgentEvent::Asked { question, .. } => open.push(question.id.clone()),
+            AgentEvent::QuestionAsked { question, .. } => open.push(question.id.clone()),
             // It comes after the withdrawal: only then they are answered, and one answer is late.
             AgentEvent::Text { .. } => said = true,
             _ => {}
@@ -115,7 +119,7 @@ fn questions_that_are_over_are_said_to_be_and_answered_by_nobody() {
         if said {
             for question in open.drain(..) {
                 let answer = decided(Decision::RejectOnce);
-                agent.reply(turn, AgentReply::Answered { question, answer });
+                agent.reply(turn, AgentReply::Answer { question, answer });
             }
         }
     });
@@ -183,7 +187,7 @@ fn approvals_that_come_though_they_are_off_grant_no_more_than_the_sandbox() {
     }
 }
 
-fn look_up(fault: &str, lookup: Lookup) -> Result<Facts, String> {
+fn look_up(fault: &str, lookup: Lookup) -> Result<LookupReply, String> {
     let folder = folder();
     let mut harness = Harness::new(faulty(fault, folder.path()));
     let facts = harness.look_up(lookup);
@@ -199,11 +203,11 @@ fn models_are_read_to_the_last_page() {
         default_effort: "low".into(),
         is_default,
     };
-    let expected = Facts::Models(vec![model("m0", true), model("m2", false)]);
+    let expected = LookupReply::Models(vec![model("m0", true), model("m2", false)]);
     assert_eq!(look_up("models on pages", Lookup::Models), Ok(expected));
     assert_eq!(
         look_up("models without end", Lookup::Models),
-        Ok(Facts::Models(Vec::new()))
+        Ok(LookupReply::Models(Vec::new()))
     );
 }
 
@@ -216,11 +220,11 @@ fn limits_are_those_of_the_account() {
     };
     assert_eq!(
         look_up("limits", Lookup::Limits),
-        Ok(Facts::Limits(vec![limit]))
+        Ok(LookupReply::Limits(vec![limit]))
     );
     assert_eq!(
         look_up("none", Lookup::Limits),
-        Ok(Facts::Limits(Vec::new())),
+        Ok(LookupReply::Limits(Vec::new())),
         "no ChatGPT login"
     );
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Exchange, Facts, InputPart, Lookup, Threads, ToolSpec,
+    AgentEvent, AgentReply, Exchange, InputPart, Lookup, LookupReply, ThreadMode, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -241,9 +241,9 @@ fn pictures_of_results_reach_the_model() {
 #[test]
 fn pictures_of_the_conversation_reach_the_model() {
     for (model, threads) in [
-        (PLAIN, Threads::Session),
-        (CODE, Threads::Session),
-        (PLAIN, Threads::Ephemeral),
+        (PLAIN, ThreadMode::Session),
+        (CODE, ThreadMode::Session),
+        (PLAIN, ThreadMode::Ephemeral),
     ] {
         let Some(real) = real(model, Endpoint::script(vec![Reply::text("seen")])) else {
             return;
@@ -317,7 +317,7 @@ fn models_and_limits_are_looked_up_beside_a_turn() {
         return;
     };
     let mut harness = real.harness();
-    let Ok(Facts::Models(first)) = harness.look_up(Lookup::Models) else {
+    let Ok(LookupReply::Models(first)) = harness.look_up(Lookup::Models) else {
         panic!("models, before any turn");
     };
     let sol = first
@@ -332,10 +332,13 @@ fn models_and_limits_are_looked_up_beside_a_turn() {
     );
     let turn = harness.agent.start(real.request("first?"));
     while !matches!(harness.next(), AgentEvent::Text { .. }) {}
-    assert_eq!(harness.look_up(Lookup::Models), Ok(Facts::Models(first)));
+    assert_eq!(
+        harness.look_up(Lookup::Models),
+        Ok(LookupReply::Models(first))
+    );
     assert_eq!(
         harness.look_up(Lookup::Limits),
-        Ok(Facts::Limits(Vec::new()))
+        Ok(LookupReply::Limits(Vec::new()))
     );
     real.endpoint.release();
     assert!(matches!(

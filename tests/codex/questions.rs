@@ -57,7 +57,7 @@ fn ask(real: &Real, harness: &mut Harness, text: &str, answers: &[QuestionAnswer
     let turn = harness.agent.start(request);
     let mut answers = answers.iter().cloned();
     harness.finish(turn, |agent, turn, event| {
-        if let AgentEvent::Asked { question, .. } = event {
+        if let AgentEvent::QuestionAsked { question, .. } = event {
             let answer = answers.next().expect("an answer for each question");
             agent.reply(turn, answered(question, answer));
         }
@@ -65,14 +65,14 @@ fn ask(real: &Real, harness: &mut Harness, text: &str, answers: &[QuestionAnswer
 }
 
 fn answered(question: &AgentQuestion, answer: QuestionAnswer) -> AgentReply {
-    AgentReply::Answered {
+    AgentReply::Answer {
         question: question.id.clone(),
         answer,
     }
 }
 
 fn decided(decision: Decision) -> QuestionAnswer {
-    QuestionAnswer::usual(decision)
+    QuestionAnswer::from_decision(decision)
 }
 
 /// What the model was told by the tools, as one text.
@@ -203,7 +203,7 @@ fn questions_are_answered_once_and_late_answers_are_ignored() {
     let mut harness = real.harness();
     let turn = harness.agent.start(request);
     let events = harness.finish(turn, |agent, turn, event| {
-        if let AgentEvent::Asked { question, .. } = event {
+        if let AgentEvent::QuestionAsked { question, .. } = event {
             // Only the first answer counts.
             for answer in [Decision::AllowOnce, Decision::RejectOnce, Decision::Stop] {
                 agent.reply(turn, answered(question, decided(answer)));
@@ -228,7 +228,7 @@ fn a_cancel_while_a_question_is_open_runs_nothing() {
         request.settings.approvals = Approvals::Ask;
         let turn = harness.agent.start(request);
         let events = harness.finish(turn, |agent, turn, event| {
-            if let AgentEvent::Asked { question, .. } = event {
+            if let AgentEvent::QuestionAsked { question, .. } = event {
                 agent.cancel(turn);
                 agent.reply(turn, answered(question, decided(Decision::AllowOnce)));
             }
@@ -263,7 +263,7 @@ fn a_question_of_the_model_is_asked_whatever_the_policy() {
         let mut harness = real.harness();
         let turn = harness.agent.start(real.request("choose"));
         let events = harness.finish(turn, |agent, turn, event| {
-            if let AgentEvent::Asked { question, .. } = event {
+            if let AgentEvent::QuestionAsked { question, .. } = event {
                 let answer = vec![("color".to_owned(), vec!["Green".to_owned()])];
                 agent.reply(turn, answered(question, QuestionAnswer::Filled(answer)));
             }
@@ -279,7 +279,7 @@ fn a_question_of_the_model_is_asked_whatever_the_policy() {
             ("", "Which?")
         );
         assert_eq!(fields[0].options[1], ("Red".to_owned(), "loud".to_owned()));
-        assert!(fields[0].free);
+        assert!(fields[0].free_text);
         assert!(seen(&real).contains("Green"), "{}", seen(&real));
         assert!(events.progress.is_empty(), "{:?}", events.progress);
     }
@@ -310,7 +310,12 @@ fn more_permissions_are_asked_for_and_granted_as_decided() {
         let [question] = &events.questions[..] else {
             panic!("{events:?} {}", seen(&real));
         };
-        let Subject::Permissions { wanted, reason, .. } = &question.subject else {
+        let Subject::Permissions {
+            requested: wanted,
+            reason,
+            ..
+        } = &question.subject
+        else {
             panic!("{question:?}");
         };
         assert_eq!(wanted, &["network", "read /etc", "write /var/tmp/z"]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipycodex::agent::{AgentEvent, FailureKind, SuggestRequest, SuggestReply};
+use ipycodex::agent::{AgentEvent, FailureKind, SuggestReply, SuggestRequest};
 use serde_json::Value;
 use tokio::sync::oneshot::Receiver;
 

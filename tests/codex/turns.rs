@@ -1,6 +1,6 @@
 //! The real app-server and its threads: going on, seeding, resuming, one thread a prompt.
 
-use ipycodex::agent::Threads;
+use ipycodex::agent::ThreadMode;
 
 use super::app_server::{real, tool_names};
 use super::harness::exchange;
@@ -125,7 +125,7 @@ fn an_ephemeral_thread_gets_the_conversation_in_one_text() {
     let mut harness = real.harness();
     for number in 0..2 {
         let mut asked = real.request("now <b>?");
-        asked.settings.threads = Threads::Ephemeral;
+        asked.settings.threads = ThreadMode::Ephemeral;
         asked.history = vec![exchange("a<b", "c")];
         let events = harness.run(asked);
         assert!(matches!(events.end, Some(Ok((false, None)))), "{events:?}");

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use ipycodex::runtime::connect::JupyterTarget;
 use ipycodex::runtime::{
-    CommAct, CommMessage, Completeness, Death, Ending, Execute, InputReply, RuntimeReply,
-    RuntimeEvent, RuntimeRequest, Snapshot, Stdin, ToolLookup, Variable,
+    CommMessage, CommOp, Completeness, Death, Ending, Execute, InputReply, ReferenceValue,
+    RuntimeEvent, RuntimeReply, RuntimeRequest, Snapshot, Stdin, ToolLookup,
 };
 use ipycodex::text::offset::CodePoints;
 use serde_json::{Map, json};
@@ -136,7 +136,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
     let result = loop {
         match harness.next() {
             RuntimeEvent::Output { id, bytes, .. } if id == Some(call) => printed.extend(bytes),
-            RuntimeEvent::Answered { id, answer } if id == call => break answer,
+            RuntimeEvent::Replied { id, answer } if id == call => break answer,
             _ => {}
         }
     };
@@ -166,8 +166,8 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
     let texts: Vec<_> = variables
         .iter()
         .map(|one| match one {
-            Variable::Value { text, .. } => text.as_str(),
-            Variable::Undefined { .. } => "undefined",
+            ReferenceValue::Value { text, .. } => text.as_str(),
+            ReferenceValue::Undefined { .. } => "undefined",
         })
         .collect();
     assert_eq!(texts, ["41", "42", "3", "soon", "undefined"]);
@@ -189,7 +189,7 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
     harness.ask(RuntimeRequest::SetVariables {
         values: vec![("told".into(), Some("text".into()))],
     });
-    let missing = harness.ask(RuntimeRequest::Missing {
+    let missing = harness.ask(RuntimeRequest::FindMissingNames {
         sources: vec!["x = 1\nlost = 2".into()],
     });
     assert!(
@@ -243,8 +243,8 @@ fn comms_travel_with_their_buffers() {
          comm.get_comm_manager().register_target('t', opened)",
     );
     harness.runtime().submit(RuntimeRequest::Comm(CommMessage {
-        comm: "one".into(),
-        act: CommAct::Open { target: "t".into() },
+        comm_id: "one".into(),
+        op: CommOp::Open { target: "t".into() },
         data: json!([1]),
         metadata: Map::new(),
         buffers: vec![vec![0, 255]],
@@ -253,7 +253,7 @@ fn comms_travel_with_their_buffers() {
         RuntimeEvent::Comm { message, .. } => Some(message.clone()),
         _ => None,
     });
-    assert_eq!((told.comm.as_str(), &told.act), ("one", &CommAct::Say));
+    assert_eq!((told.comm_id.as_str(), &told.op), ("one", &CommOp::Msg));
     assert_eq!(
         (told.data, told.buffers),
         (json!({"got": [1]}), vec![vec![255, 0]])
@@ -277,7 +277,7 @@ fn an_interrupt_keeps_what_is_there_and_a_restart_does_not() {
     assert!(harness.ready().restarted);
     assert_eq!(harness.run("x").1, Ending::Error);
     // What was sent as code is sent again.
-    let told = harness.ask(RuntimeRequest::Missing {
+    let told = harness.ask(RuntimeRequest::FindMissingNames {
         sources: vec!["y = 1".into()],
     });
     assert!(matches!(told, RuntimeReply::Missing(_)), "{told:?}");
@@ -320,7 +320,7 @@ fn a_kernel_that_hangs_at_its_exit_is_not_waited_for_by_who_wants_to_leave() {
         if kills {
             harness.calls().kill();
             harness.until(|event| match event {
-                RuntimeEvent::Answered { id: of, .. } if *of == id => Some(()),
+                RuntimeEvent::Replied { id: of, .. } if *of == id => Some(()),
                 _ => None,
             });
         }

@@ -86,7 +86,7 @@ fn a_name_that_nobody_has_is_told_with_those_there_are() {
 
 #[test]
 fn a_file_of_a_dead_kernel_is_named() {
-    let (info, ports) = ipycodex::jupyter::for_new_kernel("dead").unwrap();
+    let (info, ports) = ipycodex::jupyter::new_connection("dead").unwrap();
     drop(ports);
     let kept = tempfile::tempdir().unwrap();
     let file = ipycodex::jupyter::write(&info, kept.path()).unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ipycodex::jupyter::Gateway;
 use ipycodex::runtime::connect::{GatewayPlan, GatewayTarget, RuntimePlan};
 use ipycodex::runtime::{
-    CommAct, CommMessage, Death, Ending, RuntimeEvent, RuntimeRequest, StartFailure, Stdin,
+    CommMessage, CommOp, Death, Ending, RuntimeEvent, RuntimeRequest, StartFailure, Stdin,
 };
 use serde_json::{Map, json};
 
@@ -49,7 +49,7 @@ fn works(more: &[&str]) {
     let mut harness = harness(served.gateway(), None);
     let info = harness.ready();
     assert_eq!(info.language, "Python");
-    assert!(info.place.starts_with("http://127.0.0.1:"), "{info:?}");
+    assert!(info.location.starts_with("http://127.0.0.1:"), "{info:?}");
     assert_eq!(
         harness.run("x = 41; print('\u{e9}'); x + 1"),
         ok("\u{e9}\n<Out[7] 42>")
@@ -62,8 +62,8 @@ fn works(more: &[&str]) {
          comm.get_comm_manager().register_target('t', opened)",
     );
     harness.runtime().submit(RuntimeRequest::Comm(CommMessage {
-        comm: "one".into(),
-        act: CommAct::Open { target: "t".into() },
+        comm_id: "one".into(),
+        op: CommOp::Open { target: "t".into() },
         data: json!([1]),
         metadata: Map::new(),
         buffers: vec![vec![0, 255]],
@@ -144,7 +144,7 @@ fn a_kernel_that_dies_behind_a_gateway_is_told_and_replaced() {
     harness.ready();
     let (_, ending) = harness.run("import os; os._exit(3)");
     assert!(
-        matches!(&ending, Ending::Died(Death::Told(why)) if why.contains("restarting")),
+        matches!(&ending, Ending::Died(Death::Reported(why)) if why.contains("restarting")),
         "{ending:?}"
     );
     assert_eq!(harness.run("1 + 1"), ok("<Out[7] 2>"));
@@ -331,7 +331,7 @@ fn a_gateway_is_told_of_the_session_where_it_is_told_of_the_user() {
     for (user, shown) in [(None, ", , at home\n"), (Some("alice"), "7, alice,\n")] {
         let user = user.map(|user| ("KERNEL_USERNAME".into(), user.into()));
         let plan = plan(served.gateway(), Some("bash"), user.into_iter().collect());
-        let plan = RuntimePlan::Gateway(plan).told(&told);
+        let plan = RuntimePlan::Gateway(plan).with_environment(&told);
         let mut harness = Harness::of(plan, tempfile::tempdir().unwrap());
         // With variables a Kernel Gateway starts a kernel with those alone.
         assert_eq!(harness.run(home), ok(shown));

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ipycodex::jupyter::data_folders;
+use ipycodex::jupyter::data_dirs;
 use ipycodex::runtime::connect::{
-    JupyterPlan, JupyterTarget, RuntimeEvents, RuntimePlan, STARTS, connect,
+    JupyterPlan, JupyterTarget, RuntimeEvents, RuntimePlan, START_TIMEOUT, connect,
 };
 use ipycodex::runtime::{
-    Completion, Ending, Execute, InputReply, Interrupter, RequestId, Runtime, RuntimeReply,
-    RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin,
+    Completion, Ending, Execute, InputReply, Interrupter, RequestId, Runtime, RuntimeEvent,
+    RuntimeInfo, RuntimeReply, RuntimeRequest, Stdin,
 };
 
 use ipycodex::text::offset::CodePoints;
@@ -53,10 +53,10 @@ pub(super) fn plan(target: JupyterTarget, prefix: &Path) -> (JupyterPlan, tempfi
     let plan = JupyterPlan {
         target,
         cwd: folder.path().to_owned(),
-        folders: data_folders(&variables, Some(prefix)),
+        folders: data_dirs(&variables, Some(prefix)),
         variables,
         connections: folder.path().join("connections"),
-        patience: STARTS,
+        patience: START_TIMEOUT,
     };
     (plan, folder)
 }
@@ -202,7 +202,7 @@ impl Harness {
     pub(super) fn ask(&mut self, request: RuntimeRequest) -> RuntimeReply {
         let asked = self.runtime().submit(request);
         self.until(|event| match event {
-            RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
+            RuntimeEvent::Replied { id, answer } if *id == asked => Some(answer.clone()),
             _ => None,
         })
     }

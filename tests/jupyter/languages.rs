@@ -2,7 +2,7 @@
 
 use ipycodex::runtime::connect::{JupyterTarget, RuntimePlan};
 use ipycodex::runtime::{
-    Completeness, Ending, Execute, RuntimeReply, RuntimeEvent, RuntimeRequest, Stdin,
+    Completeness, Ending, Execute, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin,
 };
 use ipycodex::text::offset::CodePoints;
 
@@ -53,7 +53,7 @@ fn a_kernel_of_any_language_is_told_of_the_session_when_it_starts_and_bash_later
         return;
     };
     let (started, folder) = plan(JupyterTarget::Installed("bash".into()), &prefix);
-    let started = RuntimePlan::Jupyter(started).told(&session("7"));
+    let started = RuntimePlan::Jupyter(started).with_environment(&session("7"));
     let mut harness = Harness::of(started, folder);
     assert_eq!(session_of(&mut harness), "IPYCODEX_SESSION=7\nnow 7\n");
     let mut there = Execute::numbered("pwd; echo $A, $IPYCODEX_SESSION".into(), 8);

@@ -52,7 +52,7 @@ fn a_kernel_that_its_gateway_no_longer_has_ends_what_waits_for_it() {
     let Some(served) = Served::start(&[]) else {
         return;
     };
-    let gone = |ending: &Ending| matches!(ending, Ending::Died(Death::Told(why)) if why.contains("no longer has"));
+    let gone = |ending: &Ending| matches!(ending, Ending::Died(Death::Reported(why)) if why.contains("no longer has"));
     // While a cell waits; while it is interrupted; between two cells.
     for interrupts in [Some(false), Some(true), None] {
         let mut harness = harness(served.gateway(), None);
@@ -86,7 +86,7 @@ fn a_kernel_that_somebody_else_restarts_ends_what_waits_for_it() {
     let name = name(&mut harness);
     let ending = ends_when(&mut harness, |_| restart(&served, &name));
     assert!(
-        matches!(&ending, Ending::Died(Death::Told(why)) if why.contains("restarted"))
+        matches!(&ending, Ending::Died(Death::Reported(why)) if why.contains("restarted"))
             || matches!(&ending, Ending::Lost(why) if why.contains("restarted")),
         "{ending:?}"
     );

@@ -214,7 +214,7 @@ fn it_ends_when_nobody_has_used_it_for_a_while() {
         let folder = tempfile::tempdir().unwrap();
         let mut harness = Harness::of(RuntimePlan::Gateway(plan.clone()), folder);
         let info = harness.ready();
-        assert!(info.place.starts_with("http://127.0.0.1:"), "{info:?}");
+        assert!(info.location.starts_with("http://127.0.0.1:"), "{info:?}");
         harness
     };
     let mut one = start();

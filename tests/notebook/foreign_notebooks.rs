@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use ipycodex::notebook::Document;
-use ipycodex::notebook::document::{Action, CellKind, Part, act, apply, show};
+use ipycodex::notebook::document::{
+    CellAction, CellKind, ShownPart, apply_action, apply_marked_text, show,
+};
 use serde_json::{Value, json};
 
 use super::reference::ask_python;
@@ -28,7 +30,7 @@ fn document(path: &Path) -> Document {
 }
 
 fn shown(document: &Document) -> String {
-    show(document, &Part::default(), |_, _| String::new())
+    show(document, &ShownPart::default(), |_, _| String::new())
         .unwrap()
         .unwrap()
 }
@@ -39,9 +41,9 @@ fn strangers_notebooks_come_back_byte_for_byte() {
     for path in files {
         let document = document(&path);
         let text = shown(&document);
-        let draft = apply(&document, &text).unwrap();
+        let draft = apply_marked_text(&document, &text).unwrap();
         assert!(
-            draft.written(&document).unwrap().text() == document.text(),
+            draft.render(&document).unwrap().text() == document.text(),
             "{}",
             path.display()
         );
@@ -52,15 +54,15 @@ fn strangers_notebooks_come_back_byte_for_byte() {
             cells: turned,
             metadata: Vec::new(),
         };
-        let there = Document::parse(turned.written(&document).unwrap().text()).unwrap();
-        let mut back: Vec<_> = apply(&there, &shown(&there)).unwrap().cells;
+        let there = Document::parse(turned.render(&document).unwrap().text()).unwrap();
+        let mut back: Vec<_> = apply_marked_text(&there, &shown(&there)).unwrap().cells;
         back.reverse();
         let back = ipycodex::notebook::document::Draft {
             cells: back,
             metadata: Vec::new(),
         };
         assert!(
-            back.written(&there).unwrap().text() == document.text(),
+            back.render(&there).unwrap().text() == document.text(),
             "{}",
             path.display()
         );
@@ -68,7 +70,7 @@ fn strangers_notebooks_come_back_byte_for_byte() {
 }
 
 /// One change of each notebook, another for each: what it is, for the model.
-fn change(document: &Document, number: usize) -> (Action, Value) {
+fn change(document: &Document, number: usize) -> (CellAction, Value) {
     let kinds = [CellKind::Code, CellKind::Markdown, CellKind::Raw];
     let (kind, count) = (kinds[number / 4 % 3], document.len());
     let cell = number * 7 % count.max(1);
@@ -82,7 +84,7 @@ fn change(document: &Document, number: usize) -> (Action, Value) {
                 _ => old.replacen('e', "EE", 1),
             };
             let told = json!({"do": "edit", "cell": cell, "kind": kind.name(), "source": source});
-            let action = Action::Edit {
+            let action = CellAction::Edit {
                 cell,
                 kind: Some(kind),
                 source: Some(source),
@@ -91,13 +93,13 @@ fn change(document: &Document, number: usize) -> (Action, Value) {
             (action, told)
         }
         1 if count > 0 => (
-            Action::Delete { cell },
+            CellAction::Delete { cell },
             json!({"do": "delete", "cell": cell}),
         ),
         2 if count > 0 => {
             let to = number * 3 % count;
             (
-                Action::Move { cell, to },
+                CellAction::Move { cell, to },
                 json!({"do": "move", "cell": cell, "to": to}),
             )
         }
@@ -105,7 +107,7 @@ fn change(document: &Document, number: usize) -> (Action, Value) {
             let cell = number * 5 % (count + 1);
             let told = json!({"do": "insert", "cell": cell, "kind": kind.name(), "source": source});
             (
-                Action::Insert {
+                CellAction::Insert {
                     cell: Some(cell),
                     kind,
                     source,
@@ -165,9 +167,9 @@ fn strangers_notebooks_are_changed_as_the_model_says() {
     for (number, path) in files.iter().enumerate() {
         let document = document(path);
         let (action, mut told) = change(&document, number);
-        let outcome = act(&document, &action).unwrap();
+        let outcome = apply_action(&document, &action).unwrap();
         let new = home.work().join(format!("{number}.ipynb"));
-        std::fs::write(&new, outcome.draft.written(&document).unwrap().text()).unwrap();
+        std::fs::write(&new, outcome.draft.render(&document).unwrap().text()).unwrap();
         told["old"] = path.to_str().unwrap().into();
         told["new"] = new.to_str().unwrap().into();
         changes.push_str(&format!("{told}\n"));

@@ -152,21 +152,21 @@ fn files_of_no_use_are_left_alone_and_the_cause_is_said() {
 #[test]
 fn resuming_says_why_it_cannot_be() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "x", "");
-    end(history, reports);
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "x", "");
+    end(record, reports);
     let db = Connection::open(&path).unwrap();
     db.execute_batch("UPDATE ipycodex_meta SET value = '99'")
         .unwrap();
-    let (history, reports) = start(&path, Some(1));
-    let refused = wait(history.session()).unwrap_err();
+    let (record, reports) = start(&path, Some(1));
+    let refused = wait(record.session()).unwrap_err();
     assert_eq!(refused.message, "session 1 cannot be resumed");
     assert!(
         refused.causes[0].contains("newer ipycodex (schema 99)"),
         "{refused}"
     );
     assert!(refused.hints[0].contains("update ipycodex"), "{refused}");
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(text(&path, "SELECT count(*) FROM history"), "1");
 }
 
@@ -195,14 +195,14 @@ impl Drop for Mounted {
 }
 
 /// Twenty cells and three prompts; each is in the conversation at once, whatever becomes of the file.
-fn work(history: &History, from: u32) {
+fn work(record: &RecordHandle, from: u32) {
     for line in from..from + 20 {
-        cell(history, line, &format!("x{line}"), &"out".repeat(1000));
+        cell(record, line, &format!("x{line}"), &"out".repeat(1000));
     }
     for line in from + 20..from + 23 {
-        history.input(line, ".p", ".p");
-        let turn = history.begin_prompt(PromptStart::new(line, line - 1, "p"));
-        history.finish_prompt(
+        record.record_input(line, ".p", ".p");
+        let turn = record.begin_prompt(PromptStart::new(line, line - 1, "p"));
+        record.finish_prompt(
             turn,
             RecordedOutcome::Complete,
             &"answer".repeat(1000),
@@ -217,23 +217,23 @@ fn a_full_disk_is_said_and_gets_over() {
         return;
     };
     let path = mounted.0.path().join("history.sqlite");
-    let (history, mut reports) = start(&path, None);
-    cell(&history, 1, "before", "1");
-    wait(history.flush());
+    let (record, mut reports) = start(&path, None);
+    cell(&record, 1, "before", "1");
+    wait(record.flush());
     let ballast = mounted.0.path().join("ballast");
     let filled = fs::write(&ballast, vec![1; 2 << 20]);
     assert!(filled.is_err(), "there is room for 2 MiB on 1 MiB");
-    work(&history, 2);
+    work(&record, 2);
     let said = wait(reports.recv()).unwrap();
     assert!(said.message.contains("no room"), "{said}");
-    let dialog = wait(history.dialog());
+    let dialog = wait(record.dialog());
     assert_eq!((dialog.cells.len(), dialog.prompts.len()), (24, 3));
     assert_eq!(dialog.exchanges().len(), 3);
     fs::remove_file(&ballast).unwrap();
     let again = wait(reports.recv()).unwrap();
     assert!(again.message.contains("saved again"), "{again}");
-    assert_eq!(wait(history.dialog()).cells.len(), 24);
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(wait(record.dialog()).cells.len(), 24);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(text(&path, "SELECT count(*) FROM history"), "24");
     assert_eq!(text(&path, "SELECT count(*) FROM ai_prompts"), "3");
     assert_eq!(text(&path, "PRAGMA integrity_check"), "ok");
@@ -247,16 +247,16 @@ fn a_disk_full_from_the_beginning_gets_over() {
     let ballast = mounted.0.path().join("ballast");
     assert!(fs::write(&ballast, vec![1; 2 << 20]).is_err());
     let path = mounted.0.path().join("history.sqlite");
-    let (history, mut reports) = start(&path, None);
-    assert_eq!(wait(history.session()).unwrap().number, 0);
-    work(&history, 1);
+    let (record, mut reports) = start(&path, None);
+    assert_eq!(wait(record.session()).unwrap().number, 0);
+    work(&record, 1);
     let said = wait(reports.recv()).unwrap();
     assert!(said.message.contains("no room"), "{said}");
     fs::remove_file(&ballast).unwrap();
     let again = wait(reports.recv()).unwrap();
     assert!(again.message.contains("saved again"), "{again}");
-    assert_eq!(wait(history.session()).unwrap().number, 1);
-    end(history, reports);
+    assert_eq!(wait(record.session()).unwrap().number, 1);
+    end(record, reports);
     assert_eq!(text(&path, "SELECT count(*) FROM history"), "23");
 }
 
@@ -271,14 +271,14 @@ fn random(state: &mut u64) -> u64 {
 #[test]
 fn a_hundred_torn_logs_open_with_a_clean_beginning() {
     let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
+    let (record, reports) = start(&path, None);
     for line in 1..=120 {
-        cell(&history, line, &format!("x{line}"), "1");
-        wait(history.flush());
+        cell(&record, line, &format!("x{line}"), "1");
+        wait(record.flush());
     }
     let base = fs::read(&path).unwrap();
     let log = fs::read(format!("{}-wal", path.display())).unwrap();
-    end(history, reports);
+    end(record, reports);
     let mut state = 20_261_121;
     let mut lengths = Vec::new();
     for cut in 0..100 {
@@ -287,9 +287,9 @@ fn a_hundred_torn_logs_open_with_a_clean_beginning() {
         fs::write(&torn, &base).unwrap();
         let length = random(&mut state) as usize % log.len();
         fs::write(format!("{}-wal", torn.display()), &log[..length]).unwrap();
-        let (history, reports) = start(&torn, None);
-        cell(&history, 1, "after", "1");
-        let said = end(history, reports);
+        let (record, reports) = start(&torn, None);
+        cell(&record, 1, "after", "1");
+        let said = end(record, reports);
         assert_eq!(said, [] as [&str; 0], "cut at {length}");
         assert_eq!(
             text(&torn, "PRAGMA integrity_check"),
@@ -334,9 +334,9 @@ fn found(path: &Path) -> Result<usize, String> {
     let Some(mut archive) = archive else {
         return Ok(0);
     };
-    let scope = ipycodex::history::Scope::All;
+    let scope = ipycodex::record::Scope::All;
     let needle = ipycodex::text::needle::Needle::new("x");
-    let hits = archive.find(&needle, &scope, i64::MAX, 100);
+    let hits = archive.search(&needle, &scope, i64::MAX, 100);
     let (hits, _) = hits.map_err(|report| report.to_string())?;
     Ok(hits.len())
 }
@@ -344,15 +344,15 @@ fn found(path: &Path) -> Result<usize, String> {
 #[test]
 fn what_a_crash_leaves_is_read_to_its_last_commit_without_a_trace() {
     let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
+    let (record, reports) = start(&path, None);
     for line in 1..=40 {
-        cell(&history, line, &format!("x{line}"), "1");
-        wait(history.flush());
+        cell(&record, line, &format!("x{line}"), "1");
+        wait(record.flush());
     }
     let beside = |path: &Path, suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
     let base = fs::read(&path).unwrap();
     let [log, index] = ["-wal", "-shm"].map(|suffix| fs::read(beside(&path, suffix)).unwrap());
-    end(history, reports);
+    end(record, reports);
     let mut state = 7;
     let cuts = (0..60).map(|_| random(&mut state) as usize % log.len());
     let cuts = cuts.chain([0, 1, 31, 32, 33, 56, log.len() - 1, log.len()]);
@@ -400,11 +400,11 @@ fn what_a_crash_leaves_is_read_to_its_last_commit_without_a_trace() {
 #[test]
 fn a_change_that_was_cut_off_is_taken_back_without_a_trace() {
     let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
+    let (record, reports) = start(&path, None);
     for line in 1..=3 {
-        cell(&history, line, &format!("x{line}"), "1");
+        cell(&record, line, &format!("x{line}"), "1");
     }
-    end(history, reports);
+    end(record, reports);
     let db = Connection::open(&path).unwrap();
     // As on a network file system; what does not fit the cache goes to the file before the change is done.
     db.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN")
@@ -434,9 +434,9 @@ fn a_change_that_was_cut_off_is_taken_back_without_a_trace() {
 #[test]
 fn a_flipped_header_never_costs_the_old_bytes() {
     let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "needle = 1", "1");
-    end(history, reports);
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "needle = 1", "1");
+    end(record, reports);
     let whole = fs::read(&path).unwrap();
     for at in 0..100 {
         let flipped = directory.path().join(format!("flip-{at}/history.sqlite"));
@@ -444,11 +444,11 @@ fn a_flipped_header_never_costs_the_old_bytes() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0xff;
         fs::write(&flipped, &bytes).unwrap();
-        let (history, reports) = start(&flipped, None);
-        wait(history.session()).unwrap();
-        cell(&history, 1, "y", "2");
-        assert_eq!(wait(history.dialog()).cells.len(), 1, "byte {at}");
-        end(history, reports);
+        let (record, reports) = start(&flipped, None);
+        wait(record.session()).unwrap();
+        cell(&record, 1, "y", "2");
+        assert_eq!(wait(record.dialog()).cells.len(), 1, "byte {at}");
+        end(record, reports);
         let kept = fs::read_dir(flipped.parent().unwrap())
             .unwrap()
             .any(|entry| {

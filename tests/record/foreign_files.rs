@@ -55,9 +55,9 @@ fn same(
 
 /// A record of one session with `needle = 1`, whole in one file.
 fn record(path: &Path) {
-    let (history, reports) = start(path, None);
-    cell(&history, 1, "needle = 1", "1");
-    end(history, reports);
+    let (record, reports) = start(path, None);
+    cell(&record, 1, "needle = 1", "1");
+    end(record, reports);
 }
 
 fn sql(path: &Path, text: &str) {
@@ -306,11 +306,11 @@ fn what_is_a_record_is_taken_and_made_private() {
 #[test]
 fn a_record_that_is_damaged_is_renamed_also_where_the_user_named_it() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
+    let (record, reports) = start(&path, None);
     for line in 1..=200 {
-        cell(&history, line, &"x".repeat(200), "");
+        cell(&record, line, &"x".repeat(200), "");
     }
-    end(history, reports);
+    end(record, reports);
     let mut bytes = fs::read(&path).unwrap();
     // Its tables can be told; what is in them is gone.
     let last = bytes.len() - 32_768;
@@ -340,29 +340,29 @@ fn a_record_that_is_damaged_is_renamed_also_where_the_user_named_it() {
 #[test]
 fn a_record_overwritten_while_it_is_open_is_not_renamed_where_the_user_named_it() {
     let (_directory, path) = directory();
-    let begin = Begin {
+    let begin = SessionSpec {
         cwd: "/w".into(),
         resume: None,
         provider: "codex".into(),
         once: false,
     };
-    let opening = Opening {
+    let opening = RecordOptions {
         path: path.clone(),
         named: true,
         record: true,
         leave_log: false,
     };
-    let (history, reports) = open(opening, begin);
-    cell(&history, 1, "x", "");
-    wait(history.flush());
+    let (record, reports) = open(opening, begin);
+    cell(&record, 1, "x", "");
+    wait(record.flush());
     // As `cp notes.txt history.sqlite` does: the same file with another content.
     fs::write(&path, NOTES.repeat(9000)).unwrap();
     fs::write(format!("{}-wal", path.display()), "").unwrap();
     for line in 2..50 {
-        cell(&history, line, "y", "");
-        wait(history.dialog());
+        cell(&record, line, "y", "");
+        wait(record.dialog());
     }
-    let said = end(history, reports).concat();
+    let said = end(record, reports).concat();
     assert!(!said.contains("new history file"), "{said}");
     let beside: Vec<_> = fs::read_dir(path.parent().unwrap())
         .unwrap()
@@ -375,9 +375,9 @@ fn a_record_overwritten_while_it_is_open_is_not_renamed_where_the_user_named_it(
 #[test]
 fn a_look_at_the_record_of_a_running_shell_takes_none_of_its_locks_away() {
     let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "before", "");
-    wait(history.flush());
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "before", "");
+    wait(record.flush());
     let mut archive = Archive::open(&path, directory.path()).unwrap().unwrap();
     archive.rename(1, "mine").unwrap();
     assert_eq!(archive.named("mine").unwrap(), [1]);
@@ -390,13 +390,13 @@ fn a_look_at_the_record_of_a_running_shell_takes_none_of_its_locks_away() {
     let command = home.foreign(&python, &["-c", script, &path.to_string_lossy()]);
     let ran = crate::support::home::finish(command, b"");
     assert_eq!(ran.stdout, "[(1,)]\n", "{}", ran.stderr);
-    cell(&history, 2, "after", "");
-    wait(history.flush());
+    cell(&record, 2, "after", "");
+    wait(record.flush());
     assert_eq!(
         text(&path, "SELECT group_concat(source) FROM history"),
         "before,after"
     );
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(
         text(&path, "SELECT group_concat(source) FROM history"),
         "before,after"

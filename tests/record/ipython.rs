@@ -37,10 +37,10 @@ fn ipython_reads_our_file() {
     };
     let home = Home::new();
     let path = home.path().join("state/history.sqlite");
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "needle = 41", "");
-    cell(&history, 2, "needle + 1", "42");
-    end(history, reports);
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "needle = 41", "");
+    cell(&record, 2, "needle + 1", "42");
+    end(record, reports);
     let found = ipython(&home, &python, &path, "%history -g needle");
     assert!(
         found.contains("1/1: needle = 41") && found.contains("1/2: needle + 1"),
@@ -80,9 +80,9 @@ fn ipython_reads_our_file() {
         text(&path, "SELECT num_cmds FROM sessions WHERE session = 1"),
         "2"
     );
-    let (history, reports) = start(&path, Some(1));
-    assert_eq!(wait(history.session()).unwrap().next_line, 3);
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    let (record, reports) = start(&path, Some(1));
+    assert_eq!(wait(record.session()).unwrap().next_line, 3);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
 }
 
 #[test]
@@ -96,35 +96,35 @@ fn ipythons_own_file_keeps_working_in_ipython() {
     let theirs = "SELECT group_concat(session || line || source || num_cmds, ' ') FROM history JOIN sessions USING \
                   (session) WHERE session = 1";
     let before = text(&path, theirs);
-    let (history, reports) = start(&path, None);
-    let number = wait(history.session()).unwrap().number;
-    cell(&history, 1, "ours = 2", "");
-    history.input(2, ".p", ".p");
-    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
-    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
-    wait(history.flush());
+    let (record, reports) = start(&path, None);
+    let number = wait(record.session()).unwrap().number;
+    cell(&record, 1, "ours = 2", "");
+    record.record_input(2, ".p", ".p");
+    let turn = record.begin_prompt(PromptStart::new(2, 1, "p"));
+    record.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
+    wait(record.flush());
     // Both have it open at once.
     let found = ipython(&home, &python, &path, "%history -g\nafter = 3");
     assert!(
         found.contains("theirs = 1") && found.contains(&format!("{number}/1: ours = 2")),
         "{found}"
     );
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     let found = ipython(&home, &python, &path, "%history -g after");
     assert!(found.contains("after = 3"), "{found}");
     assert_eq!(text(&path, theirs), before);
     assert_eq!(text(&path, "PRAGMA integrity_check"), "ok");
     // A session of theirs can be gone on with.
-    let (history, reports) = start(&path, Some(1));
-    let resumed = wait(history.session()).unwrap();
+    let (record, reports) = start(&path, Some(1));
+    let resumed = wait(record.session()).unwrap();
     assert!(resumed.resumed && resumed.next_line >= 3, "{resumed:?}");
-    let rows = wait(history.sessions("/nowhere".into(), true));
+    let rows = wait(record.sessions("/nowhere".into(), true));
     let end_of_theirs = rows.iter().find_map(|row| row.end.clone()).unwrap();
     assert!(
         !end_of_theirs.contains('+'),
         "{end_of_theirs}: not local time"
     );
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
 }
 
 /// A session deleted and names given by way of the archive: IPython goes on with the file as it is.
@@ -136,12 +136,12 @@ fn ipython_reads_our_file_after_a_deletion() {
     let home = Home::new();
     let path = home.path().join("state/history.sqlite");
     for (number, code) in [(1, "needle = 1"), (2, "needle = 2"), (3, "needle = 3")] {
-        let (history, reports) = start(&path, None);
-        assert_eq!(wait(history.session()).unwrap().number, number);
-        cell(&history, 1, code, "out");
+        let (record, reports) = start(&path, None);
+        assert_eq!(wait(record.session()).unwrap().number, number);
+        cell(&record, 1, code, "out");
         // What was kept private took its number and left a gap.
-        cell(&history, 3, "after = 1", "");
-        end(history, reports);
+        cell(&record, 3, "after = 1", "");
+        end(record, reports);
     }
     let mut archive = Archive::open(&path, &home.path()).unwrap().unwrap();
     archive.rename(1, "first").unwrap();
@@ -167,7 +167,7 @@ fn ipython_reads_our_file_after_a_deletion() {
         ),
         "1,3"
     );
-    let (history, reports) = start(&path, Some(3));
-    assert_eq!(wait(history.session()).unwrap().next_line, 4);
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    let (record, reports) = start(&path, Some(3));
+    assert_eq!(wait(record.session()).unwrap().next_line, 4);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
 }

@@ -75,18 +75,18 @@ fn a_cell_whose_output_was_seen_is_recorded() {
 #[test]
 fn a_kill_behind_the_head_of_a_log_locks_nobody_out() {
     let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "before", "");
-    wait(history.flush());
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "before", "");
+    wait(record.flush());
     let beside = ["-wal", "-shm"].map(|suffix| format!("{}{suffix}", path.display()));
     let [log, index] = beside.each_ref().map(|name| fs::read(name).unwrap());
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     // A log begins with 32 bytes about itself.
     fs::write(&beside[0], &log[..32]).unwrap();
     fs::write(&beside[1], index).unwrap();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "after", "");
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "after", "");
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(
         text(&path, "SELECT group_concat(source) FROM history"),
         "before,after"

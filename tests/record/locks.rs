@@ -7,10 +7,10 @@ use super::*;
 /// A file with two cells of session 1, held by somebody else until `ROLLBACK`.
 fn held() -> (tempfile::TempDir, PathBuf, Connection) {
     let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "one", "1");
-    cell(&history, 2, "two", "2");
-    end(history, reports);
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "one", "1");
+    cell(&record, 2, "two", "2");
+    end(record, reports);
     let lock = Connection::open(&path).unwrap();
     lock.execute_batch("BEGIN EXCLUSIVE").unwrap();
     (directory, path, lock)
@@ -30,25 +30,25 @@ fn rows(path: &Path, session: i64) -> String {
 #[test]
 fn a_fresh_session_gets_its_number_when_the_lock_goes() {
     let (_directory, path, lock) = held();
-    let (history, mut reports) = start(&path, None);
-    let early = wait(history.session()).unwrap();
+    let (record, mut reports) = start(&path, None);
+    let early = wait(record.session()).unwrap();
     assert_eq!(
         (early.number, early.next_line, early.recorded),
         (0, 1, false)
     );
-    cell(&history, 1, "x", "7");
-    history.input(2, ".p", ".p");
-    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
-    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
-    assert_eq!(wait(history.dialog()).prompts.len(), 1);
+    cell(&record, 1, "x", "7");
+    record.record_input(2, ".p", ".p");
+    let turn = record.begin_prompt(PromptStart::new(2, 1, "p"));
+    record.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
+    assert_eq!(wait(record.dialog()).prompts.len(), 1);
     let warning = wait(reports.recv()).unwrap();
     assert!(warning.message.contains("locked"), "{warning}");
     lock.execute_batch("ROLLBACK").unwrap();
     let again = wait(reports.recv()).unwrap();
     assert!(again.message.contains("saved again"), "{again}");
-    let known = wait(history.session()).unwrap();
+    let known = wait(record.session()).unwrap();
     assert_eq!((known.number, known.recorded), (2, true));
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(rows(&path, 2), "1:x:7 2:.p:");
     assert_eq!(
         text(
@@ -62,19 +62,19 @@ fn a_fresh_session_gets_its_number_when_the_lock_goes() {
 #[test]
 fn a_resumed_session_that_was_locked_is_not_written_over() {
     let (_directory, path, lock) = held();
-    let (history, reports) = start(&path, Some(1));
-    assert_eq!(wait(history.session()).unwrap().number, 0);
+    let (record, reports) = start(&path, Some(1));
+    assert_eq!(wait(record.session()).unwrap().number, 0);
     // Whoever goes on all the same begins at 1: those rows are taken.
-    cell(&history, 1, "three", "3");
-    cell(&history, 2, "four", "4");
-    history.input(3, ".p", ".p");
-    let turn = history.begin_prompt(PromptStart::new(3, 2, "p"));
-    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
-    history.hide(2..=2, true);
+    cell(&record, 1, "three", "3");
+    cell(&record, 2, "four", "4");
+    record.record_input(3, ".p", ".p");
+    let turn = record.begin_prompt(PromptStart::new(3, 2, "p"));
+    record.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
+    record.hide(2..=2, true);
     lock.execute_batch("ROLLBACK").unwrap();
-    wait(history.flush());
-    let dialog = wait(history.dialog());
-    end(history, reports);
+    wait(record.flush());
+    let dialog = wait(record.dialog());
+    end(record, reports);
     assert_eq!(rows(&path, 1), "1:one:1 2:two:2 3:three:3 4:four:4 5:.p:");
     assert_eq!(
         (dialog.prompts[0].line, dialog.prompts[0].history_line),
@@ -126,22 +126,22 @@ fn two_processes_on_one_session_lose_nothing() {
 fn a_reset_while_locked_is_done_later() {
     let (_directory, path, lock) = held();
     lock.execute_batch("ROLLBACK").unwrap();
-    let (history, reports) = start(&path, Some(1));
-    let turn = history.begin_prompt(PromptStart::new(3, 2, "p"));
-    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
-    wait(history.flush());
+    let (record, reports) = start(&path, Some(1));
+    let turn = record.begin_prompt(PromptStart::new(3, 2, "p"));
+    record.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
+    wait(record.flush());
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
-    assert_eq!(wait(history.reset()), 1);
-    assert_eq!(wait(history.dialog()).exchanges(), []);
-    assert_eq!(wait(history.dialog()).next_context(), "");
-    cell(&history, 4, "later", "");
+    assert_eq!(wait(record.reset()), 1);
+    assert_eq!(wait(record.dialog()).exchanges(), []);
+    assert_eq!(wait(record.dialog()).next_context(), "");
+    cell(&record, 4, "later", "");
     lock.execute_batch("ROLLBACK").unwrap();
-    wait(history.flush());
+    wait(record.flush());
     assert_eq!(
-        wait(history.dialog()).next_context(),
+        wait(record.dialog()).next_context(),
         "<context><code>later</code></context>\n"
     );
-    end(history, reports);
+    end(record, reports);
     assert_eq!(text(&path, "SELECT count(*) FROM ai_prompts"), "0");
     assert_eq!(
         text(
@@ -155,21 +155,21 @@ fn a_reset_while_locked_is_done_later() {
 #[test]
 fn typing_never_waits_for_a_lock() {
     let (_directory, path, lock) = held();
-    let (history, mut reports) = start(&path, None);
+    let (record, mut reports) = start(&path, None);
     let answer = "word ".repeat(1000);
-    let turn = history.begin_prompt(PromptStart::new(1, 0, "p"));
+    let turn = record.begin_prompt(PromptStart::new(1, 0, "p"));
     for line in 1..=1000 {
-        history.input(line, "x", "x");
-        history.stream_answer(turn, &answer[..line as usize * 5]);
+        record.record_input(line, "x", "x");
+        record.stream_answer(turn, &answer[..line as usize * 5]);
     }
     // All calls came back though the lock is still held, and what they said is known.
     assert!(!lock.is_autocommit());
-    assert_eq!(wait(history.dialog()).cells.len(), 1000);
-    history.finish_prompt(turn, RecordedOutcome::Complete, &answer, None);
+    assert_eq!(wait(record.dialog()).cells.len(), 1000);
+    record.finish_prompt(turn, RecordedOutcome::Complete, &answer, None);
     assert!(wait(reports.recv()).unwrap().message.contains("locked"));
     lock.execute_batch("ROLLBACK").unwrap();
-    wait(history.flush());
-    end(history, reports);
+    wait(record.flush());
+    end(record, reports);
     assert_eq!(
         text(&path, "SELECT count(*) FROM history WHERE session = 2"),
         "1000"
@@ -183,9 +183,9 @@ fn typing_never_waits_for_a_lock() {
 #[test]
 fn a_hundred_thousand_rows_wait_and_are_written() {
     let (_directory, path, lock) = held();
-    let (history, mut reports) = start(&path, None);
+    let (record, mut reports) = start(&path, None);
     for line in 1..=100_000 {
-        history.input(line, "x = 1", "x = 1");
+        record.record_input(line, "x = 1", "x = 1");
     }
     assert!(wait(reports.recv()).unwrap().message.contains("locked"));
     lock.execute_batch("ROLLBACK").unwrap();
@@ -195,8 +195,8 @@ fn a_hundred_thousand_rows_wait_and_are_written() {
             .message
             .contains("saved again")
     );
-    wait(history.flush());
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    wait(record.flush());
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     assert_eq!(
         text(&path, "SELECT count(*) FROM history WHERE session = 2"),
         "100000"
@@ -206,8 +206,8 @@ fn a_hundred_thousand_rows_wait_and_are_written() {
 #[test]
 fn what_a_lock_kept_out_to_the_end_is_said() {
     let (_directory, path, _lock) = held();
-    let (history, reports) = start(&path, None);
-    history.input(1, "x", "x");
-    let said = end(history, reports).join("\n");
+    let (record, reports) = start(&path, None);
+    record.record_input(1, "x", "x");
+    let said = end(record, reports).join("\n");
     assert!(said.contains("1 entries could not be written"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! One session left for another, and several processes in one.
 
-use ipycodex::history::SwitchedSession;
+use ipycodex::record::SwitchedSession;
 
 use super::*;
 
@@ -8,42 +8,42 @@ use super::*;
 fn three() -> (
     tempfile::TempDir,
     PathBuf,
-    History,
+    RecordHandle,
     UnboundedReceiver<Report>,
 ) {
     let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "a", "1");
-    cell(&history, 2, "b", "2");
-    history.rename("mine");
-    history.thread(
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "a", "1");
+    cell(&record, 2, "b", "2");
+    record.rename("mine");
+    record.set_thread(
         "codex",
         Some(RecordedThread {
             id: "t".into(),
             digest: "d".into(),
         }),
     );
-    end(history, reports);
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "c", "3");
-    end(history, reports);
-    let (history, reports) = start(&path, None);
-    (directory, path, history, reports)
+    end(record, reports);
+    let (record, reports) = start(&path, None);
+    cell(&record, 1, "c", "3");
+    end(record, reports);
+    let (record, reports) = start(&path, None);
+    (directory, path, record, reports)
 }
 
-fn taken(history: &History, wanted: &str) -> SwitchedSession {
-    wait(history.switch_to(wanted)).expect("it is there")
+fn taken(record: &RecordHandle, wanted: &str) -> SwitchedSession {
+    wait(record.switch_to(wanted)).expect("it is there")
 }
 
-fn refused(history: &History, wanted: &str) -> String {
-    wait(history.switch_to(wanted)).unwrap_err().message
+fn refused(record: &RecordHandle, wanted: &str) -> String {
+    wait(record.switch_to(wanted)).unwrap_err().message
 }
 
 #[test]
 fn the_record_goes_on_in_the_other_session() {
-    let (_directory, path, history, reports) = three();
-    cell(&history, 1, "here", "");
-    let first = taken(&history, "mine");
+    let (_directory, path, record, reports) = three();
+    cell(&record, 1, "here", "");
+    let first = taken(&record, "mine");
     assert_eq!(
         (
             first.start.number,
@@ -53,11 +53,11 @@ fn the_record_goes_on_in_the_other_session() {
         (1, 3, true)
     );
     assert_eq!(first.thread.map(|thread| thread.id).as_deref(), Some("t"));
-    assert_eq!(wait(history.dialog()).cells.len(), 2);
-    cell(&history, 3, "there", "");
-    assert!(taken(&history, "2").thread.is_none());
-    cell(&history, 2, "and there", "");
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(wait(record.dialog()).cells.len(), 2);
+    cell(&record, 3, "there", "");
+    assert!(taken(&record, "2").thread.is_none());
+    cell(&record, 2, "and there", "");
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     let all = "SELECT group_concat(session || ':' || line || ':' || source, ' ') FROM
                    (SELECT * FROM history ORDER BY session, line)";
     assert_eq!(
@@ -75,15 +75,15 @@ fn the_record_goes_on_in_the_other_session() {
 
 #[test]
 fn a_session_of_nothing_but_commands_leaves_no_row() {
-    let (_directory, path, history, reports) = three();
+    let (_directory, path, record, reports) = three();
     for (line, command) in ["%ipycodex sessions", "%ipycodex resume 1"]
         .into_iter()
         .enumerate()
     {
-        history.input(u32::try_from(line).unwrap() + 1, command, command);
+        record.record_input(u32::try_from(line).unwrap() + 1, command, command);
     }
-    taken(&history, "1");
-    end(history, reports);
+    taken(&record, "1");
+    end(record, reports);
     let sessions = "SELECT group_concat(session, ' ') FROM sessions";
     assert_eq!(text(&path, sessions), "1 2");
     assert_eq!(
@@ -94,20 +94,20 @@ fn a_session_of_nothing_but_commands_leaves_no_row() {
 
 #[test]
 fn what_cannot_be_taken_up_changes_nothing() {
-    let (_directory, path, history, reports) = three();
-    cell(&history, 1, "here", "");
-    assert_eq!(refused(&history, "99"), "Session 99 not found");
-    assert_eq!(refused(&history, "nobody"), "Session nobody not found");
-    assert_eq!(refused(&history, "3"), "session 3 is the one you are in");
+    let (_directory, path, record, reports) = three();
+    cell(&record, 1, "here", "");
+    assert_eq!(refused(&record, "99"), "Session 99 not found");
+    assert_eq!(refused(&record, "nobody"), "Session nobody not found");
+    assert_eq!(refused(&record, "3"), "session 3 is the one you are in");
     let lock = Connection::open(&path).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
-    history.input(2, "waits", "waits");
-    let said = refused(&history, "1");
+    record.record_input(2, "waits", "waits");
+    let said = refused(&record, "1");
     assert!(said.contains("cannot be written"), "{said}");
     lock.execute_batch("ROLLBACK").unwrap();
-    wait(history.flush());
-    assert_eq!(taken(&history, "1").start.number, 1);
-    end(history, reports);
+    wait(record.flush());
+    assert_eq!(taken(&record, "1").start.number, 1);
+    end(record, reports);
     assert_eq!(
         text(
             &path,
@@ -120,21 +120,21 @@ fn what_cannot_be_taken_up_changes_nothing() {
 #[test]
 fn without_a_file_there_is_nothing_to_take_up() {
     let (_directory, path) = directory();
-    let opening = Opening {
+    let opening = RecordOptions {
         path,
         record: false,
         named: false,
         leave_log: false,
     };
-    let begin = Begin {
+    let begin = SessionSpec {
         cwd: "/".into(),
         resume: None,
         provider: "codex".into(),
         once: false,
     };
-    let (history, reports) = open(opening, begin);
-    assert!(refused(&history, "1").contains("is not recorded"));
-    end(history, reports);
+    let (record, reports) = open(opening, begin);
+    assert!(refused(&record, "1").contains("is not recorded"));
+    end(record, reports);
 }
 
 /// A process that has the session open as far as the record knows: our parent.
@@ -161,8 +161,8 @@ fn another(path: &Path, session: i64) -> u32 {
 
 #[test]
 fn whoever_comes_second_is_told_and_leaves_the_session_open() {
-    let (_directory, path, history, reports) = three();
-    end(history, reports);
+    let (_directory, path, record, reports) = three();
+    end(record, reports);
     let other = another(&path, 1);
     // One that is no more does not count, nor does another process of its number.
     let db = Connection::open(&path).unwrap();
@@ -172,10 +172,10 @@ fn whoever_comes_second_is_told_and_leaves_the_session_open() {
     )
     .unwrap();
     drop(db);
-    let (history, reports) = start(&path, Some(1));
-    assert_eq!(wait(history.session()).unwrap().next_line, 4);
-    cell(&history, 4, "mine", "");
-    let said = end(history, reports).join("\n");
+    let (record, reports) = start(&path, Some(1));
+    assert_eq!(wait(record.session()).unwrap().next_line, 4);
+    cell(&record, 4, "mine", "");
+    let said = end(record, reports).join("\n");
     let told = format!("session 1 is open in another ipycodex (process {other})");
     assert!(said.contains(&told) && said.contains("hint:"), "{said}");
     // The other goes on: the session is not ended, its turn not broken off.
@@ -194,8 +194,8 @@ fn whoever_comes_second_is_told_and_leaves_the_session_open() {
         assert_eq!(text(&path, query), expected, "{query}");
     }
     // And whoever takes it up from a running session is told as well.
-    let (history, reports) = start(&path, None);
-    taken(&history, "1");
-    let said = end(history, reports).join("\n");
+    let (record, reports) = start(&path, None);
+    taken(&record, "1");
+    let said = end(record, reports).join("\n");
     assert!(said.contains(&told), "{said}");
 }

@@ -57,8 +57,8 @@ fn check(sql: &str) {
         &path,
         "SELECT value FROM ipycodex_meta WHERE key = 'schema'",
     );
-    let (history, reports) = start(&path, Some(1));
-    let dialog = wait(history.dialog());
+    let (record, reports) = start(&path, Some(1));
+    let dialog = wait(record.dialog());
     assert_eq!(
         dialog.prompts[0].response,
         "half\n<system>user interrupted</system>"
@@ -67,7 +67,7 @@ fn check(sql: &str) {
         dialog.exchanges()[0].images,
         ["data:image/png;base64,iVBORw0KGgoAAAANSUhE".into()]
     );
-    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(end(record, reports), [] as [&str; 0]);
     let copies: Vec<_> = fs::read_dir(path.parent().unwrap())
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -1,7 +1,7 @@
 //! Cells on the real interpreter: order, streams, interrupts, questions, tools.
 
 use ipycodex::runtime::{
-    Ending, InputReply, RuntimeReply, RuntimeEvent, RuntimeRequest, Stdin, ToolLookup,
+    Ending, InputReply, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin, ToolLookup,
 };
 use std::path::PathBuf;
 use std::process::Command;
@@ -135,7 +135,7 @@ fn output_after_the_end_belongs_to_no_cell() {
             values: vec![("x".into(), Some("y".into()))],
         });
         harness.until(|event| {
-            matches!(event, RuntimeEvent::Answered { id: of, .. } if *of == id).then_some(())
+            matches!(event, RuntimeEvent::Replied { id: of, .. } if *of == id).then_some(())
         });
         harness.run("threading.Timer(0.05, gate.set).start()");
         let (id, text) = harness.until(|event| match event {
@@ -193,7 +193,7 @@ fn tools_are_described_and_called() {
                 printed += std::str::from_utf8(bytes).unwrap();
                 None
             }
-            RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
+            RuntimeEvent::Replied { id: of, answer } if *of == id => Some(answer.clone()),
             _ => None,
         });
         (answer, printed)

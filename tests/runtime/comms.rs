@@ -1,6 +1,6 @@
 //! Comms through the package `comm`, both ways and with buffers; displays of what a cell left running.
 
-use ipycodex::runtime::{CommAct, CommMessage, RuntimeReply, RuntimeEvent, RuntimeRequest};
+use ipycodex::runtime::{CommMessage, CommOp, RuntimeEvent, RuntimeReply, RuntimeRequest};
 use serde_json::{Map, Value, json};
 
 use super::harness::{Form, Harness, plan};
@@ -27,10 +27,10 @@ fn said(harness: &mut Harness) -> CommMessage {
     })
 }
 
-fn message(comm: &str, act: CommAct, data: Value, buffers: Vec<Vec<u8>>) -> CommMessage {
+fn message(comm: &str, act: CommOp, data: Value, buffers: Vec<Vec<u8>>) -> CommMessage {
     CommMessage {
-        comm: comm.into(),
-        act,
+        comm_id: comm.into(),
+        op: act,
         data,
         metadata: Map::new(),
         buffers,
@@ -54,8 +54,8 @@ fn messages_travel_both_ways_with_buffers() {
         assert_eq!(of, Some(id));
         let target = "t".to_owned();
         let expected = message(
-            &opened.comm,
-            CommAct::Open { target },
+            &opened.comm_id,
+            CommOp::Open { target },
             json!({"a": 1}),
             vec![vec![0, 255]],
         );
@@ -64,27 +64,27 @@ fn messages_travel_both_ways_with_buffers() {
             let id = harness.runtime().submit(RuntimeRequest::Comm(message));
             let events = said(&mut harness);
             let answer = harness.until(|event| match event {
-                RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
+                RuntimeEvent::Replied { id: of, answer } if *of == id => Some(answer.clone()),
                 _ => None,
             });
             assert!(matches!(answer, RuntimeReply::Done), "{answer:?}");
             events
         };
-        let comm = opened.comm.as_str();
+        let comm = opened.comm_id.as_str();
         assert_eq!(
-            tell(message(comm, CommAct::Say, json!([1]), vec![vec![1, 2, 3]])),
-            message(comm, CommAct::Say, json!([1]), vec![vec![3, 2, 1]])
+            tell(message(comm, CommOp::Msg, json!([1]), vec![vec![1, 2, 3]])),
+            message(comm, CommOp::Msg, json!([1]), vec![vec![3, 2, 1]])
         );
-        let open = |target: &str| CommAct::Open {
+        let open = |target: &str| CommOp::Open {
             target: target.into(),
         };
         assert_eq!(
             tell(message("x", open("mine"), json!({}), Vec::new())),
-            message("x", CommAct::Say, json!({"hello": 1}), Vec::new())
+            message("x", CommOp::Msg, json!({"hello": 1}), Vec::new())
         );
         assert_eq!(
             tell(message("y", open("nobody"), json!({}), Vec::new())),
-            message("y", CommAct::Close, json!({}), Vec::new())
+            message("y", CommOp::Close, json!({}), Vec::new())
         );
     }
 }
@@ -92,14 +92,14 @@ fn messages_travel_both_ways_with_buffers() {
 #[test]
 fn without_the_package_what_is_opened_is_closed() {
     let mut harness = Harness::start(Form::Pipes);
-    let act = CommAct::Open { target: "t".into() };
+    let act = CommOp::Open { target: "t".into() };
     harness.runtime().submit(RuntimeRequest::Comm(message(
         "x",
         act,
         json!({}),
         Vec::new(),
     )));
-    assert_eq!(said(&mut harness).act, CommAct::Close);
+    assert_eq!(said(&mut harness).op, CommOp::Close);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the contract adds to a cell and to its displays, on the real interpreter.
 
 use ipycodex::runtime::{
-    Completeness, Display, Execute, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest,
+    Completeness, DisplayData, Execute, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest,
 };
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::evaluations::benches;
 use super::harness::Harness;
 
 /// What a cell displays.
-fn displays(harness: &mut Harness, cell: Execute) -> Vec<Display> {
+fn displays(harness: &mut Harness, cell: Execute) -> Vec<DisplayData> {
     let asked = harness.runtime().submit(RuntimeRequest::Execute(cell));
     let mut displays = Vec::new();
     loop {
@@ -33,7 +33,7 @@ fn completeness(harness: &mut Harness, code: &str) -> Completeness {
         .submit(RuntimeRequest::IsComplete { code: code.into() });
     loop {
         match harness.next() {
-            RuntimeEvent::Answered { id, answer } if id == asked => match answer {
+            RuntimeEvent::Replied { id, answer } if id == asked => match answer {
                 RuntimeReply::Completeness(completeness) => return completeness,
                 other => panic!("{other:?}"),
             },

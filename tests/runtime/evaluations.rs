@@ -2,8 +2,8 @@
 
 use ipycodex::output::mime::MimeBundle;
 use ipycodex::runtime::{
-    InputReply, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable,
-    parts,
+    InputReply, ReferenceValue, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, Snapshot,
+    Stdin, split_parts,
 };
 
 use crate::support::{await_true, peers};
@@ -39,7 +39,7 @@ fn ask_while(
         act(harness, asked, &event);
         match event {
             RuntimeEvent::Output { id, bytes, .. } if id == Some(asked) => printed.extend(bytes),
-            RuntimeEvent::Answered { id, answer } if id == asked => {
+            RuntimeEvent::Replied { id, answer } if id == asked => {
                 let printed = String::from_utf8_lossy(&printed).replace("\r\n", "\n");
                 return (answer, printed);
             }
@@ -57,7 +57,7 @@ fn evaluate(
     harness: &mut Harness,
     variables: &[&str],
     shells: &[&str],
-) -> (Vec<Variable>, Vec<String>) {
+) -> (Vec<ReferenceValue>, Vec<String>) {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let request = RuntimeRequest::Evaluate {
         variables: owned(variables),
@@ -119,10 +119,10 @@ fn references_are_evaluated_once_in_order() {
         let events: Vec<String> = variables
             .iter()
             .map(|variable| match variable {
-                Variable::Value {
+                ReferenceValue::Value {
                     type_name, text, ..
                 } => format!("{type_name} {text}"),
-                Variable::Undefined { names, .. } => format!("? {names:?}"),
+                ReferenceValue::Undefined { names, .. } => format!("? {names:?}"),
             })
             .collect();
         let expected = [
@@ -207,7 +207,7 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
         });
         interrupter.interrupt();
         let answer = harness.until(|event| match event {
-            RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
+            RuntimeEvent::Replied { id, answer } if *id == asked => Some(answer.clone()),
             _ => None,
         });
         let RuntimeReply::Snapshot(Snapshot::Ran { printed, result }) = answer else {
@@ -312,7 +312,7 @@ fn one_interrupt_ends_a_tool_wherever_it_is() {
         let asked = harness.runtime().submit(tool("naps", Stdin::Refuse));
         interrupter.interrupt();
         let ended = harness.until(|event| match event {
-            RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
+            RuntimeEvent::Replied { id, answer } if *id == asked => Some(answer.clone()),
             _ => None,
         });
         match &ended {
@@ -336,7 +336,7 @@ fn results_keep_their_pictures_in_order() {
         let RuntimeReply::ToolResult(Ok(bundle)) = answer else {
             panic!("{answer:?}")
         };
-        let parts = parts(&bundle);
+        let parts = split_parts(&bundle);
         let form = |part: &MimeBundle| part.text("image/png").or_else(|| part.text("text/plain"));
         parts.iter().filter_map(form).collect()
     };
@@ -345,7 +345,7 @@ fn results_keep_their_pictures_in_order() {
     let (variables, _) = evaluate(&mut harness, &["png"], &[]);
     let url = format!("data:image/png;base64,{png}");
     assert!(
-        matches!(&variables[0], Variable::Value { image: Some(image), .. } if *image == url),
+        matches!(&variables[0], ReferenceValue::Value { image: Some(image), .. } if *image == url),
         "{variables:?}"
     );
 }
@@ -359,7 +359,7 @@ fn hostile_names_and_values_do_no_harm() {
                    def wide(): return {'application/json': {'n': 10**400, 'deep': [[[[0]]]]}}");
         let (variables, _) = evaluate(&mut harness, &[&huge, "a\0b", "\u{202e}x"], &[]);
         assert!(
-            matches!(&variables[0], Variable::Undefined { names, .. } if names[0] == huge),
+            matches!(&variables[0], ReferenceValue::Undefined { names, .. } if names[0] == huge),
             "{which}"
         );
         let mut call = |name: &str, arguments| {

@@ -1,6 +1,6 @@
 //! How interpreters start, fail to start, die, are replaced and end.
 
-use ipycodex::runtime::{Death, Ending, RuntimeReply, RuntimeEvent, RuntimeRequest, Stdin};
+use ipycodex::runtime::{Death, Ending, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
@@ -56,7 +56,7 @@ fn two_deaths_stop_the_restarts_until_a_cell_comes() {
         .runtime()
         .submit(RuntimeRequest::DescribeTools { names: vec![] });
     let failed = harness.until(|event| match event {
-        RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
+        RuntimeEvent::Replied { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
     assert!(matches!(failed, RuntimeReply::Failed(_)), "{failed:?}");
@@ -178,7 +178,7 @@ fn a_shutdown_runs_exit_functions_and_a_drop_is_prompt() {
         .runtime()
         .submit(RuntimeRequest::Shutdown { stays: false });
     let answer = harness.until(|event| match event {
-        RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
+        RuntimeEvent::Replied { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
     assert!(matches!(answer, RuntimeReply::Done));

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ipycodex::skills::{Catalog, SkillDiagnostic, Roots, Skill};
+use ipycodex::skills::{Catalog, Roots, Skill, SkillDiagnostic};
 
 use crate::support::home::Home;
 

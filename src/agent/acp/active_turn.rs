@@ -152,8 +152,8 @@ impl ActiveTurn {
             cwd: command_request.cwd().display().to_string(),
             reason: None,
         };
-        let mut question = AgentQuestion::usual(self.next_question_id(), subject);
-        question.reasons = false;
+        let mut question = AgentQuestion::with_default_options(self.next_question_id(), subject);
+        question.accepts_reason = false;
         Ok(self.open(id, question, QuestionOrigin::Terminal(command_request)))
     }
 
@@ -163,8 +163,8 @@ impl ActiveTurn {
     /// The answer to a request that cannot be asked.
     pub(super) fn elicit(&mut self, id: &RpcId, params: &Value) -> Result<AgentQuestion, RpcError> {
         let (subject, elicitation) = Elicitation::parse(params)?;
-        let mut question = AgentQuestion::usual(self.next_question_id(), subject);
-        question.reasons = false;
+        let mut question = AgentQuestion::with_default_options(self.next_question_id(), subject);
+        question.accepts_reason = false;
         Ok(self.open(id, question, QuestionOrigin::Elicitation(elicitation)))
     }
 
@@ -236,7 +236,7 @@ impl ActiveTurn {
         let name = open.find(|(_, open)| open.id == id)?.0.clone();
         self.questions.remove(&name);
         let turn = self.turn;
-        Some((id, AgentEvent::Withdrawn { turn, id: name }))
+        Some((id, AgentEvent::RequestWithdrawn { turn, id: name }))
     }
 
     /// A terminal shows more: told with the command that shows it.

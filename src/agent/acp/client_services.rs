@@ -12,7 +12,7 @@ use super::program::SizeLimit;
 use super::terminals::{TerminalCommand, TerminalEvent, Terminals};
 use super::{elicitation, files};
 use crate::agent::process_config::ProcessConfig;
-use crate::agent::{AgentEvent, AgentQuestion, Aside};
+use crate::agent::{AgentEvent, AgentNotice, AgentQuestion};
 use crate::rpc::{RpcError, RpcId};
 
 /// What is to be done.
@@ -22,7 +22,7 @@ pub(super) enum ServiceEffect {
     /// Ask the user.
     Ask(AgentQuestion),
     /// Tell by the way.
-    Notice(Aside),
+    Notice(AgentNotice),
     /// A terminal shows more.
     Output { terminal: String, delta: String },
 }
@@ -33,15 +33,18 @@ impl ServiceEffect {
         let turn = current.turn;
         match self {
             ServiceEffect::Respond(..) => None,
-            ServiceEffect::Ask(question) => Some(AgentEvent::Asked { turn, question }),
-            ServiceEffect::Notice(aside) => Some(AgentEvent::Aside { turn, aside }),
+            ServiceEffect::Ask(question) => Some(AgentEvent::QuestionAsked { turn, question }),
+            ServiceEffect::Notice(aside) => Some(AgentEvent::Notice {
+                turn,
+                notice: aside,
+            }),
             ServiceEffect::Output { terminal, delta } => current.output(&terminal, delta),
         }
     }
 }
 
 /// What was done with a file, for the request of this id, and what is told of it.
-type FileDone = (RpcId, Result<Value, RpcError>, Option<Aside>);
+type FileDone = (RpcId, Result<Value, RpcError>, Option<AgentNotice>);
 
 /// See the module.
 pub(super) struct ClientServices {
@@ -154,13 +157,13 @@ impl ClientServices {
             AnswerEffect::AskAgain(question) => vec![ServiceEffect::Ask(question)],
             AnswerEffect::RunCommand(id, mut command_request) => {
                 let command = command_request.line.clone();
-                if self.handing == SizeLimit::Cut {
+                if self.handing == SizeLimit::Capped {
                     command_request.limit = command_request.limit.min(files::READ_CHUNK_BYTES);
                 }
                 let outcome = self.terminals.create(*command_request, &self.plan);
                 let told = outcome
                     .is_ok()
-                    .then(|| ServiceEffect::Notice(Aside::Runs(command)));
+                    .then(|| ServiceEffect::Notice(AgentNotice::TerminalStarted(command)));
                 told.into_iter()
                     .chain([ServiceEffect::Respond(id, outcome)])
                     .collect()
@@ -172,7 +175,7 @@ impl ClientServices {
     fn on_file(
         &self,
         id: RpcId,
-        work: impl FnOnce() -> Result<(Value, Option<Aside>), RpcError> + Send + 'static,
+        work: impl FnOnce() -> Result<(Value, Option<AgentNotice>), RpcError> + Send + 'static,
     ) {
         let done = self.done.clone();
         tokio::task::spawn_blocking(move || {

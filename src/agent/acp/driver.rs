@@ -22,7 +22,8 @@ use crate::agent::handle::{Command, DriverChannels};
 use crate::agent::process_config::ProcessConfig;
 use crate::agent::process_failure;
 use crate::agent::{
-    AgentEvent, AgentFailure, AgentReply, Decision, News, QuestionAnswer, TurnId, TurnRequest,
+    AgentEvent, AgentFailure, AgentReply, AgentUpdate, Decision, QuestionAnswer, TurnId,
+    TurnRequest,
 };
 use crate::rpc::{RpcError, RpcId, RpcMessage};
 use crate::trace::UPDATES;
@@ -53,7 +54,7 @@ impl Driver {
         known: SharedCapabilities,
     ) -> Self {
         Driver {
-            services: ClientServices::new(plan.clone(), program.handing),
+            services: ClientServices::new(plan.clone(), program.size_limit),
             program,
             channels,
             known,
@@ -118,7 +119,7 @@ impl Driver {
                 self.queue.push_back((turn, request));
                 self.begin_next().await;
             }
-            Command::Reply(turn, AgentReply::Answered { question, answer }) => {
+            Command::Reply(turn, AgentReply::Answer { question, answer }) => {
                 self.on_reply(turn, &question, &answer).await;
             }
             Command::Reply(_, AgentReply::ToolResult { .. }) => {}
@@ -169,7 +170,7 @@ impl Driver {
         while self.current.is_none()
             && let Some((turn, request)) = self.queue.pop_front()
         {
-            self.start = request.settings.start.unwrap_or(self.start);
+            self.start = request.settings.start_timeout.unwrap_or(self.start);
             self.current = Some(ActiveTurn::new(turn, request));
             match self.ensure_started() {
                 Ok(true) => self.open_session().await,
@@ -360,8 +361,8 @@ impl Driver {
         self.emit(events.into_iter().flatten()).await;
     }
 
-    async fn emit_news(&mut self, news: Vec<News>) {
-        self.emit(news.into_iter().map(AgentEvent::News)).await;
+    async fn emit_news(&mut self, news: Vec<AgentUpdate>) {
+        self.emit(news.into_iter().map(AgentEvent::Update)).await;
     }
 
     async fn emit(&mut self, events: impl IntoIterator<Item = AgentEvent>) {

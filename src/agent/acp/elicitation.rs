@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(message, "Which?");
         assert!(fields.iter().all(|field| field.optional), "{fields:?}");
         assert_eq!(fields[0].options.len(), 2);
-        assert!(fields[1].free && fields[2].several);
+        assert!(fields[1].free_text && fields[2].multiple);
         let given = |values: &[(&str, &[&str])]| {
             let filled = values.iter().map(|(id, values)| {
                 let values = values.iter().map(|it| (*it).to_owned());
@@ -166,7 +166,7 @@ mod tests {
         )
         .expect("a page");
         assert!(matches!(subject, Subject::Link { url, .. } if url == "https://a/"));
-        let of = |kind| elicitation.answer(&QuestionAnswer::usual(kind));
+        let of = |kind| elicitation.answer(&QuestionAnswer::from_decision(kind));
         assert_eq!(of(Decision::AllowOnce), Ok(json!({"action": "accept"})));
         assert_eq!(of(Decision::RejectOnce), Ok(json!({"action": "decline"})));
         for params in [

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::content;
 use super::tool_calls::{TerminalOutput, ToolCalls};
 use crate::agent::process_failure::one_line;
-use crate::agent::{AgentEvent, Aside, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
+use crate::agent::{AgentEvent, AgentNotice, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
 
 /// See the module.
 #[derive(Debug)]
@@ -69,8 +69,11 @@ impl EventMapper {
             "agent_message_chunk" => {
                 self.thought.open = false;
                 if let Some(InputPart::Image(url)) = content::parse_block(&update["content"]) {
-                    let aside = Aside::Picture(url);
-                    out.push(AgentEvent::Aside { turn, aside });
+                    let aside = AgentNotice::Picture(url);
+                    out.push(AgentEvent::Notice {
+                        turn,
+                        notice: aside,
+                    });
                 }
                 if let Some(delta) = content::as_text(&update["content"]) {
                     let message = self.text.number_of(update);
@@ -102,7 +105,7 @@ impl EventMapper {
                     );
                 }
             }
-            "plan" => out.push(AgentEvent::Planned {
+            "plan" => out.push(AgentEvent::PlanUpdated {
                 turn,
                 steps: plan(update),
             }),
@@ -130,12 +133,12 @@ impl EventMapper {
             "usage_update" => {
                 let (amount, currency) = (&update["cost"]["amount"], &update["cost"]["currency"]);
                 let told = amount.as_f64().zip(currency.as_str());
-                let cost = told.and_then(|(amount, currency)| Cost::of(amount, currency));
+                let cost = told.and_then(|(amount, currency)| Cost::new(amount, currency));
                 self.cost = cost.or(self.cost);
             }
-            unknown => out.push(AgentEvent::Aside {
+            unknown => out.push(AgentEvent::Notice {
                 turn,
-                aside: Aside::Unknown(one_line(unknown)),
+                notice: AgentNotice::UnknownUpdate(one_line(unknown)),
             }),
         }
         out
@@ -186,7 +189,7 @@ pub(super) fn usage(answer: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{Change, titled};
+    use crate::agent::{Change, command_title};
     use serde_json::json;
 
     fn told(updates: &[Value]) -> Vec<AgentEvent> {
@@ -232,29 +235,33 @@ mod tests {
             AgentEvent::Text { message, delta, .. } => format!("{message}: {delta}"),
             AgentEvent::Thought { part, delta, .. } => format!("({part}: {delta})"),
             AgentEvent::CommandStarted { command, title, .. } => {
-                format!("begin {}", titled(&title, &command))
+                format!("begin {}", command_title(&title, &command))
             }
             AgentEvent::CommandOutput { delta, .. } => format!("+{delta}"),
-            AgentEvent::CommandRan { command, title, .. } => format!(
+            AgentEvent::CommandEnded { command, title, .. } => format!(
                 "ran {} => {} {:?} {}",
-                titled(&title, &command.command),
+                command_title(&title, &command.command),
                 command.output,
                 command.exit_code,
                 command.status
             ),
-            AgentEvent::Worked { activity, .. } => {
-                format!("{} {}", activity.status.word(), activity.told())
+            AgentEvent::ActivityUpdated { activity, .. } => {
+                format!(
+                    "{} {}",
+                    activity.status.as_str(),
+                    activity.title_with_locations()
+                )
             }
             AgentEvent::FilesChanged { changes, .. } => {
                 let changes = changes
                     .iter()
-                    .map(|it| format!("{} {}", it.change.word(), it.path));
+                    .map(|it| format!("{} {}", it.change.as_str(), it.path));
                 changes.collect::<Vec<_>>().join(", ")
             }
-            AgentEvent::Planned { steps, .. } => format!("plan of {}", steps.len()),
+            AgentEvent::PlanUpdated { steps, .. } => format!("plan of {}", steps.len()),
             AgentEvent::Progress { message, .. } => format!("~ {message}"),
-            AgentEvent::Aside {
-                aside: Aside::Unknown(kind),
+            AgentEvent::Notice {
+                notice: AgentNotice::UnknownUpdate(kind),
                 ..
             } => format!("?{kind}"),
             other => format!("{other:?}"),
@@ -410,8 +417,8 @@ mod tests {
             mapper.tool_calls.deny("c");
             let events = mapper.update(&told("failed"), &none);
             assert!(
-                matches!(&events[..], [AgentEvent::Worked { activity, .. }]
-                    if activity.is_over() && activity.ended().is_none()),
+                matches!(&events[..], [AgentEvent::ActivityUpdated { activity, .. }]
+                    if activity.is_over() && activity.summary_line().is_none()),
                 "{events:?}"
             );
         }

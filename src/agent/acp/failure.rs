@@ -66,8 +66,8 @@ pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
 pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) -> AgentFailure {
     let why = process_failure::rpc_error_text(error);
     let ways = methods.iter().map(|method| {
-        let about = method.of.about();
-        let line = format!("log in with `%ipycodex login {}`", method.of.id);
+        let about = method.descriptor.description_line();
+        let line = format!("log in with `%ipycodex login {}`", method.descriptor.id);
         match about.is_empty() {
             true => line,
             false => format!("{line} ({})", one_line(&about)),

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::program::SizeLimit;
-use crate::agent::{Aside, Change, FileChange, FileWritten, Sandbox};
+use crate::agent::{AgentNotice, Change, FileChange, FileWritten, Sandbox};
 use crate::files::{FileMode, write_whole};
 use crate::notebook::document::Document;
 use crate::rpc::RpcError;
@@ -52,11 +52,14 @@ fn path(params: &Value) -> Result<PathBuf, RpcError> {
 }
 
 /// Answers `fs/read_text_file`. `line` counts from 1, `limit` lines.
-pub(super) fn read(params: &Value, handing: SizeLimit) -> Result<(Value, Option<Aside>), RpcError> {
+pub(super) fn read(
+    params: &Value,
+    handing: SizeLimit,
+) -> Result<(Value, Option<AgentNotice>), RpcError> {
     let path = path(params)?;
     let name = path.display();
     let of_system = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound if handing == SizeLimit::Cut => RpcError {
+        ErrorKind::NotFound if handing == SizeLimit::Capped => RpcError {
             data: json!({"path": path, "reason": "file not found"}),
             ..RpcError::invalid_params(format!("file not found: {name}"))
         },
@@ -93,10 +96,10 @@ pub(super) fn read(params: &Value, handing: SizeLimit) -> Result<(Value, Option<
         }
     };
     let (content, cut) = match handing {
-        SizeLimit::Cut if content.len() > READ_CHUNK_BYTES => (truncated(&content), true),
-        SizeLimit::Cut | SizeLimit::Whole => (content, false),
+        SizeLimit::Capped if content.len() > READ_CHUNK_BYTES => (truncated(&content), true),
+        SizeLimit::Capped | SizeLimit::Unlimited => (content, false),
     };
-    let aside = cut.then(|| Aside::Cut(name.to_string()));
+    let aside = cut.then(|| AgentNotice::FileTruncated(name.to_string()));
     Ok((json!({"content": content}), aside))
 }
 
@@ -113,7 +116,7 @@ fn truncated(text: &str) -> String {
 pub(super) fn write(
     params: &Value,
     allowed: &WritePolicy,
-) -> Result<(Value, Option<Aside>), RpcError> {
+) -> Result<(Value, Option<AgentNotice>), RpcError> {
     let path = path(params)?;
     let content = params["content"].as_str();
     let content = content.ok_or_else(|| RpcError::invalid_params("`content` is missing"))?;
@@ -147,7 +150,7 @@ pub(super) fn write(
         change: FileChange { path, change },
         bytes: content.len(),
     };
-    Ok((json!({}), Some(Aside::Wrote(written))))
+    Ok((json!({}), Some(AgentNotice::FileWritten(written))))
 }
 
 fn is_notebook(path: &Path) -> bool {
@@ -163,7 +166,7 @@ fn check_notebook(path: &Path, content: &str) -> Result<(), RpcError> {
     }
     let name = path.display().to_string();
     let why = match Document::parse(content.to_owned()) {
-        Err(error) => Some(error.said(&name)),
+        Err(error) => Some(error.sentence(&name)),
         Ok(document) => {
             let mut cells = document.cells().enumerate();
             let broken = cells.find_map(|(at, cell)| Some((at, cell.fault()?)));
@@ -230,7 +233,7 @@ fn resolved(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn text(content: Result<(Value, Option<Aside>), RpcError>) -> String {
+    fn text(content: Result<(Value, Option<AgentNotice>), RpcError>) -> String {
         match content {
             Ok((value, _)) => value["content"].as_str().unwrap_or("done").to_owned(),
             Err(error) => format!("{}: {}", error.code, error.message),
@@ -248,7 +251,11 @@ mod tests {
                 .as_object_mut()
                 .expect("object")
                 .extend(more.as_object().expect("object").clone());
-            assert_eq!(text(read(&params, SizeLimit::Whole)), expected, "{more}");
+            assert_eq!(
+                text(read(&params, SizeLimit::Unlimited)),
+                expected,
+                "{more}"
+            );
         };
         check(json!({}), "1\n2\n3");
         check(json!({"line": 2}), "2\n3");
@@ -276,7 +283,7 @@ mod tests {
             "é".repeat(9).as_str().to_owned() + "\n" + &"x\n".repeat(READ_CHUNK_BYTES),
         )
         .expect("written");
-        let told = |params: Value| read(&params, SizeLimit::Cut);
+        let told = |params: Value| read(&params, SizeLimit::Capped);
         let (value, aside) = told(json!({"path": file})).expect("content");
         let content = value["content"].as_str().expect("text");
         let (kept, note) = content.rsplit_once("\n\n").expect("a note");
@@ -286,7 +293,7 @@ mod tests {
             kept.len()
         );
         assert!(note.contains("'line' and 'limit'"), "{note}");
-        assert!(matches!(aside, Some(Aside::Cut(_))));
+        assert!(matches!(aside, Some(AgentNotice::FileTruncated(_))));
         assert!(matches!(
             told(json!({"path": file, "limit": 2})),
             Ok((_, None))
@@ -307,10 +314,10 @@ mod tests {
         let path = folder.path().join("a");
         let check = |content: &str, expected: &str| {
             let told = write(&json!({"path": path, "content": content}), &allowed);
-            let Ok((_, Some(Aside::Wrote(written)))) = told else {
+            let Ok((_, Some(AgentNotice::FileWritten(written)))) = told else {
                 panic!("{told:?}");
             };
-            let told = written.told().replace(&path.display().to_string(), "a");
+            let told = written.summary().replace(&path.display().to_string(), "a");
             assert_eq!(told, expected);
         };
         check("1\n2\n", "created a (4 bytes, +2)");

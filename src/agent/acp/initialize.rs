@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::program::Program;
-use crate::agent::{AgentCapabilities, Login, LoginMethod, LoginProgram, Offering, ToolRoute};
+use crate::agent::{AgentCapabilities, Descriptor, Login, LoginMethod, LoginProgram, ToolRoute};
 
 /// The version of the protocol that is spoken here.
 pub(super) const VERSION: u64 = 1;
@@ -41,7 +41,7 @@ impl InitializeResult {
         let methods = answer["authMethods"].as_array();
         let methods = methods.into_iter().flatten().filter_map(|method| {
             Some(LoginMethod {
-                of: Offering {
+                descriptor: Descriptor {
                     id: method["id"].as_str()?.to_owned(),
                     name: text(&method["name"]),
                     description: text(&method["description"]),
@@ -65,7 +65,7 @@ impl InitializeResult {
         AgentCapabilities {
             images: self.images,
             files: self.embedded,
-            resumes: self.load || self.resume,
+            resumes_threads: self.load || self.resume,
             sessions: self.list,
             login: match self.methods.as_slice() {
                 [] => Login::Unneeded,
@@ -83,11 +83,11 @@ pub(super) fn assumed_capabilities(name: &str) -> AgentCapabilities {
         files: true,
         // Nothing is said of instructions in the protocol: they stand before the first input, which is placed here.
         system_prompt: true,
-        resumes: true,
-        opens: true,
+        resumes_threads: true,
+        opens_sessions: true,
         // For what it does through us.
         sandbox: true,
-        own_tools: true,
+        unsandboxed_tools: true,
         tools: Some(ToolRoute::McpServer),
         mcp_servers: true,
         models: true,
@@ -128,7 +128,10 @@ fn login_program(method: &Value, program: &Program) -> Option<LoginProgram> {
     };
     let mut variables = program.variables.clone();
     variables.extend(set.into_iter().flatten());
-    Some(LoginProgram { words, variables })
+    Some(LoginProgram {
+        command: words,
+        variables,
+    })
 }
 
 fn text(value: &Value) -> String {
@@ -155,13 +158,13 @@ mod tests {
         let told = login(json!({"id": "t", "type": "terminal", "args": ["--login"],
             "env": {"B": "2"}}))
         .expect("a program");
-        assert_eq!(told.words, ["agent", "--acp", "--login"]);
+        assert_eq!(told.command, ["agent", "--acp", "--login"]);
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(told.variables, [pair("A", "1"), pair("B", "2")]);
         let told = login(json!({"id": "t", "_meta": {"terminal-auth":
             {"command": "other", "args": ["login", 7], "env": [{"name": "B", "value": "2"}]}}}))
         .expect("a program");
-        assert_eq!(told.words, ["other", "login"]);
+        assert_eq!(told.command, ["other", "login"]);
         assert_eq!(told.variables[1], pair("B", "2"));
         assert_eq!(login(json!({"id": "k", "args": ["--login"]})), None);
     }
@@ -186,7 +189,7 @@ mod tests {
         let bare =
             InitializeResult::parse(&json!({"protocolVersion": 1}), &program()).expect("version 1");
         assert_eq!(bare, InitializeResult::default());
-        assert!(!bare.capabilities("x").resumes);
+        assert!(!bare.capabilities("x").resumes_threads);
         let strange = json!({"protocolVersion": 1, "agentCapabilities": 7, 
             "authMethods": [{"name": "?"}, {"id": "k"}]});
         let strange = InitializeResult::parse(&strange, &program()).expect("version 1");

@@ -40,12 +40,12 @@ use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
 use crate::agent::process_config::ProcessConfig;
 use crate::agent::{
-    Agent, AgentCapabilities, AgentFailure, AgentReply, Facts, Lookup, SuggestRequest, SuggestReply,
-    TurnId, TurnRequest,
+    Agent, AgentCapabilities, AgentFailure, AgentReply, Lookup, LookupReply, SuggestReply,
+    SuggestRequest, TurnId, TurnRequest,
 };
 use driver::Driver;
 use program::SharedCapabilities;
-pub use program::{SizeLimit, Program};
+pub use program::{Program, SizeLimit};
 
 /// The handle. Dropping it ends the process.
 pub(crate) struct Acp {
@@ -80,7 +80,7 @@ impl Agent for Acp {
         self.handle.send(Command::Cancel(turn));
     }
 
-    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>> {
         self.handle
             .request(|sender| Command::LookUp(lookup, sender))
     }

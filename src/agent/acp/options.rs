@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::agent::process_failure::one_line;
-use crate::agent::{Model, News, Offering, ConfigOption};
+use crate::agent::{AgentUpdate, ConfigOption, Descriptor, Model};
 
 /// What `%ipycodex option` calls the mode and the model.
 const MODE: &str = "mode";
@@ -23,7 +23,7 @@ pub(super) struct Options {
 
 impl Options {
     /// Takes what a session was opened with.
-    pub(super) fn open(&mut self, answer: &Value) -> Vec<News> {
+    pub(super) fn open(&mut self, answer: &Value) -> Vec<AgentUpdate> {
         *self = Options {
             config: config(&answer["configOptions"]),
             modes: listed(
@@ -41,12 +41,12 @@ impl Options {
     }
 
     /// Takes an update; nothing when it is no news.
-    pub(super) fn update(&mut self, kind: &str, update: &Value) -> Vec<News> {
+    pub(super) fn update(&mut self, kind: &str, update: &Value) -> Vec<AgentUpdate> {
         match (kind, &mut self.modes) {
             ("available_commands_update", _) => return vec![commands(update)],
             ("session_info_update", _) => {
                 let title = update["title"].as_str();
-                let title = title.map(|title| News::Title(one_line(title)));
+                let title = title.map(|title| AgentUpdate::Title(one_line(title)));
                 return title.into_iter().collect();
             }
             ("config_option_update", _) => self.config = config(&update["configOptions"]),
@@ -61,10 +61,10 @@ impl Options {
     }
 
     /// Takes the answer to a request that set one.
-    pub(super) fn set(&mut self, option: &str, value: &str, answer: &Value) -> Vec<News> {
+    pub(super) fn set(&mut self, option: &str, value: &str, answer: &Value) -> Vec<AgentUpdate> {
         if answer["configOptions"].is_array() {
             self.config = config(&answer["configOptions"]);
-        } else if let Some(selection) = self.selections().find(|it| it.of.id == option) {
+        } else if let Some(selection) = self.selections().find(|it| it.descriptor.id == option) {
             value.clone_into(&mut selection.current);
         }
         self.news()
@@ -77,7 +77,7 @@ impl Options {
         option: &str,
         value: &str,
     ) -> Option<(&'static str, Value)> {
-        if self.config.iter().any(|(it, _)| it.of.id == option) {
+        if self.config.iter().any(|(it, _)| it.descriptor.id == option) {
             let params = json!({"sessionId": session, "configId": option, "value": value});
             return Some(("session/set_config_option", params));
         }
@@ -98,7 +98,7 @@ impl Options {
     pub(super) fn model(&self) -> Option<&ConfigOption> {
         let config = self.config.iter();
         let config = config.map(|(it, of)| (it, of.as_str()));
-        let mut of_config = config.filter(|(it, of)| *of == MODEL || it.of.id == MODEL);
+        let mut of_config = config.filter(|(it, of)| *of == MODEL || it.descriptor.id == MODEL);
         of_config
             .next()
             .map(|(selection, _)| selection)
@@ -112,7 +112,7 @@ impl Options {
         };
         let models = selection.values.iter().map(|value| Model {
             name: value.id.clone(),
-            description: value.about(),
+            description: value.description_line(),
             efforts: Vec::new(),
             default_effort: String::new(),
             is_default: value.id == selection.current,
@@ -125,8 +125,8 @@ impl Options {
         config.chain(&mut self.modes).chain(&mut self.models)
     }
 
-    fn news(&self) -> Vec<News> {
-        let is_mode = |(it, of): &&(ConfigOption, String)| of == MODE || it.of.id == MODE;
+    fn news(&self) -> Vec<AgentUpdate> {
+        let is_mode = |(it, of): &&(ConfigOption, String)| of == MODE || it.descriptor.id == MODE;
         let of_config = self.config.iter().find(is_mode).map(|(it, _)| it);
         let mode = of_config.or(self.modes.as_ref());
         let rest = self.config.iter().filter(|it| !is_mode(it));
@@ -136,9 +136,10 @@ impl Options {
             .is_some_and(|it| self.models.as_ref() != Some(it));
         let models = self.models.as_ref().filter(|_| !has_model);
         let options: Vec<ConfigOption> = rest.chain(models).cloned().collect();
-        let mut news: Vec<News> = mode.cloned().map(News::Modes).into_iter().collect();
+        let mut news: Vec<AgentUpdate> =
+            mode.cloned().map(AgentUpdate::Modes).into_iter().collect();
         if !options.is_empty() {
-            news.push(News::Options(options));
+            news.push(AgentUpdate::Options(options));
         }
         news
     }
@@ -156,7 +157,7 @@ fn config(options: &Value) -> Vec<(ConfigOption, String)> {
             }
         }
         let selection = ConfigOption {
-            of: offering(option, "id")?,
+            descriptor: offering(option, "id")?,
             current: text(&option["currentValue"]),
             values,
         };
@@ -169,17 +170,17 @@ fn config(options: &Value) -> Vec<(ConfigOption, String)> {
 fn listed(told: &Value, name: &str, [all, current, id]: [&str; 3]) -> Option<ConfigOption> {
     let values = told[all].as_array()?;
     Some(ConfigOption {
-        of: Offering {
+        descriptor: Descriptor {
             id: name.to_owned(),
-            ..Offering::default()
+            ..Descriptor::default()
         },
         current: text(&told[current]),
         values: values.iter().filter_map(|it| offering(it, id)).collect(),
     })
 }
 
-fn offering(value: &Value, id: &str) -> Option<Offering> {
-    Some(Offering {
+fn offering(value: &Value, id: &str) -> Option<Descriptor> {
+    Some(Descriptor {
         id: value[id].as_str()?.to_owned(),
         name: text(&value["name"]),
         description: text(&value["description"]),
@@ -187,10 +188,10 @@ fn offering(value: &Value, id: &str) -> Option<Offering> {
 }
 
 /// Commands of the agent, as it lists them.
-fn commands(update: &Value) -> News {
+fn commands(update: &Value) -> AgentUpdate {
     let commands = update["availableCommands"].as_array();
     let commands = commands.into_iter().flatten();
-    News::Commands(
+    AgentUpdate::Commands(
         commands
             .filter_map(|it| {
                 let mut command = offering(it, "name")?;
@@ -209,10 +210,10 @@ fn text(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn lines(news: &[News]) -> Vec<String> {
+    fn lines(news: &[AgentUpdate]) -> Vec<String> {
         let lines = news.iter().flat_map(|news| match news {
-            News::Modes(modes) => vec![modes.line()],
-            News::Options(options) => options.iter().map(ConfigOption::line).collect(),
+            AgentUpdate::Modes(modes) => vec![modes.line()],
+            AgentUpdate::Options(options) => options.iter().map(ConfigOption::line).collect(),
             other => vec![format!("{other:?}")],
         });
         lines.collect()

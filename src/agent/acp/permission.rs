@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::tool_calls::ToolCallState;
-use crate::agent::{AgentQuestion, Choosable, Decision, QuestionAnswer, Subject};
+use crate::agent::{AgentQuestion, Decision, QuestionAnswer, QuestionOption, Subject};
 use crate::rpc::RpcError;
 
 /// Reads a request, `call` being what is known of the tool call it is about.
@@ -20,7 +20,7 @@ pub(super) fn question(
     cwd: &str,
 ) -> Result<AgentQuestion, RpcError> {
     let options = params["options"].as_array().into_iter().flatten();
-    let options: Vec<Choosable> = options.filter_map(option).collect();
+    let options: Vec<QuestionOption> = options.filter_map(option).collect();
     if options.is_empty() {
         return Err(RpcError::invalid_params(
             "a permission request without options",
@@ -42,7 +42,7 @@ pub(super) fn question(
             reason: None,
         },
         None => Subject::Permissions {
-            wanted: vec![call.display_title()],
+            requested: vec![call.display_title()],
             cwd,
             reason: None,
         },
@@ -51,11 +51,11 @@ pub(super) fn question(
         id,
         subject,
         options,
-        reasons: false,
+        accepts_reason: false,
     })
 }
 
-fn option(option: &Value) -> Option<Choosable> {
+fn option(option: &Value) -> Option<QuestionOption> {
     let id = option["optionId"].as_str()?.to_owned();
     let name = option["name"].as_str().unwrap_or(&id).to_owned();
     let kind = match option["kind"].as_str().unwrap_or_default() {
@@ -65,7 +65,7 @@ fn option(option: &Value) -> Option<Choosable> {
         // One that is not known may reach far: it is taken only by its name.
         _ => Decision::AllowAlways,
     };
-    Some(Choosable { id, name, kind })
+    Some(QuestionOption { id, name, kind })
 }
 
 /// The answer for the agent, and whether it is a yes.
@@ -73,7 +73,7 @@ pub(super) fn answer(question: &AgentQuestion, answer: &QuestionAnswer) -> (Valu
     let chosen = match answer {
         QuestionAnswer::Chosen(id) => question.options.iter().find(|option| option.id == *id),
         // A no in words of its own: there is no place for them.
-        QuestionAnswer::NoBecause(_) => {
+        QuestionAnswer::RejectedWithReason(_) => {
             let mut options = question.options.iter();
             options.find(|option| option.kind == Decision::RejectOnce)
         }
@@ -135,10 +135,10 @@ mod tests {
                 Subject::Edit { changes, .. } if changes.len() == 1));
         let mcp = json!({"kind": "execute", "rawInput": {"server": "ns", "tool": "run"}});
         assert!(
-            matches!(subject(mcp), Subject::Permissions { wanted, .. } if wanted == ["ns.run()"])
+            matches!(subject(mcp), Subject::Permissions { requested, .. } if requested == ["ns.run()"])
         );
         assert!(
-            matches!(subject(json!({})), Subject::Permissions { wanted, .. } if wanted == ["a tool"])
+            matches!(subject(json!({})), Subject::Permissions { requested, .. } if requested == ["a tool"])
         );
         for nothing in [json!([]), json!(null), json!([{"name": "x"}])] {
             assert!(ask(json!({}), nothing).is_err());
@@ -159,7 +159,11 @@ mod tests {
         check(QuestionAnswer::Chosen("once".into()), Some("once"), true);
         check(QuestionAnswer::Chosen("no".into()), Some("no"), false);
         check(QuestionAnswer::Chosen("invented".into()), None, false);
-        check(QuestionAnswer::NoBecause("x".into()), Some("no"), false);
+        check(
+            QuestionAnswer::RejectedWithReason("x".into()),
+            Some("no"),
+            false,
+        );
         check(QuestionAnswer::Declined, None, false);
     }
 }

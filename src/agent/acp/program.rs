@@ -9,10 +9,10 @@ use crate::agent::{AgentCapabilities, Login};
 pub enum SizeLimit {
     /// Whole.
     #[default]
-    Whole,
+    Unlimited,
     /// At most 48 KiB at a time: agents whose lines have a limit live on. A file that is not there is a wrong
     /// parameter.
-    Cut,
+    Capped,
 }
 
 /// What is run, and what it is called.
@@ -25,7 +25,7 @@ pub struct Program {
     /// Set in its environment.
     pub variables: Vec<(String, String)>,
     /// How files are handed to it.
-    pub handing: SizeLimit,
+    pub size_limit: SizeLimit,
 }
 
 /// What the agent can, as far as it is known: the driver learns it, the handle tells it.
@@ -49,7 +49,7 @@ impl SharedCapabilities {
         match self.get().login {
             Login::Methods(methods) => {
                 let mut methods = methods.iter();
-                methods.any(|it| it.of.id == method && it.program.is_some())
+                methods.any(|it| it.descriptor.id == method && it.program.is_some())
             }
             Login::Unneeded | Login::Command { .. } => false,
         }

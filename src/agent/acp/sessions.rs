@@ -14,7 +14,7 @@ use super::options::Options;
 use super::process::Purpose;
 use super::program::Program;
 use crate::agent::process_failure::rpc_error_text;
-use crate::agent::{AgentEvent, AgentFailure, McpServer, News, Threads, TurnId};
+use crate::agent::{AgentEvent, AgentFailure, AgentUpdate, McpServer, ThreadMode, TurnId};
 use crate::rpc::RpcError;
 
 /// What comes next for the turn at hand.
@@ -56,7 +56,7 @@ impl Sessions {
     ) -> Step {
         let turn = current.turn;
         let known = current.request.thread.clone();
-        let known = known.filter(|_| current.request.settings.threads == Threads::Session);
+        let known = known.filter(|_| current.request.settings.threads == ThreadMode::Session);
         let params = |id: &str| {
             let mut params = new_session_params(current);
             params["sessionId"] = json!(id);
@@ -89,7 +89,7 @@ impl Sessions {
         outcome: Result<Value, RpcError>,
         current: Option<&mut ActiveTurn>,
         initialized: &InitializeResult,
-    ) -> (Vec<News>, Option<Step>) {
+    ) -> (Vec<AgentUpdate>, Option<Step>) {
         let is_new = matches!(purpose, Purpose::New(_));
         let Some(current) = current else {
             let unused = outcome.ok().filter(|_| is_new && initialized.close);
@@ -141,7 +141,7 @@ impl Sessions {
         match outcome {
             Ok(answer) if answer["configOptions"].is_array() => {
                 let news = self.options.update("config_option_update", &answer);
-                news.into_iter().map(AgentEvent::News).collect()
+                news.into_iter().map(AgentEvent::Update).collect()
             }
             Ok(_) => Vec::new(),
             Err(error) => {
@@ -161,7 +161,8 @@ impl Sessions {
             let requested_model = requested_model.filter(|it| *it != model.current)?;
             // A model of another agent means nothing to this one.
             model.values.iter().find(|it| it.id == requested_model)?;
-            self.options.setter(&session, &model.of.id, requested_model)
+            self.options
+                .setter(&session, &model.descriptor.id, requested_model)
         });
         self.conversation = Some(session.clone());
         (current.session, current.fresh) = (Some(session), fresh);

@@ -14,13 +14,13 @@ use super::options::Options;
 use super::process::{AgentProcess, Purpose};
 use crate::agent::handle::{Command, DoneSender};
 use crate::agent::process_failure::one_line;
-use crate::agent::{AgentFailure, Facts, Kept, Lookup, News};
+use crate::agent::{AgentFailure, AgentUpdate, ListedSession, Lookup, LookupReply};
 use crate::rpc::RpcError;
 
 /// Who waits.
 #[derive(Debug)]
 enum SideRequest {
-    Sessions(oneshot::Sender<Result<Facts, AgentFailure>>),
+    Sessions(oneshot::Sender<Result<LookupReply, AgentFailure>>),
     LogIn(String, DoneSender),
     Choose(String, String, DoneSender),
 }
@@ -62,8 +62,8 @@ impl SideRequests {
             Command::LookUp(Lookup::Sessions, tell) => SideRequest::Sessions(tell),
             Command::LookUp(lookup, tell) => {
                 let facts = match lookup {
-                    Lookup::Models => Facts::Models(options.list_models()),
-                    Lookup::Limits | Lookup::Sessions => Facts::Limits(Vec::new()),
+                    Lookup::Models => LookupReply::Models(options.list_models()),
+                    Lookup::Limits | Lookup::Sessions => LookupReply::Limits(Vec::new()),
                 };
                 // Whoever asked may have gone.
                 let _ = tell.send(Ok(facts));
@@ -128,7 +128,7 @@ impl SideRequests {
         purpose: Purpose,
         outcome: Result<Value, RpcError>,
         options: &mut Options,
-    ) -> Vec<News> {
+    ) -> Vec<AgentUpdate> {
         let (Purpose::Sessions(number) | Purpose::Choose(number) | Purpose::Authenticate(number)) =
             purpose
         else {
@@ -145,7 +145,9 @@ impl SideRequests {
             }
         };
         match aside {
-            SideRequest::Sessions(tell) => drop(tell.send(Ok(Facts::Sessions(kept(&answer))))),
+            SideRequest::Sessions(tell) => {
+                drop(tell.send(Ok(LookupReply::Sessions(kept(&answer)))))
+            }
             SideRequest::LogIn(_, tell) => drop(tell.send(Ok(()))),
             SideRequest::Choose(option, value, tell) => {
                 let news = options.set(&option, &value, &answer);
@@ -175,11 +177,11 @@ impl SideRequests {
     }
 }
 
-fn kept(answer: &Value) -> Vec<Kept> {
+fn kept(answer: &Value) -> Vec<ListedSession> {
     let text = |value: &Value| one_line(value.as_str().unwrap_or_default());
     let sessions = answer["sessions"].as_array().into_iter().flatten();
     let kept = sessions.filter_map(|it| {
-        Some(Kept {
+        Some(ListedSession {
             id: it["sessionId"].as_str()?.to_owned(),
             title: text(&it["title"]),
             updated: text(&it["updatedAt"]),

@@ -20,7 +20,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::tool_calls::TerminalOutput;
 use crate::agent::process_config::ProcessConfig;
-use crate::process::{Group, Leadership, Plan, spawn};
+use crate::process::{Group, Leadership, SpawnPlan, spawn};
 use crate::rpc::{RpcError, RpcId};
 
 /// Bytes that are kept when the agent names no limit, and at most.
@@ -192,7 +192,7 @@ impl Terminals {
         plan: &ProcessConfig,
     ) -> io::Result<Terminal> {
         let (ours, theirs) = open_pty()?;
-        let mut started = Plan::new(
+        let mut started = SpawnPlan::new(
             &command_request.command,
             Leadership::Terminal,
             theirs.try_clone()?,

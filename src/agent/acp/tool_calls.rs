@@ -96,7 +96,7 @@ impl ToolCalls {
             call.update_command(turn, &id, command, denied, terminal, out);
         } else if let Some(changes) = Some(call.changes()).filter(|it| !it.is_empty() && over) {
             match status {
-                WorkStatus::Failed if !denied => out.push(AgentEvent::Worked {
+                WorkStatus::Failed if !denied => out.push(AgentEvent::ActivityUpdated {
                     turn,
                     activity: call.activity(id, status),
                 }),
@@ -106,7 +106,7 @@ impl ToolCalls {
         } else if call.changes().is_empty() && status != WorkStatus::Waiting {
             let mut activity = call.activity(id, status);
             activity.denied = denied && status == WorkStatus::Failed;
-            out.push(AgentEvent::Worked { turn, activity });
+            out.push(AgentEvent::ActivityUpdated { turn, activity });
         }
         call.ended = over;
     }
@@ -119,7 +119,7 @@ impl ToolCalls {
             }
             call.ended = true;
             let command = call.command().unwrap_or_default();
-            out.push(AgentEvent::CommandRan {
+            out.push(AgentEvent::CommandEnded {
                 turn,
                 command: call.command_run(id, command, call.output.clone()),
                 title: call.title.clone(),
@@ -278,7 +278,7 @@ impl ToolCallState {
             content: blocks
                 .filter_map(|it| content::parse_block(&it["content"]))
                 .collect(),
-            places: self.places.clone(),
+            locations: self.places.clone(),
             denied: false,
         }
     }
@@ -301,7 +301,7 @@ impl ToolCallState {
             out.push(AgentEvent::CommandDenied {
                 turn,
                 command,
-                told: true,
+                user_knows: true,
             });
             return;
         }
@@ -328,7 +328,7 @@ impl ToolCallState {
             output = self.result_text();
         }
         let command = self.command_run(id, command, output);
-        out.push(AgentEvent::CommandRan {
+        out.push(AgentEvent::CommandEnded {
             turn,
             command,
             title: self.title.clone(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::active_turn::ActiveTurn;
 use super::{event_mapper, failure};
-use crate::agent::{AgentEvent, AgentFailure, FailureKind, LoginMethod, Threads, TurnId};
+use crate::agent::{AgentEvent, AgentFailure, FailureKind, LoginMethod, ThreadMode, TurnId};
 use crate::rpc::RpcError;
 
 /// The agent has answered the prompt.
@@ -51,7 +51,7 @@ pub(super) fn prompt_events(
     }));
     let interrupted = reason == "cancelled";
     // What was declined is no part of the agent's conversation.
-    let kept = current.request.settings.threads == Threads::Session && reason != "refusal";
+    let kept = current.request.settings.threads == ThreadMode::Session && reason != "refusal";
     events.push(AgentEvent::Finished {
         turn,
         interrupted,

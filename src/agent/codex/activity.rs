@@ -43,7 +43,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
                 status: ended,
                 content: Vec::new(),
                 denied: false,
-                places: Vec::new(),
+                locations: Vec::new(),
             }
         }
         ThreadItem::McpToolCall {
@@ -69,7 +69,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
                 },
                 content,
                 denied: false,
-                places: Vec::new(),
+                locations: Vec::new(),
             }
         }
         ThreadItem::ImageView { id, path } => Activity {
@@ -79,7 +79,7 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
             status: ended,
             content: Vec::new(),
             denied: false,
-            places: vec![FileLocation { path, line: None }],
+            locations: vec![FileLocation { path, line: None }],
         },
         _ => return None,
     })
@@ -171,7 +171,7 @@ mod tests {
             item
         };
         let begun = of(call(json!({})), false);
-        assert_eq!(begun.told(), "w.now(city='Oslo')");
+        assert_eq!(begun.title_with_locations(), "w.now(city='Oslo')");
         assert_eq!(
             (begun.kind, begun.status),
             (ActivityKind::Mcp, WorkStatus::Running)
@@ -207,10 +207,19 @@ mod tests {
     fn a_search_and_a_look_name_what_they_are_about() {
         let search = json!({"type": "webSearch", "id": "s", "query": "",
             "action": {"type": "openPage", "url": "http://x"}});
-        assert_eq!(of(search, true).told(), "searched: http://x");
+        assert_eq!(
+            of(search, true).title_with_locations(),
+            "searched: http://x"
+        );
         let begun = json!({"type": "webSearch", "id": "s", "query": ""});
-        assert_eq!(of(begun, false).told(), "searching: the web");
+        assert_eq!(
+            of(begun, false).title_with_locations(),
+            "searching: the web"
+        );
         let look = json!({"type": "imageView", "id": "i", "path": "/p/a.png"});
-        assert_eq!(of(look, true).told(), "looked at a picture (/p/a.png)");
+        assert_eq!(
+            of(look, true).title_with_locations(),
+            "looked at a picture (/p/a.png)"
+        );
     }
 }

@@ -169,7 +169,7 @@ impl TurnAnswer {
         let turn = self.turn;
         out.extend(
             cut.into_iter()
-                .map(|message| AgentEvent::Restarted { turn, message }),
+                .map(|message| AgentEvent::TextRestarted { turn, message }),
         );
     }
 }
@@ -236,7 +236,7 @@ mod tests {
             },
             &[
                 text(0, "hal"),
-                AgentEvent::Restarted {
+                AgentEvent::TextRestarted {
                     turn: TURN,
                     message: 0,
                 },
@@ -262,7 +262,7 @@ mod tests {
             },
             &[
                 text(0, "hal"),
-                AgentEvent::Restarted {
+                AgentEvent::TextRestarted {
                     turn: TURN,
                     message: 0,
                 },

@@ -25,8 +25,8 @@ use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, User
 use crate::agent::handle::Command;
 use crate::agent::process_failure;
 use crate::agent::{
-    AgentEvent, AgentFailure, ConsultAnswer, Consulted, Effort, SuggestRequest, SuggestReply, TurnId,
-    Usage,
+    AgentEvent, AgentFailure, ConsultAnswer, ConsultReply, Effort, SuggestReply, SuggestRequest,
+    TurnId, Usage,
 };
 use crate::rpc::RpcError;
 
@@ -64,7 +64,7 @@ struct Completion {
 #[derive(Debug)]
 enum Responder {
     Suggestion(oneshot::Sender<SuggestReply>),
-    Answer(oneshot::Sender<Consulted>),
+    Answer(oneshot::Sender<ConsultReply>),
 }
 
 impl Responder {
@@ -120,7 +120,7 @@ impl Completion {
             AgentEvent::Text { message, delta, .. } => {
                 self.messages.entry(message).or_default().push_str(&delta);
             }
-            AgentEvent::Restarted { message, .. } => {
+            AgentEvent::TextRestarted { message, .. } => {
                 self.messages.remove(&message);
             }
             AgentEvent::Usage { usage, .. } => self.usage = Some(usage),

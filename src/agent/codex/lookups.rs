@@ -14,11 +14,11 @@ use super::failure;
 use super::process::{AgentProcess, Purpose};
 use super::wire::model::{ModelListParams, ModelListResponse};
 use crate::agent::process_failure::one_line;
-use crate::agent::{AgentFailure, Facts, Lookup, Model};
+use crate::agent::{AgentFailure, Lookup, LookupReply, Model};
 use crate::rpc::RpcError;
 
 /// Where the facts go.
-pub(super) type FactsSender = oneshot::Sender<Result<Facts, AgentFailure>>;
+pub(super) type FactsSender = oneshot::Sender<Result<LookupReply, AgentFailure>>;
 
 /// The most pages of models that are read: a cursor that leads nowhere ends.
 const PAGES: usize = 50;
@@ -41,7 +41,7 @@ struct OpenLookup {
 }
 
 impl OpenLookup {
-    fn end(self, outcome: Result<Facts, AgentFailure>) {
+    fn end(self, outcome: Result<LookupReply, AgentFailure>) {
         // Whoever asked may have gone.
         let _ = self.tell.send(outcome);
     }
@@ -83,8 +83,10 @@ impl Lookups {
                 process.send_request(Purpose::Limits(key), "account/rateLimits/read", &params);
             }
             // It keeps some and is not asked: the record is ours.
-            Lookup::Sessions => entry.remove().end(Ok(Facts::Sessions(Vec::new()))),
-            Lookup::Limits => entry.remove().end(Ok(Facts::Limits(process.limits.list()))),
+            Lookup::Sessions => entry.remove().end(Ok(LookupReply::Sessions(Vec::new()))),
+            Lookup::Limits => entry
+                .remove()
+                .end(Ok(LookupReply::Limits(process.limits.list()))),
         }
     }
 
@@ -108,7 +110,7 @@ impl Lookups {
             Err(error) => {
                 let known = process.limits.list();
                 let facts = match purpose {
-                    Purpose::Limits(_) if !known.is_empty() => Ok(Facts::Limits(known)),
+                    Purpose::Limits(_) if !known.is_empty() => Ok(LookupReply::Limits(known)),
                     _ => Err(failure::refused(name, method, &error)),
                 };
                 return entry.remove().end(facts);
@@ -119,7 +121,9 @@ impl Lookups {
             Purpose::Limits(_) => match from_value(value) {
                 Ok(response) => {
                     process.limits.replace(response);
-                    entry.remove().end(Ok(Facts::Limits(process.limits.list())));
+                    entry
+                        .remove()
+                        .end(Ok(LookupReply::Limits(process.limits.list())));
                 }
                 Err(_) => entry.remove().end(unread()),
             },
@@ -153,7 +157,7 @@ impl Lookups {
                     _ => {
                         let mut waiting = entry.remove();
                         let models = std::mem::take(&mut waiting.models);
-                        waiting.end(Ok(Facts::Models(models)));
+                        waiting.end(Ok(LookupReply::Models(models)));
                     }
                 }
             }

@@ -37,8 +37,8 @@ use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
 use crate::agent::process_config::ProcessConfig;
 use crate::agent::{
-    Agent, AgentCapabilities, AgentFailure, AgentReply, ConsultRequest, Consulted, Facts, Login,
-    Lookup, SuggestRequest, SuggestReply, TurnId, TurnRequest,
+    Agent, AgentCapabilities, AgentFailure, AgentReply, ConsultReply, ConsultRequest, Login,
+    Lookup, LookupReply, SuggestReply, SuggestRequest, TurnId, TurnRequest,
 };
 use driver::Driver;
 pub(crate) use program::Program;
@@ -70,8 +70,8 @@ impl Agent for Codex {
         let real = self.name == "codex";
         AgentCapabilities {
             images: real,
-            resumes: real,
-            beside_tools: images::TOOL_INSTRUCTIONS,
+            resumes_threads: real,
+            tool_instructions: images::TOOL_INSTRUCTIONS,
             login: self.login.clone(),
             ..AgentCapabilities::full(self.name)
         }
@@ -89,7 +89,7 @@ impl Agent for Codex {
         self.handle.send(Command::Cancel(turn));
     }
 
-    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>> {
         self.handle
             .request(|sender| Command::LookUp(lookup, sender))
     }
@@ -99,7 +99,7 @@ impl Agent for Codex {
             .request(|sender| Command::Suggest(Box::new(request), sender))
     }
 
-    fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<Consulted> {
+    fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<ConsultReply> {
         self.handle
             .request(|sender| Command::Consult(Box::new(request), sender))
     }

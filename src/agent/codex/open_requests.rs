@@ -30,7 +30,7 @@ impl ServerRequest {
                 turn,
                 call: call.clone(),
             },
-            ServerRequest::Question(question, ..) => AgentEvent::Asked {
+            ServerRequest::Question(question, ..) => AgentEvent::QuestionAsked {
                 turn,
                 question: question.clone(),
             },
@@ -169,7 +169,7 @@ mod tests {
             reason: None,
         };
         ServerRequest::Question(
-            AgentQuestion::usual(id, subject),
+            AgentQuestion::with_default_options(id, subject),
             AnswerFormat::Edit,
             String::new(),
         )

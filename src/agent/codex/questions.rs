@@ -18,7 +18,7 @@ use super::wire::request::{
     ToolRequestUserInputResponse,
 };
 use crate::agent::form::Form;
-use crate::agent::{Decision, Field, QuestionAnswer, Subject};
+use crate::agent::{Decision, FormField, QuestionAnswer, Subject};
 use crate::rpc::RpcError;
 
 /// How the answer to a question is worded.
@@ -88,7 +88,7 @@ fn command(
                 .map(|command| format!("for: {}", shell_script(command))),
         );
         let subject = Subject::Permissions {
-            wanted,
+            requested: wanted,
             cwd: params.cwd,
             reason,
         };
@@ -127,7 +127,7 @@ fn command(
         }
     } else {
         Subject::Permissions {
-            wanted: std::iter::once(format!("run: {command}"))
+            requested: std::iter::once(format!("run: {command}"))
                 .chain(more)
                 .collect(),
             cwd: params.cwd,
@@ -146,7 +146,7 @@ fn edit(
     if let Some(root) = non_empty(params.grant_root) {
         if changes.is_empty() {
             let subject = Subject::Permissions {
-                wanted: vec![format!("write {root}")],
+                requested: vec![format!("write {root}")],
                 cwd: root,
                 reason: reasons.pop(),
             };
@@ -173,7 +173,7 @@ fn permissions(
         ));
     }
     let subject = Subject::Permissions {
-        wanted,
+        requested: wanted,
         cwd: params.cwd,
         reason: non_empty(params.reason),
     };
@@ -208,17 +208,17 @@ fn input(params: ToolRequestUserInputParams) -> Result<(Subject, AnswerFormat), 
     if params.questions.is_empty() {
         return Err(RpcError::invalid_params("no question"));
     }
-    let field = |question: ToolRequestUserInputQuestion| Field {
+    let field = |question: ToolRequestUserInputQuestion| FormField {
         id: question.id,
         header: question.header,
         question: question.question,
-        free: question.is_other || question.options.is_empty(),
+        free_text: question.is_other || question.options.is_empty(),
         options: question
             .options
             .into_iter()
             .map(|option| (option.label, option.description))
             .collect(),
-        several: false,
+        multiple: false,
         secret: question.is_secret,
         optional: true,
     };
@@ -265,7 +265,7 @@ fn elicitation(
                 .as_array()
                 .is_some_and(|it| it.iter().any(|it| it == "session"));
         let subject = Subject::Permissions {
-            wanted,
+            requested: wanted,
             cwd: String::new(),
             reason: non_empty(Some(message)),
         };

@@ -98,7 +98,7 @@ pub(super) fn on_reply(
             }
             ReplyEffect::Done
         }
-        AgentReply::Answered { question, answer } => {
+        AgentReply::Answer { question, answer } => {
             answer_question(process, current, &question, &answer)
         }
     }
@@ -116,7 +116,7 @@ fn answer_question(
     };
     let number = asked.number;
     let why = match (answer, answer.decision()) {
-        (QuestionAnswer::NoBecause(why), _) => Some(why.as_str()),
+        (QuestionAnswer::RejectedWithReason(why), _) => Some(why.as_str()),
         (_, Some(decision)) if !decision.allows() => Some(""),
         _ => None,
     };
@@ -137,7 +137,7 @@ fn answer_question(
         AnswerOutcome::AskAgain(why) if current.cancelled.is_none() => {
             ask_again(asked.question, asked.answer_format, &why);
             let question = asked.question.clone();
-            return ReplyEffect::AskAgain(AgentEvent::Asked { turn, question });
+            return ReplyEffect::AskAgain(AgentEvent::QuestionAsked { turn, question });
         }
         outcome => outcome,
     };
@@ -149,7 +149,7 @@ fn answer_question(
         process.respond(id, Ok(value));
     }
     // Some kinds of question know no such answer: the turn is stopped whatever was asked.
-    match *answer == QuestionAnswer::usual(Decision::Stop) {
+    match *answer == QuestionAnswer::from_decision(Decision::Stop) {
         true => ReplyEffect::StopTurn,
         false => ReplyEffect::Done,
     }
@@ -181,7 +181,7 @@ pub(super) fn on_resolved(current: &mut ActiveTurn, params: &Value) -> Option<Ag
     };
     let turn = current.turn;
     let id = current.requests.withdraw(&id)?;
-    Some(AgentEvent::Withdrawn { turn, id })
+    Some(AgentEvent::RequestWithdrawn { turn, id })
 }
 
 /// What a request wants of the session.
@@ -232,7 +232,7 @@ fn parse_request(
         RpcId::Text(text) => format!("\"{text}\""),
     };
     Ok(ServerRequest::Question(
-        AgentQuestion::usual(id, subject),
+        AgentQuestion::with_default_options(id, subject),
         answer_format,
         item,
     ))
@@ -254,7 +254,9 @@ fn auto_answer(
             let paths: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
             format!("to change: {}", paths.join(", "))
         }
-        Subject::Permissions { wanted, .. } => format!("to have: {}", wanted.join(", ")),
+        Subject::Permissions {
+            requested: wanted, ..
+        } => format!("to have: {}", wanted.join(", ")),
         Subject::Form { .. } | Subject::Link { .. } => return None,
     };
     let (decision, verdict) = match settings.sandbox {
@@ -263,7 +265,7 @@ fn auto_answer(
             (Decision::RejectOnce, "did not allow the agent")
         }
     };
-    let answer = match answer_format.answer(&QuestionAnswer::usual(decision)) {
+    let answer = match answer_format.answer(&QuestionAnswer::from_decision(decision)) {
         AnswerOutcome::Answer(value) => value,
         AnswerOutcome::AskAgain(_) => answer_format.refusal(),
     };
@@ -280,7 +282,9 @@ fn denial_text(subject: &Subject, why: &str) -> String {
             let paths: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
             format!("the change of {}", paths.join(", "))
         }
-        Subject::Permissions { wanted, .. } => format!("this: {}", wanted.join(", ")),
+        Subject::Permissions {
+            requested: wanted, ..
+        } => format!("this: {}", wanted.join(", ")),
         Subject::Form { .. } | Subject::Link { .. } => "this".to_owned(),
     };
     format!("I did not allow {}. My reason: {why}", cut(&what, 400))

@@ -100,7 +100,7 @@ pub(super) fn effort(effort: Effort) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Threads;
+    use crate::agent::ThreadMode;
 
     #[test]
     fn servers_are_configured_and_asked_about_as_the_rest_is() {
@@ -109,12 +109,12 @@ mod tests {
             effort: Effort::Low,
             search: WebSearchUse::Off,
             cwd: "/".into(),
-            threads: Threads::Session,
+            threads: ThreadMode::Session,
             approvals: Approvals::Never,
             sandbox: Sandbox::ReadOnly,
             shell: true,
             mcp_servers: Vec::new(),
-            start: None,
+            start_timeout: None,
         };
         assert!(config(&settings).get("mcp_servers").is_none());
         settings.mcp_servers.push(McpServer {

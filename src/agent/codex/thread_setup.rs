@@ -19,7 +19,7 @@ use super::wire::thread::{
     ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams, thread_id,
 };
 use super::wire::turn::{TurnResponse, TurnStartParams};
-use crate::agent::{AgentFailure, Threads, TurnId, TurnRequest};
+use crate::agent::{AgentFailure, ThreadMode, TurnId, TurnRequest};
 use crate::rpc::RpcError;
 
 /// What comes next for the turn at hand.
@@ -52,7 +52,7 @@ impl ThreadSetup {
     /// Goes on with the thread the request names, or asks for one.
     pub(super) fn choose(&mut self, process: &mut AgentProcess, current: &mut ActiveTurn) -> Step {
         let request = &current.request;
-        let session = request.settings.threads == Threads::Session;
+        let session = request.settings.threads == ThreadMode::Session;
         let known = request
             .thread
             .clone()
@@ -125,7 +125,7 @@ impl ThreadSetup {
         process
             .threads
             .insert(id.clone(), LoadedThread::new(&request.settings));
-        if request.settings.threads == Threads::Ephemeral || request.history.is_empty() {
+        if request.settings.threads == ThreadMode::Ephemeral || request.history.is_empty() {
             return start_turn(process, current, id);
         }
         let params = ThreadInjectItemsParams {
@@ -153,8 +153,8 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
     let request = &current.request;
     let settings = &request.settings;
     let input = match settings.threads {
-        Threads::Session => seed::merge_texts(&request.input),
-        Threads::Ephemeral => seed::written_out(&request.history, &request.input),
+        ThreadMode::Session => seed::merge_texts(&request.input),
+        ThreadMode::Ephemeral => seed::written_out(&request.history, &request.input),
     };
     let now = LoadedThread::new(settings);
     let before = process.threads.insert(thread.clone(), now.clone());
@@ -212,7 +212,7 @@ fn start_thread(process: &mut AgentProcess, current: &ActiveTurn) {
         cwd: settings.cwd.display().to_string(),
         approval_policy: policy(settings.approvals),
         sandbox: sandbox(settings.sandbox),
-        ephemeral: settings.threads == Threads::Ephemeral,
+        ephemeral: settings.threads == ThreadMode::Ephemeral,
         base_instructions: None,
         developer_instructions: Some(&instructions),
         dynamic_tools: current.names.specs(&request.tools),

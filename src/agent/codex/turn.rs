@@ -112,7 +112,7 @@ impl RunningTurn {
             "turn/plan/updated" => {
                 let steps = plan(from_value(params).ok()?);
                 let turn = self.turn;
-                out.push(AgentEvent::Planned { turn, steps });
+                out.push(AgentEvent::PlanUpdated { turn, steps });
             }
             "thread/tokenUsage/updated" => self.usage(&from_value(params).ok()?, out),
             "item/started" => self.started(from_value::<ItemNotification>(params).ok()?.item, out),
@@ -206,10 +206,10 @@ impl RunningTurn {
                     AgentEvent::CommandDenied {
                         turn,
                         command,
-                        told,
+                        user_knows: told,
                     }
                 } else {
-                    AgentEvent::CommandRan {
+                    AgentEvent::CommandEnded {
                         turn,
                         command,
                         title: String::new(),
@@ -248,7 +248,7 @@ impl RunningTurn {
         let turn = self.turn;
         out.extend(activity(item, over).map(|mut activity| {
             activity.denied = denied && activity.status == WorkStatus::Failed;
-            AgentEvent::Worked { turn, activity }
+            AgentEvent::ActivityUpdated { turn, activity }
         }));
     }
 

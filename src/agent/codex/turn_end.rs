@@ -6,7 +6,7 @@ use super::process::{AgentProcess, Purpose};
 use super::turn::TurnEnd;
 use super::wire::thread::ThreadParams;
 use super::wire::turn::TurnInterruptParams;
-use crate::agent::{AgentEvent, AgentFailure, Threads, TurnId};
+use crate::agent::{AgentEvent, AgentFailure, ThreadMode, TurnId};
 
 /// The app-server has ended a running turn: the event, and the thread when it no longer equals any record.
 pub(super) fn ended(
@@ -24,7 +24,7 @@ pub(super) fn ended(
     let thread = running.map(|running| running.thread).unwrap_or_default();
     let params = ThreadParams { thread_id: &thread };
     let whole = matches!(end, TurnEnd::Completed);
-    let session = request.settings.threads == Threads::Session;
+    let session = request.settings.threads == ThreadMode::Session;
     if let Some(process) = process {
         if !whole {
             // What the turn started in the background goes with it.

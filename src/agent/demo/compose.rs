@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::context::{Context, named_tools, quoted_after};
+use super::context::{DemoContext, named_tools, quoted_after};
 use super::threads::Tool;
 use crate::text::counted;
 
@@ -35,7 +35,7 @@ impl DemoAnswer {
 
 /// Answers `input`, given the number of exchanges before it and the functions offered.
 pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer {
-    let context = Context::read(input);
+    let context = DemoContext::read(input);
     let mut calls: Vec<(String, Value)> = named_tools(&context.request)
         .into_iter()
         .filter_map(|name| {
@@ -87,7 +87,7 @@ fn requested_calls(request: &str, tools: &[Tool]) -> Vec<(String, Value)> {
         .collect()
 }
 
-fn text(context: &Context, earlier: usize) -> String {
+fn text(context: &DemoContext, earlier: usize) -> String {
     let mut text = String::from(
         "# Demo answer\n\nI am the built-in offline agent. I am **no AI**: I only tell what the context holds.\n\n",
     );

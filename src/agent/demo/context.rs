@@ -5,7 +5,7 @@
 
 /// A prompt, taken apart.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Context {
+pub(super) struct DemoContext {
     /// Source of each cell, oldest first.
     pub(super) cells: Vec<String>,
     /// What was shown, oldest first.
@@ -18,15 +18,15 @@ pub(super) struct Context {
     pub(super) request: String,
 }
 
-impl Context {
+impl DemoContext {
     /// Reads `input`; without markup all of it is the request.
-    pub(super) fn read(input: &str) -> Context {
+    pub(super) fn read(input: &str) -> DemoContext {
         let (earlier, now) = match input.split_once("</conversation-history>") {
             Some((earlier, now)) => (earlier, now),
             None => ("", input),
         };
         let context = between(now, "<context>", "</context>").unwrap_or_default();
-        Context {
+        DemoContext {
             cells: all(context, "code"),
             outputs: all(context, "output"),
             notes: all(context, "note"),
@@ -107,11 +107,11 @@ pub(super) fn all(text: &str, element: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, named_tools, quoted_after};
+    use super::{DemoContext, named_tools, quoted_after};
 
     #[test]
     fn a_prompt_is_taken_apart() {
-        let context = Context::read(
+        let context = DemoContext::read(
             "<conversation-history><turn><user>a</user><assistant>b</assistant></turn></conversation-history>\n\
              <context><code>a &lt; 1</code><note>why</note><code>1/0</code>\
              <output>Traceback (most recent call last):\nZeroDivisionError: division by zero</output></context>\n\
@@ -125,9 +125,9 @@ mod tests {
         );
         assert_eq!(context.turns, 1);
         assert_eq!(context.request, "what is </user-request>?");
-        assert_eq!(Context::read("hello").request, "hello");
+        assert_eq!(DemoContext::read("hello").request, "hello");
         let told = "- `<user-request>`: what is asked\n\n<user-request>why?</user-request>";
-        assert_eq!(Context::read(told).request, "why?");
+        assert_eq!(DemoContext::read(told).request, "why?");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tests of forms: the fields shown, the input accepted, the values sent.
 
 use super::Form;
-use crate::agent::Field;
+use crate::agent::FormField;
 use crate::properties;
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, proptest};
@@ -56,7 +56,7 @@ fn fields_say_what_fits() {
         ],
         "a field of a kind not known here is left out"
     );
-    let words = |field: &Field| (field.free, field.several, field.optional);
+    let words = |field: &FormField| (field.free_text, field.multiple, field.optional);
     assert_eq!(words(&fields[0]), (true, false, false));
     assert_eq!(words(&fields[2]), (true, false, true));
     assert_eq!(words(&fields[4]), (false, false, false));

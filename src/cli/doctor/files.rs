@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::{Access, access};
 
 use super::finding::{DoctorContext, Finding};
-use crate::history::{Archive, RecordHealth};
+use crate::record::{Archive, RecordHealth};
 use crate::report::Report;
 use crate::text::counted;
 

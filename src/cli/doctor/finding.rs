@@ -97,6 +97,6 @@ pub(super) struct DoctorContext<'a> {
 impl DoctorContext<'_> {
     /// A path as people write it.
     pub(super) fn shown(&self, path: &std::path::Path) -> String {
-        self.settings.provenance.shown(path)
+        self.settings.provenance.display_path(path)
     }
 }

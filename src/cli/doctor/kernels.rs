@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::finding::{DoctorContext, Finding};
 use crate::assemble::{gateways, python_of};
 use crate::config::RuntimeChoice;
-use crate::jupyter::{Gateway, data_folders, find};
+use crate::jupyter::{Gateway, data_dirs, find_kernelspec};
 use crate::kernel::{self, KernelspecDir};
-use crate::runtime::connect::{SharedGateway, can_share, shared_gateways};
+use crate::runtime::connect::{SharedGateway, check_gateway_packages, shared_gateways};
 use crate::text::counted;
 
 /// What stands before what is said of those we share.
@@ -17,7 +17,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     let python = python_of(context.environment, context.settings);
     let prefix = python.as_deref().and_then(Path::parent);
     let prefix = prefix.and_then(Path::parent);
-    let folders = data_folders(&context.environment.variables, prefix);
+    let folders = data_dirs(&context.environment.variables, prefix);
     let mut findings = vec![installed(&folders, context)];
     if let RuntimeChoice::Jupyter(name) = &context.settings.choices.runtime
         && !name.ends_with(".json")
@@ -68,7 +68,7 @@ fn installed(folders: &[PathBuf], context: &DoctorContext<'_>) -> Finding {
 
 /// The kernel that runs the cells.
 fn chosen(name: &str, folders: &[PathBuf]) -> Finding {
-    match find(name, folders) {
+    match find_kernelspec(name, folders) {
         Ok(_) => Finding::ok("kernel", format!("`{name}` runs the cells")),
         Err(why) => Finding::error(
             "kernel",
@@ -99,7 +99,7 @@ fn gateway(context: &DoctorContext<'_>) -> Finding {
         );
     };
     let authorities = variable("IPYCODEX_GATEWAY_CA").map(PathBuf::from);
-    match gateway.trusting(authorities).kernels() {
+    match gateway.with_ca_file(authorities).kernels() {
         Ok(kernels) => {
             let count = counted(kernels.len(), "kernel");
             Finding::ok("gateway", format!("{url} has {count}"))
@@ -131,16 +131,18 @@ fn shared(context: &DoctorContext<'_>, python: Option<&Path>) -> Vec<Finding> {
     let Some(python) = python.filter(|_| wanted) else {
         return Vec::new();
     };
-    vec![match can_share(python, &context.environment.variables) {
-        Ok(()) => Finding::ok(
-            SHARED,
-            format!(
-                "none runs; the next shell starts one in {}",
-                context.shown(python)
+    vec![
+        match check_gateway_packages(python, &context.environment.variables) {
+            Ok(()) => Finding::ok(
+                SHARED,
+                format!(
+                    "none runs; the next shell starts one in {}",
+                    context.shown(python)
+                ),
             ),
-        ),
-        Err(failure) => Finding::error(SHARED, failure.message, failure.hint),
-    }]
+            Err(failure) => Finding::error(SHARED, failure.message, failure.hint),
+        },
+    ]
 }
 
 fn runs(one: &SharedGateway, context: &DoctorContext<'_>) -> Finding {

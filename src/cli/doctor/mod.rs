@@ -49,10 +49,10 @@ pub(super) fn run(
             .flat_map(|(group, findings)| findings.iter().map(|finding| as_json(group, finding)))
             .collect();
         let all = json!({"version": env!("CARGO_PKG_VERSION"), "findings": findings});
-        screen.trusted(format!("{all}\n").as_bytes())?;
+        screen.write_trusted(format!("{all}\n").as_bytes())?;
     } else {
         for (group, findings) in &groups {
-            screen.untrusted(&format!("{group}\n"))?;
+            screen.write_untrusted(&format!("{group}\n"))?;
             findings
                 .iter()
                 .try_for_each(|finding| print(finding, &screen))?;
@@ -72,17 +72,19 @@ fn as_json(group: &str, finding: &Finding) -> Value {
 
 fn print(finding: &Finding, screen: &Screen) -> Result<(), Report> {
     // Into a file a finding is one line.
-    let width = match screen.rich() {
+    let width = match screen.is_rich() {
         true => usize::from(screen.size().columns),
         false => usize::MAX,
     };
     let text = told(finding, width);
     let (word, rest) = text.split_at(VERDICT.min(text.len()));
     match screen.colour() {
-        true => screen.trusted(finding.verdict.colour().paint(word).to_string().as_bytes())?,
-        false => screen.untrusted(word)?,
+        true => {
+            screen.write_trusted(finding.verdict.colour().paint(word).to_string().as_bytes())?
+        }
+        false => screen.write_untrusted(word)?,
     }
-    Ok(screen.untrusted(rest)?)
+    Ok(screen.write_untrusted(rest)?)
 }
 
 /// Columns of the verdict.

@@ -18,7 +18,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     }
     let name = environment.variable("TERM").unwrap_or("");
     let size = screen.size();
-    let kind = match screen.rich() {
+    let kind = match screen.is_rich() {
         true => Finding::ok(
             "terminal",
             format!("`{name}`, {} x {}", size.columns, size.rows),
@@ -37,7 +37,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     vec![
         kind,
         colours,
-        Finding::ok("pictures", pictures.told(screen)),
+        Finding::ok("pictures", pictures.describe_method(screen)),
         keys(context),
         clipboard(context),
         notices(context),

@@ -6,16 +6,17 @@ use super::args::{Apply, Delete, Edit, Insert, Move};
 use super::opening::opened;
 use crate::batch;
 use crate::notebook::document::{
-    Action, CellActionError, ApplyError, Outcome, Slot, TextError, act, apply,
+    ApplyError, CellAction, CellActionError, CellActionOutcome, DraftCell, TextError, apply_action,
+    apply_marked_text,
 };
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{IfMissing, OpenedNotebook, unusable};
+use crate::session::{IfMissing, NotebookFile, notebook_report};
 
 /// Changes a cell.
 pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&edit.file, IfMissing::Refused)?;
-    let action = Action::Edit {
+    let action = CellAction::Edit {
         cell: edit.cell,
         kind: edit.kind.map(Into::into),
         source: content(edit.content.as_deref())?,
@@ -23,7 +24,7 @@ pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
     };
     let outcome = done(&mut opened, &action, edit.json, screen)?;
     if outcome.stale {
-        screen.notice(
+        screen.print_notice(
             "its outputs are still those of the old text; `--clear-outputs` removes them",
         )?;
     }
@@ -37,7 +38,7 @@ pub(super) fn insert(insert: &Insert, screen: &Screen) -> Result<i32, Report> {
         return Err(Report::usage("Content is required for insert action")
             .hint("`--content TEXT`, or `--content -` for standard input"));
     };
-    let action = Action::Insert {
+    let action = CellAction::Insert {
         cell: insert.cell,
         kind: insert.kind.into(),
         source,
@@ -49,10 +50,10 @@ pub(super) fn insert(insert: &Insert, screen: &Screen) -> Result<i32, Report> {
 /// Takes a cell out.
 pub(super) fn delete(delete: &Delete, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&delete.file, IfMissing::Refused)?;
-    let action = Action::Delete { cell: delete.cell };
+    let action = CellAction::Delete { cell: delete.cell };
     let outcome = done(&mut opened, &action, delete.json, screen)?;
     if !delete.json && !outcome.source.is_empty() {
-        screen.untrusted(&format!("{}\n", outcome.source))?;
+        screen.write_untrusted(&format!("{}\n", outcome.source))?;
     }
     Ok(0)
 }
@@ -60,7 +61,7 @@ pub(super) fn delete(delete: &Delete, screen: &Screen) -> Result<i32, Report> {
 /// Puts a cell elsewhere.
 pub(super) fn moved(moved: &Move, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&moved.file, IfMissing::Refused)?;
-    let action = Action::Move {
+    let action = CellAction::Move {
         cell: moved.cell,
         to: moved.to,
     };
@@ -70,12 +71,12 @@ pub(super) fn moved(moved: &Move, screen: &Screen) -> Result<i32, Report> {
 
 /// Does it, writes the file, and says so.
 fn done(
-    opened: &mut OpenedNotebook,
-    action: &Action,
+    opened: &mut NotebookFile,
+    action: &CellAction,
     json: bool,
     screen: &Screen,
-) -> Result<Outcome, Report> {
-    let outcome = act(&opened.document, action).map_err(|why| {
+) -> Result<CellActionOutcome, Report> {
+    let outcome = apply_action(&opened.document, action).map_err(|why| {
         let report = Report::failure(why.to_string());
         match why {
             CellActionError::NoContent => Report::usage(why.to_string())
@@ -95,11 +96,11 @@ fn done(
             "totalCells": outcome.total,
             "cellSource": outcome.source,
         });
-        screen.trusted(format!("{details}\n").as_bytes())?;
+        screen.write_trusted(format!("{details}\n").as_bytes())?;
     } else if changed {
-        screen.untrusted(&format!("{}\n", outcome.told(&opened.name)))?;
+        screen.write_untrusted(&format!("{}\n", outcome.summary(&opened.name)))?;
     } else {
-        screen.untrusted(&format!("{} is unchanged.\n", opened.name))?;
+        screen.write_untrusted(&format!("{} is unchanged.\n", opened.name))?;
     }
     say_unkept(opened, screen)?;
     Ok(outcome)
@@ -123,8 +124,8 @@ fn content(given: Option<&str>) -> Result<Option<String>, Report> {
 pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&wanted.file, IfMissing::Empty)?;
     let text = batch::standard_input()?;
-    let draft = apply(&opened.document, &text).map_err(|error| match error {
-        ApplyError::Notebook(error) => unusable(&error, &opened.name),
+    let draft = apply_marked_text(&opened.document, &text).map_err(|error| match error {
+        ApplyError::Notebook(error) => notebook_report(&error, &opened.name),
         ApplyError::Text(why) => {
             let report = Report::failure(why.to_string()).hint("nothing was written");
             match why {
@@ -140,9 +141,10 @@ pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report>
     let told = match opened.write(&draft)? {
         false => format!("{} is unchanged.\n", opened.name),
         true => {
-            let count = |is: fn(&Slot) -> bool| draft.cells.iter().filter(|slot| is(slot)).count();
-            let made = count(|slot| matches!(slot, Slot::Made(_)));
-            let changed = count(|slot| matches!(slot, Slot::Changed(..)));
+            let count =
+                |is: fn(&DraftCell) -> bool| draft.cells.iter().filter(|slot| is(slot)).count();
+            let made = count(|slot| matches!(slot, DraftCell::New(_)));
+            let changed = count(|slot| matches!(slot, DraftCell::Changed(..)));
             let gone = before + made - draft.cells.len();
             let cells = match draft.cells.len() {
                 1 => "1 cell".to_owned(),
@@ -154,14 +156,16 @@ pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report>
             )
         }
     };
-    screen.untrusted(&told)?;
+    screen.write_untrusted(&told)?;
     say_unkept(&opened, screen)?;
     Ok(0)
 }
 
 /// Says what of the file besides its cells could not be kept.
-fn say_unkept(opened: &OpenedNotebook, screen: &Screen) -> Result<(), Report> {
+fn say_unkept(opened: &NotebookFile, screen: &Screen) -> Result<(), Report> {
     let unkept = opened.file.unkept();
-    unkept.iter().try_for_each(|line| screen.notice(line))?;
+    unkept
+        .iter()
+        .try_for_each(|line| screen.print_notice(line))?;
     Ok(())
 }

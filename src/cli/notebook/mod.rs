@@ -27,7 +27,7 @@ pub(super) fn run(
     let terminal = environment.stdout_is_terminal;
     let code = match &notebook.command {
         NotebookCommand::Show(show) => show::show(show, &screen, terminal)?,
-        NotebookCommand::Diff(diff) => show::diff(diff, &screen, terminal)?,
+        NotebookCommand::Diff(options) => show::show_diff(options, &screen, terminal)?,
         NotebookCommand::Edit(edit) => change::edit(edit, &screen)?,
         NotebookCommand::Insert(insert) => change::insert(insert, &screen)?,
         NotebookCommand::Delete(delete) => change::delete(delete, &screen)?,

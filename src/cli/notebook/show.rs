@@ -11,13 +11,12 @@ use super::args::{Diff, Show};
 use super::opening::opened;
 use crate::files::{FileMode, TrackedFile, write_whole};
 use crate::notebook::document::{
-    Cell, DiffLine, Document, LineRange, Part, TextError, difference, lines_of, outline,
-    output_mark,
+    Cell, DiffLine, Document, LineRange, ShownPart, TextError, diff, lines_of, outline, output_mark,
 };
 use crate::notebook::{LARGEST, outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{IfMissing, OpenedNotebook, unusable};
+use crate::session::{IfMissing, NotebookFile, notebook_report};
 use crate::text::MARKED;
 
 /// What is read and printed at once of a file that is printed as it is, in bytes.
@@ -53,7 +52,7 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
         None => opened(&show.file, IfMissing::Refused)?.document,
     };
     let (document, name) = (&document, show.file.display().to_string());
-    let part = Part {
+    let part = ShownPart {
         cells: show.cells.clone(),
         lines: lines.unwrap_or_default(),
         unnumbered: false,
@@ -69,7 +68,7 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
     }
     if show.json {
         let value = as_json(document, &name, &part)?;
-        screen.trusted(format!("{value}\n").as_bytes())?;
+        screen.write_trusted(format!("{value}\n").as_bytes())?;
         return Ok(0);
     }
     let text = text(document, &part, show.outputs, &name)?;
@@ -85,16 +84,16 @@ fn textconv(show: &Show, screen: &Screen, terminal: bool) -> Result<(), Report> 
             Some(document) => document,
             None => opened(&show.file, IfMissing::Refused)?.document,
         };
-        let part = Part {
+        let part = ShownPart {
             unnumbered: true,
-            ..Part::default()
+            ..ShownPart::default()
         };
         let below = |_, cell: Cell<'_>| match show.outputs {
             true => unnumbered_outputs(cell),
             false => String::new(),
         };
         let shown = crate::notebook::document::show(&document, &part, below);
-        let shown = shown.map_err(|error| unusable(&error, &name))?;
+        let shown = shown.map_err(|error| notebook_report(&error, &name))?;
         shown.map_err(|why: TextError| Report::failure(why.to_string()))
     };
     if let Ok::<_, Report>(text) = read() {
@@ -106,8 +105,10 @@ fn textconv(show: &Show, screen: &Screen, terminal: bool) -> Result<(), Report> 
     loop {
         match file.read(&mut piece).map_err(unread)? {
             0 => return Ok(()),
-            count if terminal => screen.untrusted(&String::from_utf8_lossy(&piece[..count]))?,
-            count => screen.trusted(&piece[..count])?,
+            count if terminal => {
+                screen.write_untrusted(&String::from_utf8_lossy(&piece[..count]))?
+            }
+            count => screen.write_trusted(&piece[..count])?,
         }
     }
 }
@@ -145,13 +146,18 @@ fn raw(file: &Path) -> Option<PathBuf> {
     (!file.exists()).then(|| PathBuf::from(name))
 }
 
-fn text(document: &Document, part: &Part, outputs: bool, name: &str) -> Result<String, Report> {
+fn text(
+    document: &Document,
+    part: &ShownPart,
+    outputs: bool,
+    name: &str,
+) -> Result<String, Report> {
     let below = |number: usize, cell: Cell<'_>| match outputs {
         true => outputs_of(number, cell),
         false => String::new(),
     };
     let shown = crate::notebook::document::show(document, part, below);
-    let shown = shown.map_err(|error| unusable(&error, name))?;
+    let shown = shown.map_err(|error| notebook_report(&error, name))?;
     shown.map_err(|why: TextError| Report::failure(why.to_string()))
 }
 
@@ -165,13 +171,16 @@ fn outputs_of(number: usize, cell: Cell<'_>) -> String {
 /// A file keeps every byte; a terminal gets what is safe for it.
 fn put(text: &str, screen: &Screen, terminal: bool) -> Result<(), Report> {
     match terminal {
-        true => screen.untrusted(text)?,
-        false => screen.trusted(text.as_bytes())?,
+        true => screen.write_untrusted(text)?,
+        false => screen.write_trusted(text.as_bytes())?,
     }
     Ok(())
 }
 
-fn wanted<'a>(document: &'a Document, part: &'a Part) -> impl Iterator<Item = (usize, Cell<'a>)> {
+fn wanted<'a>(
+    document: &'a Document,
+    part: &'a ShownPart,
+) -> impl Iterator<Item = (usize, Cell<'a>)> {
     let wanted = |number: &usize| part.cells.is_empty() || part.cells.contains(number);
     document
         .cells()
@@ -179,7 +188,7 @@ fn wanted<'a>(document: &'a Document, part: &'a Part) -> impl Iterator<Item = (u
         .filter(move |(number, _)| wanted(number))
 }
 
-fn as_json(document: &Document, name: &str, part: &Part) -> Result<Value, Report> {
+fn as_json(document: &Document, name: &str, part: &ShownPart) -> Result<Value, Report> {
     let mut cells = Vec::new();
     for (number, cell) in wanted(document, part) {
         if let Some(fault) = cell.fault() {
@@ -212,7 +221,12 @@ fn as_json(document: &Document, name: &str, part: &Part) -> Result<Value, Report
 }
 
 /// Writes the pictures of outputs and attachments; other files of their names are left alone.
-fn extract(document: &Document, part: &Part, folder: &Path, screen: &Screen) -> Result<(), Report> {
+fn extract(
+    document: &Document,
+    part: &ShownPart,
+    folder: &Path,
+    screen: &Screen,
+) -> Result<(), Report> {
     std::fs::create_dir_all(folder).map_err(|error| {
         Report::failure(format!("cannot create `{}`", folder.display())).because(error)
     })?;
@@ -238,31 +252,31 @@ fn extract(document: &Document, part: &Part, folder: &Path, screen: &Screen) -> 
         1 => "1 picture".to_owned(),
         count => format!("{count} pictures"),
     };
-    screen.notice(&format!("{pictures} in {}", folder.display()))?;
+    screen.print_notice(&format!("{pictures} in {}", folder.display()))?;
     Ok(())
 }
 
 /// Prints what differs between two notebooks; 1 when something does.
-pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, Report> {
-    let old = opened(&diff.old, IfMissing::Refused)?;
-    let new = opened(&diff.new, IfMissing::Refused)?;
-    let text = |opened: &OpenedNotebook| {
+pub(super) fn show_diff(options: &Diff, screen: &Screen, terminal: bool) -> Result<i32, Report> {
+    let old = opened(&options.old, IfMissing::Refused)?;
+    let new = opened(&options.new, IfMissing::Refused)?;
+    let text = |opened: &NotebookFile| {
         text(
             &opened.document,
-            &Part::default(),
-            diff.outputs,
+            &ShownPart::default(),
+            options.outputs,
             &opened.name,
         )
     };
     let (old_text, new_text) = (text(&old)?, text(&new)?);
-    let differences = difference(&old_text, &new_text);
+    let differences = diff(&old_text, &new_text);
     if differences.is_empty() {
         if old.document.text() != new.document.text() {
-            let more = match diff.outputs {
+            let more = match options.outputs {
                 true => "metadata or formatting",
                 false => "outputs, metadata or formatting",
             };
-            screen.notice(&format!(
+            screen.print_notice(&format!(
                 "the text of the cells is the same; they differ in {more}"
             ))?;
         }
@@ -277,7 +291,7 @@ pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, 
         put(&out, screen, terminal)?;
         return Ok(1);
     }
-    screen.untrusted(&format!("--- {}\n+++ {}\n", old.name, new.name))?;
+    screen.write_untrusted(&format!("--- {}\n+++ {}\n", old.name, new.name))?;
     for line in &differences {
         let style = match line {
             DiffLine::Place(_) => MARKED.normal(),
@@ -285,9 +299,9 @@ pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, 
             DiffLine::Added(_) => Color::Green.normal(),
             DiffLine::Same(_) => Style::new(),
         };
-        screen.trusted(style.prefix().to_string().as_bytes())?;
-        screen.untrusted(&line.text())?;
-        screen.trusted(format!("{}\n", style.suffix()).as_bytes())?;
+        screen.write_trusted(style.prefix().to_string().as_bytes())?;
+        screen.write_untrusted(&line.text())?;
+        screen.write_trusted(format!("{}\n", style.suffix()).as_bytes())?;
     }
     Ok(1)
 }

@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::config::WrongValue;
+use crate::config::InvalidValue;
 
 /// Keys with a name, the one shown first.
 const NAMED: &[(&str, KeyCode)] = &[
@@ -109,13 +109,13 @@ impl Stroke {
     }
 
     /// True for a key that types a character, which a chord cannot begin with.
-    pub fn types(self) -> bool {
+    pub fn types_character(self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && self.is_plain()
     }
 
     /// True for a key that means something of its own where letters are commands (vi's normal mode): it types, or it
     /// is one of those that edit.
-    pub fn is_of_vi(self) -> bool {
+    pub fn is_vi_command_key(self) -> bool {
         let edits = matches!(
             self.code,
             KeyCode::Char(_)
@@ -133,9 +133,9 @@ impl Stroke {
 }
 
 impl FromStr for Stroke {
-    type Err = WrongValue;
+    type Err = InvalidValue;
 
-    fn from_str(word: &str) -> Result<Self, WrongValue> {
+    fn from_str(word: &str) -> Result<Self, InvalidValue> {
         let lower = word.to_lowercase();
         let mut rest = lower.as_str();
         let mut modifiers = KeyModifiers::empty();
@@ -196,15 +196,15 @@ impl Chord {
     }
 
     /// True when one of them cannot be pressed without the other: they are equal, or one begins with the other.
-    pub fn meets(&self, other: &Chord) -> bool {
+    pub fn conflicts_with(&self, other: &Chord) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 }
 
 impl FromStr for Chord {
-    type Err = WrongValue;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, WrongValue> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let mut strokes: Vec<Stroke> = Vec::new();
         let mut escaped = false;
         for word in text.split_whitespace() {
@@ -222,7 +222,7 @@ impl FromStr for Chord {
             });
         }
         let first = strokes.first().copied();
-        if escaped || first.is_none_or(Stroke::types) || strokes.len() > LONGEST {
+        if escaped || first.is_none_or(Stroke::types_character) || strokes.len() > LONGEST {
             return Err(wrong());
         }
         Ok(Chord(strokes))
@@ -241,8 +241,8 @@ impl fmt::Display for Chord {
     }
 }
 
-fn wrong() -> WrongValue {
-    WrongValue {
+fn wrong() -> InvalidValue {
+    InvalidValue {
         allowed: "keys like alt-., ctrl-x ctrl-e, alt-shift-up, f2, esc p; \"\" for none".into(),
     }
 }

@@ -148,7 +148,7 @@ impl KeyAction {
     }
 
     /// The action of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         KeyAction::rows()
             .find(|row| row.name == name)
             .map(|row| row.action)

@@ -11,7 +11,7 @@ fn keymap(setting: Value) -> (Keymap, Vec<WrongKey>) {
 
 fn meaning(keymap: &Keymap, chord: &str) -> KeyMatch {
     let chord: Chord = chord.parse().unwrap();
-    keymap.meaning(chord.strokes())
+    keymap.lookup(chord.strokes())
 }
 
 fn only(action: KeyAction) -> KeyMatch {
@@ -24,7 +24,8 @@ fn the_defaults_have_no_conflicts_and_every_name_is_one_word() {
     for (at, first) in keymap.bindings.iter().enumerate() {
         for second in &keymap.bindings[at + 1..] {
             assert!(
-                !first.chord.meets(&second.chord) || shared(first, second.action, &second.chord),
+                !first.chord.conflicts_with(&second.chord)
+                    || shared(first, second.action, &second.chord),
                 "{first:?} {second:?}"
             );
             assert_ne!((first.action, &first.chord), (second.action, &second.chord));
@@ -42,7 +43,7 @@ fn the_defaults_have_no_conflicts_and_every_name_is_one_word() {
             !row.help.ends_with('.') && !row.help.contains('|'),
             "{row:?}"
         );
-        assert_eq!(KeyAction::named(row.name), Some(row.action));
+        assert_eq!(KeyAction::from_name(row.name), Some(row.action));
     }
 }
 
@@ -52,10 +53,10 @@ fn keys_mean_what_the_table_says() {
     for (chord, expected) in [
         ("alt-p", only(KeyAction::PromptMode)),
         ("alt-shift-w", only(KeyAction::Blocks)),
-        ("ctrl-x", KeyMatch::Begun),
+        ("ctrl-x", KeyMatch::Prefix),
         ("ctrl-x ctrl-e", only(KeyAction::OpenEditor)),
-        ("ctrl-x ctrl-p", KeyMatch::Nothing),
-        ("alt-x", KeyMatch::Nothing),
+        ("ctrl-x ctrl-p", KeyMatch::NoMatch),
+        ("alt-x", KeyMatch::NoMatch),
         (
             "right",
             KeyMatch::Actions(vec![KeyAction::AcceptSuggestion, KeyAction::Right]),
@@ -83,14 +84,14 @@ fn the_users_own_take_the_place_of_the_defaults() {
     assert_eq!(wrong, []);
     for (chord, expected) in [
         ("ctrl-space", only(KeyAction::Suggest)),
-        ("alt-.", KeyMatch::Nothing),
+        ("alt-.", KeyMatch::NoMatch),
         ("f3", only(KeyAction::PromptMode)),
         ("ctrl-x p", only(KeyAction::PromptMode)),
-        ("alt-p", KeyMatch::Nothing),
+        ("alt-p", KeyMatch::NoMatch),
         ("alt-1", only(KeyAction::Block1)),
-        ("alt-!", KeyMatch::Nothing),
-        ("alt-r", KeyMatch::Nothing),
-        ("ctrl-o", KeyMatch::Nothing),
+        ("alt-!", KeyMatch::NoMatch),
+        ("alt-r", KeyMatch::NoMatch),
+        ("ctrl-o", KeyMatch::NoMatch),
         ("alt-shift-w", only(KeyAction::Blocks)),
         (
             "ctrl-f",
@@ -100,7 +101,7 @@ fn the_users_own_take_the_place_of_the_defaults() {
         assert_eq!(meaning(&keymap, chord), expected, "{chord}");
     }
     let own: Vec<String> = keymap
-        .of(KeyAction::PromptMode)
+        .bindings_of(KeyAction::PromptMode)
         .filter(|binding| binding.own)
         .map(|binding| binding.chord.to_string())
         .collect();

@@ -1,7 +1,7 @@
 //! Settings from files, environments and flags, through one `check`; broken files named with their line.
 
 use super::*;
-use crate::agent::{Approvals, Effort, Sandbox, Threads, WebSearchUse};
+use crate::agent::{Approvals, Effort, Sandbox, ThreadMode, WebSearchUse};
 use crate::config::{
     AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, KernelMode, KeyAction, RunCells,
     RuntimeChoice,
@@ -48,7 +48,7 @@ fn defaults_and_nothing_created() {
     assert_eq!(settings.choices.runtime, RuntimeChoice::Embedded);
     assert_eq!(
         (settings.choices.threads, settings.choices.approvals),
-        (Threads::Session, Approvals::Never)
+        (ThreadMode::Session, Approvals::Never)
     );
     assert_eq!(settings.choices.kernel_mode, KernelMode::Session);
     assert_eq!(
@@ -115,7 +115,7 @@ fn every_key_of_the_file_is_read() {
     );
     assert_eq!(
         (settings.choices.threads, settings.choices.approvals),
-        (Threads::Ephemeral, Approvals::Ask)
+        (ThreadMode::Ephemeral, Approvals::Ask)
     );
     assert_eq!(settings.choices.kernel_mode, KernelMode::PerCall);
     assert_eq!(settings.choices.agent_tools, AgentTools::Shell);
@@ -129,7 +129,7 @@ fn every_key_of_the_file_is_read() {
     );
     let suggest: Vec<String> = settings
         .keys
-        .of(KeyAction::Suggest)
+        .bindings_of(KeyAction::Suggest)
         .map(|binding| binding.chord.to_string())
         .collect();
     assert_eq!(suggest, ["alt-x"]);
@@ -194,9 +194,9 @@ fn a_wrong_value_is_told_and_the_default_holds() {
         let (_home, environment) = with_file("{}");
         let (mut expected, _) = resolve(&ConfigFlags::default(), &environment);
         expected.paths = settings.paths.clone();
-        let origin = |row| settings.provenance.of(row, &settings.choices);
-        let origin = Setting::named(key).map_or(Origin::Default, origin);
-        assert_eq!(origin, Origin::Default, "{key}");
+        let origin = |row| settings.provenance.origin(row, &settings.choices);
+        let origin = Setting::from_name(key).map_or(SettingOrigin::Default, origin);
+        assert_eq!(origin, SettingOrigin::Default, "{key}");
         expected.provenance = settings.provenance.clone();
         assert_eq!(settings, expected, "{key}");
     };
@@ -247,7 +247,7 @@ fn wrong_keys_are_told_with_their_line_and_the_others_hold() {
     }
     assert_eq!(said.len(), 2);
     let own: Vec<KeyAction> = KeyAction::rows()
-        .flat_map(|row| settings.keys.of(row.action))
+        .flat_map(|row| settings.keys.bindings_of(row.action))
         .filter(|binding| binding.own)
         .map(|binding| binding.action)
         .collect();
@@ -331,7 +331,7 @@ fn words_and_values_match() {
     }
     check::<Effort>();
     check::<WebSearchUse>();
-    check::<Threads>();
+    check::<ThreadMode>();
     check::<Approvals>();
     check::<Sandbox>();
     check::<RunCells>();

@@ -21,14 +21,14 @@ const WEATHER: &str = "<details class='tool-usage-details'>\n\
 fn the_stored_form() {
     let mut answer = AnswerBuilder::default();
     assert!(answer.is_empty());
-    answer.thought(0, "hm");
-    answer.thought(0, "m\n");
+    answer.push_thought(0, "hm");
+    answer.push_thought(0, "m\n");
     assert_eq!(answer.stored(), "<thinking>\nhmm\n</thinking>\n\n");
-    answer.text(1, "Let me ");
-    answer.text(1, "look.");
-    answer.tool(&weather());
-    answer.text(2, "It is sunny.");
-    answer.text(3, "Bye.");
+    answer.push_text(1, "Let me ");
+    answer.push_text(1, "look.");
+    answer.push_tool(&weather());
+    answer.push_text(2, "It is sunny.");
+    answer.push_text(3, "Bye.");
     let stored = answer.stored();
     assert_eq!(
         stored,
@@ -49,24 +49,24 @@ fn the_stored_form() {
 #[test]
 fn a_restarted_message_is_replaced() {
     let mut answer = AnswerBuilder::default();
-    answer.text(1, "wro");
-    answer.restarted(1);
-    answer.text(1, "right");
+    answer.push_text(1, "wro");
+    answer.restart_message(1);
+    answer.push_text(1, "right");
     assert_eq!(answer.stored(), "right");
 }
 
 #[test]
 fn empty_thoughts_leave_nothing() {
     let mut answer = AnswerBuilder::default();
-    answer.thought(0, " \n");
-    answer.text(0, "");
+    answer.push_thought(0, " \n");
+    answer.push_text(0, "");
     assert!(answer.is_empty());
 }
 
 #[test]
 fn a_command() {
     let mut answer = AnswerBuilder::default();
-    answer.command(&CommandRecord {
+    answer.push_command(&CommandRecord {
         id: "c".into(),
         command: "ls '<x>'".into(),
         cwd: "/tmp".into(),
@@ -125,7 +125,7 @@ fn one_line_for_a_call() {
 #[test]
 fn a_block_the_model_writes_is_no_tools_block() {
     let mut answer = AnswerBuilder::default();
-    answer.text(0, &format!("see:\n\n{WEATHER}"));
+    answer.push_text(0, &format!("see:\n\n{WEATHER}"));
     let stored = answer.stored();
     assert_eq!(tool_records(&stored), []);
     assert_eq!(

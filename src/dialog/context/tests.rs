@@ -302,7 +302,7 @@ proptest! {
 #[test]
 fn what_an_answer_tells_of_is_no_context_while_it_is_part_of_the_conversation() {
     let made = |told| CellEntry {
-        told,
+        in_answer_of: told,
         images: vec!["data:image/png;base64,AAAA".into()],
         ..cell(3, "y = 1", "made")
     };

@@ -47,7 +47,7 @@ pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result
     loop {
         let size = screen.size();
         view.height = usize::from(size.rows).saturating_sub(1).max(1);
-        screen.trusted(view.render(usize::from(size.columns)).as_bytes())?;
+        screen.write_trusted(view.render(usize::from(size.columns)).as_bytes())?;
         screen.flush()?;
         let mut sources = [
             PollFd::new(&resized.reader, PollFlags::IN),

@@ -33,7 +33,7 @@ use crate::config::Images;
 use crate::environment::Environment;
 use crate::markdown::Background;
 use crate::output::picture_type;
-use crate::picture::{self, Pixels, PictureError};
+use crate::picture::{self, PictureError, Pixels};
 use crate::screen::Screen;
 
 pub(super) use animation::Animation;
@@ -123,7 +123,7 @@ impl Pictures {
 
     /// Whether anything is drawn at all.
     pub(super) fn are_drawn(&self, screen: &Screen) -> bool {
-        self.choice != Images::Off && screen.rich() && screen.colour()
+        self.choice != Images::Off && screen.is_rich() && screen.colour()
     }
 
     /// What an answer points at: a local file or a `data:` URL that holds a picture.
@@ -159,7 +159,7 @@ impl Pictures {
     }
 
     /// How they are drawn here, in words.
-    pub fn told(&self, screen: &Screen) -> &'static str {
+    pub fn describe_method(&self, screen: &Screen) -> &'static str {
         match self.are_drawn(screen).then(|| self.method(screen)) {
             Some(Method::Kitty) => "drawn by kitty's protocol",
             Some(Method::KittyInTmux) => "drawn by kitty's protocol, through tmux",

@@ -13,7 +13,7 @@ use resvg::usvg::roxmltree::{Document, ParsingOptions};
 use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 
 use super::svg_depth::is_too_deep;
-use crate::picture::{Pixels, PictureError, allowed};
+use crate::picture::{PictureError, Pixels, allowed};
 
 /// The longest text that is read.
 const MOST_BYTES: usize = 8 << 20;
@@ -44,7 +44,8 @@ impl Drawing {
             allow_dtd: true,
             ..ParsingOptions::default()
         };
-        let document = Document::parse_with_options(text, parsing).map_err(|_| PictureError::Broken)?;
+        let document =
+            Document::parse_with_options(text, parsing).map_err(|_| PictureError::Broken)?;
         if is_too_deep(&document) {
             return Err(PictureError::Deep);
         }
@@ -178,7 +179,10 @@ mod tests {
             "{HEAD}<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter><rect filter='url(#f)' width='1' \
              height='1'/></svg>"
         );
-        assert!(matches!(Drawing::read(&blurred), Err(PictureError::Effects)));
+        assert!(matches!(
+            Drawing::read(&blurred),
+            Err(PictureError::Effects)
+        ));
         let long = " ".repeat(MOST_BYTES + 1);
         assert!(matches!(Drawing::read(&long), Err(PictureError::Long(8))));
         // Entities that multiply.

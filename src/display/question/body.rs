@@ -13,8 +13,8 @@ use crate::agent::{FileChange, Subject};
 use crate::display::diff;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
-use crate::runtime::KeptVariables;
-use crate::session::{About, ProposedCell, Question, QuestionChoice};
+use crate::runtime::SavedVariables;
+use crate::session::{ProposedCell, Question, QuestionChoice, QuestionSubject};
 use crate::text::NOTICED;
 use crate::text::escape::visible;
 use crate::text::{Line, age_in_words, aligned, bytes_in_words, counted, cut};
@@ -26,13 +26,13 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
     let head = format!("? {}", head(who, about));
     rows.text(0, &head, NOTICED.bold());
     match about {
-        About::Agent(subject) => agent(subject, appearance, &mut rows),
-        About::Cells(cells) => cells_rows(cells, appearance, &mut rows),
-        About::Unprotected { code, why } => {
+        QuestionSubject::Agent(subject) => agent(subject, appearance, &mut rows),
+        QuestionSubject::Cells(cells) => cells_rows(cells, appearance, &mut rows),
+        QuestionSubject::Unprotected { code, why } => {
             label(&mut rows, "why", why);
             numbered(code, appearance, &mut rows);
         }
-        About::ProjectSkill {
+        QuestionSubject::ProjectSkill {
             skill,
             path,
             project,
@@ -41,7 +41,7 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             label(&mut rows, "file", path);
             label(&mut rows, "project", project);
         }
-        About::ProjectFiles { folder, files } => {
+        QuestionSubject::ProjectFiles { folder, files } => {
             label(&mut rows, "folder", folder);
             for (path, text) in files {
                 rows.text(2, path, Style::new().dimmed());
@@ -50,16 +50,18 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             let note = "(you are asked again when anything in this folder changes)";
             rows.text(2, note, Style::new().dimmed());
         }
-        About::StepBack { over, .. } => {
+        QuestionSubject::StepBack { over, .. } => {
             for cell in over {
                 let after = if cell.own { "" } else { "  (ran after them)" };
                 let text = format!("In [{}] {}{after}", cell.line, cell.code);
                 rows.text(4, &text, Style::new());
             }
         }
-        About::Variables(kept) => variables(kept, &mut rows),
-        About::Pictures(lost) => lost.iter().for_each(|why| rows.text(4, why, Style::new())),
-        About::SkillCode {
+        QuestionSubject::Variables(kept) => variables(kept, &mut rows),
+        QuestionSubject::Pictures(lost) => {
+            lost.iter().for_each(|why| rows.text(4, why, Style::new()))
+        }
+        QuestionSubject::SkillCode {
             skill,
             path,
             blocks,
@@ -78,63 +80,73 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
     rows.into_rows()
 }
 
-fn head(who: &str, about: &About) -> String {
+fn head(who: &str, about: &QuestionSubject) -> String {
     let server = |server: &str, rest: &str| format!("The MCP server {server} {rest}");
     let asks = |what: &str| format!("{who} asks {what}");
     match about {
-        About::Agent(Subject::Command { .. }) => asks("to run a command"),
-        About::Agent(Subject::Input { .. }) => asks("to type into a running program"),
-        About::Agent(Subject::Edit { changes, .. }) => match changes.len() {
+        QuestionSubject::Agent(Subject::Command { .. }) => asks("to run a command"),
+        QuestionSubject::Agent(Subject::Input { .. }) => asks("to type into a running program"),
+        QuestionSubject::Agent(Subject::Edit { changes, .. }) => match changes.len() {
             1 => asks("to change a file"),
             count => asks(&format!("to change {count} files")),
         },
-        About::Agent(Subject::Permissions { .. }) => asks("for more permissions"),
-        About::Agent(Subject::Form { server: name, .. }) if name.is_empty() => asks("you"),
-        About::Agent(Subject::Form { server: name, .. }) => server(name, "asks you"),
-        About::Agent(Subject::Link { server: name, .. }) => server(name, "asks you to open a page"),
-        About::Cells(cells) => match cells.len() {
+        QuestionSubject::Agent(Subject::Permissions { .. }) => asks("for more permissions"),
+        QuestionSubject::Agent(Subject::Form { server: name, .. }) if name.is_empty() => {
+            asks("you")
+        }
+        QuestionSubject::Agent(Subject::Form { server: name, .. }) => server(name, "asks you"),
+        QuestionSubject::Agent(Subject::Link { server: name, .. }) => {
+            server(name, "asks you to open a page")
+        }
+        QuestionSubject::Cells(cells) => match cells.len() {
             1 => asks("to run a cell in your session"),
             count => asks(&format!("to run {count} cells in your session")),
         },
-        About::Unprotected { .. } => asks("to run code without write protection"),
-        About::ProjectSkill { .. } => asks("to read a skill that comes with this project"),
-        About::ProjectFiles { files, .. } => match files.len() {
+        QuestionSubject::Unprotected { .. } => asks("to run code without write protection"),
+        QuestionSubject::ProjectSkill { .. } => {
+            asks("to read a skill that comes with this project")
+        }
+        QuestionSubject::ProjectFiles { files, .. } => match files.len() {
             1 => "This project has a start-up file that runs in your session".into(),
             count => format!("This project has {count} start-up files that run in your session"),
         },
-        About::StepBack { exchange, over } => match over.iter().filter(|cell| cell.own).count() {
-            1 => format!("The exchange [{exchange}] has run a cell in your session"),
-            count => format!("The exchange [{exchange}] has run {count} cells in your session"),
-        },
-        About::Variables(kept) => format!(
+        QuestionSubject::StepBack { exchange, over } => {
+            match over.iter().filter(|cell| cell.own).count() {
+                1 => format!("The exchange [{exchange}] has run a cell in your session"),
+                count => format!("The exchange [{exchange}] has run {count} cells in your session"),
+            }
+        }
+        QuestionSubject::Variables(kept) => format!(
             "The variables of this session were kept {} ago",
             age_in_words(Duration::from_secs(kept.age))
         ),
-        About::Pictures(_) => "The prompt goes without its picture, which cannot be sent".into(),
-        About::SkillCode { .. } => "A skill asks to run code in your session".into(),
+        QuestionSubject::Pictures(_) => {
+            "The prompt goes without its picture, which cannot be sent".into()
+        }
+        QuestionSubject::SkillCode { .. } => "A skill asks to run code in your session".into(),
     }
 }
 
 /// The line right above the choices.
-pub(super) fn ask(about: &About) -> &'static str {
+pub(super) fn ask(about: &QuestionSubject) -> &'static str {
     match about {
-        About::Agent(Subject::Command { .. }) => "Run this command?",
-        About::Agent(Subject::Input { .. }) => "Type this?",
-        About::Agent(Subject::Edit { .. }) => "Make these changes?",
-        About::Agent(Subject::Permissions { .. }) => "Allow this?",
-        About::Agent(Subject::Form { .. }) => "",
-        About::Agent(Subject::Link { .. }) => "Open this page?",
-        About::Cells(cells) if cells.iter().any(|cell| cell.reset) => {
+        QuestionSubject::Agent(Subject::Command { .. }) => "Run this command?",
+        QuestionSubject::Agent(Subject::Input { .. }) => "Type this?",
+        QuestionSubject::Agent(Subject::Edit { .. }) => "Make these changes?",
+        QuestionSubject::Agent(Subject::Permissions { .. }) => "Allow this?",
+        QuestionSubject::Agent(Subject::Form { .. }) => "",
+        QuestionSubject::Agent(Subject::Link { .. }) => "Open this page?",
+        QuestionSubject::Cells(cells) if cells.iter().any(|cell| cell.reset) => {
             "Lose all variables and run this?"
         }
-        About::Cells(_) => "Run this in your session?",
-        About::Unprotected { .. } => "Run this without protection?",
-        About::ProjectSkill { .. } => "Let the agent read the skills of this project?",
-        About::ProjectFiles { .. } => "Run this code at the start?",
-        About::StepBack { .. } => "Step the interpreter back to before this, too?",
-        About::Variables(_) => "Bring them back?",
-        About::Pictures(_) => "Send it all the same?",
-        About::SkillCode { .. } => "Run this code?",
+        QuestionSubject::Cells(_) => "Run this in your session?",
+        QuestionSubject::Unprotected { .. } => "Run this without protection?",
+        QuestionSubject::ProjectSkill { .. } => "Let the agent read the skills of this project?",
+        QuestionSubject::ProjectFiles { .. } => "Run this code at the start?",
+        QuestionSubject::StepBack { .. } => "Step the interpreter back to before this, too?",
+        QuestionSubject::Variables(_) => "Bring them back?",
+        QuestionSubject::Pictures(_) => "Send it all the same?",
+        QuestionSubject::SkillCode { .. } => "Run this code?",
     }
 }
 
@@ -142,18 +154,26 @@ pub(super) fn ask(about: &About) -> &'static str {
 pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<'static, str>) {
     let about = &question.about;
     let (key, words) = match choice {
-        QuestionChoice::Once if matches!(about, About::Agent(Subject::Link { .. })) => {
+        QuestionChoice::Once if matches!(about, QuestionSubject::Agent(Subject::Link { .. })) => {
             ('y', "yes, I open it")
         }
         // A yes is for all skills of the project.
-        QuestionChoice::Once if matches!(about, About::ProjectSkill { .. }) => {
+        QuestionChoice::Once if matches!(about, QuestionSubject::ProjectSkill { .. }) => {
             ('y', "yes, all session")
         }
-        QuestionChoice::Once if matches!(about, About::StepBack { .. }) => ('y', "yes, step back"),
-        QuestionChoice::Once if matches!(about, About::Variables(_)) => ('y', "yes, bring back"),
-        QuestionChoice::Once if matches!(about, About::Pictures(_)) => ('y', "yes, send it"),
+        QuestionChoice::Once if matches!(about, QuestionSubject::StepBack { .. }) => {
+            ('y', "yes, step back")
+        }
+        QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
+            ('y', "yes, bring back")
+        }
+        QuestionChoice::Once if matches!(about, QuestionSubject::Pictures(_)) => {
+            ('y', "yes, send it")
+        }
         QuestionChoice::Once => ('y', "yes, this once"),
-        QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
+        QuestionChoice::Session
+            if matches!(about, QuestionSubject::Agent(Subject::Input { .. })) =>
+        {
             ('s', "yes, all of it")
         }
         QuestionChoice::Session => ('s', "yes, all session"),
@@ -162,7 +182,9 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             ('a', "yes, always")
         }
         QuestionChoice::Remember => ('y', "yes, always"),
-        QuestionChoice::No if matches!(about, About::StepBack { .. }) => ('n', "no, leave it"),
+        QuestionChoice::No if matches!(about, QuestionSubject::StepBack { .. }) => {
+            ('n', "no, leave it")
+        }
         QuestionChoice::No => ('n', "no"),
         QuestionChoice::NoBecause => ('w', "no, say why"),
         QuestionChoice::Stop => ('x', "no, and stop"),
@@ -187,20 +209,28 @@ fn option(question: &Question, number: usize) -> String {
 pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'static, str> {
     let about = &question.about;
     let words = match choice {
-        QuestionChoice::Once if matches!(about, About::ProjectSkill { .. }) => {
+        QuestionChoice::Once if matches!(about, QuestionSubject::ProjectSkill { .. }) => {
             "✓ allowed for this session"
         }
-        QuestionChoice::Once if matches!(about, About::StepBack { .. }) => "✓ stepping back",
-        QuestionChoice::Once if matches!(about, About::Variables(_)) => "✓ bringing them back",
+        QuestionChoice::Once if matches!(about, QuestionSubject::StepBack { .. }) => {
+            "✓ stepping back"
+        }
+        QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
+            "✓ bringing them back"
+        }
         QuestionChoice::Once => "✓ allowed once",
-        QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
+        QuestionChoice::Session
+            if matches!(about, QuestionSubject::Agent(Subject::Input { .. })) =>
+        {
             "✓ allowed, whatever it types there"
         }
         QuestionChoice::Session => "✓ allowed for this session",
         QuestionChoice::Try => "… tried in a copy",
         QuestionChoice::Remember => "✓ always allowed",
-        QuestionChoice::No if matches!(about, About::StepBack { .. }) => "✗ left as it is",
-        QuestionChoice::No if matches!(about, About::Variables(_)) => "✗ not now",
+        QuestionChoice::No if matches!(about, QuestionSubject::StepBack { .. }) => {
+            "✗ left as it is"
+        }
+        QuestionChoice::No if matches!(about, QuestionSubject::Variables(_)) => "✗ not now",
         QuestionChoice::No | QuestionChoice::NoBecause => "✗ not allowed",
         QuestionChoice::Stop => "✗ not allowed, stopped",
         QuestionChoice::Named(number) => {
@@ -214,28 +244,32 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
 }
 
 /// What was asked, in a few words on one line.
-pub(super) fn brief(about: &About) -> String {
+pub(super) fn brief(about: &QuestionSubject) -> String {
     let joined = |parts: Vec<&str>| parts.join(", ");
     let text = match about {
-        About::Agent(Subject::Command { command, .. }) => command.clone(),
-        About::Agent(Subject::Input { text, .. }) => text.clone(),
-        About::Agent(Subject::Edit { changes, .. }) => {
+        QuestionSubject::Agent(Subject::Command { command, .. }) => command.clone(),
+        QuestionSubject::Agent(Subject::Input { text, .. }) => text.clone(),
+        QuestionSubject::Agent(Subject::Edit { changes, .. }) => {
             joined(changes.iter().map(|change| change.path.as_str()).collect())
         }
-        About::Agent(Subject::Permissions { wanted, .. }) => wanted.join(", "),
-        About::Agent(Subject::Form { message, .. }) => message.clone(),
-        About::Agent(Subject::Link { url, .. }) => url.clone(),
-        About::Cells(cells) => joined(cells.iter().map(|cell| cell.code.trim()).collect()),
-        About::Unprotected { code, .. } => code.trim().to_owned(),
-        About::ProjectSkill { project, .. } => format!("skills of {project}"),
-        About::ProjectFiles { folder, .. } => format!("start-up files in {folder}"),
-        About::StepBack { over, .. } => match over.first() {
+        QuestionSubject::Agent(Subject::Permissions {
+            requested: wanted, ..
+        }) => wanted.join(", "),
+        QuestionSubject::Agent(Subject::Form { message, .. }) => message.clone(),
+        QuestionSubject::Agent(Subject::Link { url, .. }) => url.clone(),
+        QuestionSubject::Cells(cells) => {
+            joined(cells.iter().map(|cell| cell.code.trim()).collect())
+        }
+        QuestionSubject::Unprotected { code, .. } => code.trim().to_owned(),
+        QuestionSubject::ProjectSkill { project, .. } => format!("skills of {project}"),
+        QuestionSubject::ProjectFiles { folder, .. } => format!("start-up files in {folder}"),
+        QuestionSubject::StepBack { over, .. } => match over.first() {
             Some(first) => format!("the interpreter, before In [{}]", first.line),
             None => "the interpreter".to_owned(),
         },
-        About::Variables(kept) => counted(kept.rows.len(), "variable"),
-        About::Pictures(lost) => lost.join("; "),
-        About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
+        QuestionSubject::Variables(kept) => counted(kept.rows.len(), "variable"),
+        QuestionSubject::Pictures(lost) => lost.join("; "),
+        QuestionSubject::SkillCode { skill, .. } => format!("code of the skill {skill}"),
     };
     visible(&text).into_owned()
 }
@@ -276,7 +310,7 @@ fn agent(subject: &Subject, appearance: &Appearance, rows: &mut Rows) {
                 .for_each(|change| edit(change, appearance, rows));
         }
         Subject::Permissions {
-            wanted,
+            requested: wanted,
             cwd,
             reason,
         } => {
@@ -348,7 +382,7 @@ fn cells_rows(cells: &[ProposedCell], appearance: &Appearance, rows: &mut Rows) 
 }
 
 /// Names, types and sizes.
-fn variables(kept: &KeptVariables, rows: &mut Rows) {
+fn variables(kept: &SavedVariables, rows: &mut Rows) {
     let (shown, rest) = kept.rows.split_at(kept.rows.len().min(LISTED));
     let short = |text: &str| cut(&visible(text), NAME).into_owned();
     let table: Vec<_> = shown
@@ -391,7 +425,7 @@ fn numbered(code: &str, appearance: &Appearance, rows: &mut Rows) {
 mod tests {
     use super::*;
 
-    fn shown(about: &About, width: usize) -> String {
+    fn shown(about: &QuestionSubject, width: usize) -> String {
         let question = Question::usual(0, about.clone());
         let rows = rows(&question, width, &Appearance::default());
         assert!(rows.iter().all(|row| row.width() <= width), "{rows:?}");
@@ -400,11 +434,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_whole_and_spelled_out() {
-        let check = |about: About, width: usize, expected: &str| {
+        let check = |about: QuestionSubject, width: usize, expected: &str| {
             assert_eq!(shown(&about, width), expected);
         };
         let command = |command: &str| {
-            About::Agent(Subject::Command {
+            QuestionSubject::Agent(Subject::Command {
                 command: command.into(),
                 cwd: "/w".into(),
                 reason: Some("**bold** `why`".into()),
@@ -423,7 +457,7 @@ mod tests {
              `why`\n  sandbox: this \ncommand may run \noutside of it\n",
         );
         check(
-            About::Cells(vec![
+            QuestionSubject::Cells(vec![
                 ProposedCell {
                     code: "a = 1\nb = 2".into(),
                     title: "set up".into(),
@@ -440,7 +474,7 @@ mod tests {
              first: all variables are lost\n  1 a = 1\n  2 b = 2\n  cell 2 of 2\n  1 a\n",
         );
         check(
-            About::Agent(Subject::Edit {
+            QuestionSubject::Agent(Subject::Edit {
                 changes: vec![FileChange {
                     path: "x\x1b[1m".into(),
                     change: crate::agent::Change::Diff("@@ -1 +1 @@\n-a\n+b\n".into()),
@@ -451,7 +485,7 @@ mod tests {
             "? The agent asks to change a file\n  update x^[[1m +1 -1\n  @@ -1 +1 @@\n  -a\n  +b\n",
         );
         check(
-            About::SkillCode {
+            QuestionSubject::SkillCode {
                 skill: "plot".into(),
                 path: "/s/SKILL.md".into(),
                 blocks: vec!["import x".into(), "y".into()],
@@ -464,7 +498,7 @@ mod tests {
 
     #[test]
     fn an_mcp_client_is_named() {
-        let mut question = Question::usual(0, About::Cells(Vec::new()));
+        let mut question = Question::usual(0, QuestionSubject::Cells(Vec::new()));
         question.caller = Some("edit\x1b[31mor".into());
         let rows = rows(&question, 80, &Appearance::default());
         assert_eq!(
@@ -476,33 +510,33 @@ mod tests {
     #[test]
     fn every_choice_has_a_key_of_its_own_and_fits_twenty_columns() {
         let abouts = [
-            About::Agent(Subject::Command {
+            QuestionSubject::Agent(Subject::Command {
                 command: String::new(),
                 cwd: String::new(),
                 reason: None,
             }),
-            About::Agent(Subject::Input {
+            QuestionSubject::Agent(Subject::Input {
                 program: String::new(),
                 text: String::new(),
                 cwd: String::new(),
                 reason: None,
             }),
-            About::Agent(Subject::Link {
+            QuestionSubject::Agent(Subject::Link {
                 server: String::new(),
                 message: String::new(),
                 url: String::new(),
             }),
-            About::Cells(Vec::new()),
-            About::ProjectSkill {
+            QuestionSubject::Cells(Vec::new()),
+            QuestionSubject::ProjectSkill {
                 skill: String::new(),
                 path: String::new(),
                 project: String::new(),
             },
-            About::ProjectFiles {
+            QuestionSubject::ProjectFiles {
                 folder: String::new(),
                 files: Vec::new(),
             },
-            About::SkillCode {
+            QuestionSubject::SkillCode {
                 skill: String::new(),
                 path: String::new(),
                 blocks: Vec::new(),

@@ -6,7 +6,7 @@
 use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::Style;
 
-use crate::agent::Field;
+use crate::agent::FormField;
 use crate::display::rows::Rows;
 use crate::session::Reply;
 use crate::text::MARKED;
@@ -43,7 +43,7 @@ pub(super) enum FrameStep {
 /// A form being filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Form {
-    fields: Vec<Field>,
+    fields: Vec<FormField>,
     given: Vec<(String, Vec<String>)>,
     typing: bool,
     entry: Entry,
@@ -55,7 +55,7 @@ pub(super) struct Form {
 
 impl Form {
     /// At its first field.
-    pub(super) fn new(fields: Vec<Field>) -> Self {
+    pub(super) fn new(fields: Vec<FormField>) -> Self {
         let mut form = Form {
             fields,
             given: Vec::new(),
@@ -85,7 +85,7 @@ impl Form {
         self.typing && self.field().is_some_and(|field| field.secret)
     }
 
-    fn field(&self) -> Option<&Field> {
+    fn field(&self) -> Option<&FormField> {
         self.fields.get(self.given.len())
     }
 
@@ -93,7 +93,7 @@ impl Form {
     fn count(&self) -> usize {
         match self.field() {
             Some(field) if !field.options.is_empty() => {
-                field.options.len() + usize::from(field.free)
+                field.options.len() + usize::from(field.free_text)
             }
             _ => 0,
         }
@@ -138,7 +138,7 @@ impl Form {
             };
         };
         let mut back = 0;
-        let keys = match (self.typing, field.several) {
+        let keys = match (self.typing, field.multiple) {
             (true, _) if field.optional => {
                 "Enter accepts, Enter on an empty line skips, Esc declines"
             }
@@ -194,14 +194,14 @@ impl Form {
         })
     }
 
-    fn options(&self, field: &Field, rows: &mut Rows) {
+    fn options(&self, field: &FormField, rows: &mut Rows) {
         let count = self.count();
         let middle = self.marked.unwrap_or(0).saturating_sub(SHOWN / 2);
         let first = middle.min(count.saturating_sub(SHOWN));
         for number in first..count.min(first + SHOWN) {
             let marked = self.marked == Some(number);
             let pointer = if marked { "▸ " } else { "  " };
-            let box_ = match (field.several, self.chosen.contains(&number)) {
+            let box_ = match (field.multiple, self.chosen.contains(&number)) {
                 (false, _) => "",
                 (true, true) => "[x] ",
                 (true, false) => "[ ] ",
@@ -260,7 +260,7 @@ impl Form {
 
     fn choose_key(&mut self, key: KeyCode) -> FrameStep {
         let count = self.count();
-        let several = self.field().is_some_and(|field| field.several);
+        let several = self.field().is_some_and(|field| field.multiple);
         match key {
             KeyCode::Up | KeyCode::Left | KeyCode::BackTab => {
                 self.marked = Some(self.marked.map_or(count - 1, |at| (at + count - 1) % count));
@@ -296,7 +296,7 @@ impl Form {
         };
         if at == field.options.len() {
             self.typing = true;
-        } else if field.several {
+        } else if field.multiple {
             match self.chosen.iter().position(|known| *known == at) {
                 Some(place) => {
                     self.chosen.remove(place);

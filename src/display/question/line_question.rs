@@ -14,12 +14,12 @@ const WIDTH: usize = 100;
 
 /// An open question, in lines.
 #[derive(Debug)]
-pub struct Spoken(OpenQuestion);
+pub struct LineQuestion(OpenQuestion);
 
-impl Spoken {
+impl LineQuestion {
     /// The question, nothing answered yet.
     pub fn new(question: Question) -> Self {
-        Spoken(OpenQuestion::new(question))
+        LineQuestion(OpenQuestion::new(question))
     }
 
     /// Names it.
@@ -73,7 +73,7 @@ impl Spoken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{About, ProposedCell, QuestionChoice};
+    use crate::session::{ProposedCell, QuestionChoice, QuestionSubject};
 
     #[test]
     fn keys_and_words_choose_and_other_words_do_not() {
@@ -83,7 +83,7 @@ mod tests {
                 title: String::new(),
                 reset: false,
             };
-            Spoken::new(Question::usual(3, About::Cells(vec![cell])))
+            LineQuestion::new(Question::usual(3, QuestionSubject::Cells(vec![cell])))
         };
         let chosen = |text: &str| cells().take(text).map(|(_, reply)| reply);
         let of = |choice| Some(Reply::Chosen(choice));

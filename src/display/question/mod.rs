@@ -19,11 +19,11 @@ use nu_ansi_term::Style;
 
 pub(super) use self::form::QuestionFrame;
 use self::form::{Form, FrameStep};
-pub use self::line_question::Spoken;
+pub use self::line_question::LineQuestion;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
-use crate::session::{About, Question, QuestionChoice, Reply};
+use crate::session::{Question, QuestionChoice, QuestionSubject, Reply};
 use crate::text::MARKED;
 use crate::text::entry::Entry;
 use crate::text::escape::visible;
@@ -67,7 +67,7 @@ impl OpenQuestion {
     /// The question, nothing pressed yet.
     pub(super) fn new(question: Question) -> Self {
         let stage = match &question.about {
-            About::Agent(Subject::Form { fields, .. }) => {
+            QuestionSubject::Agent(Subject::Form { fields, .. }) => {
                 Stage::Form(Box::new(Form::new(fields.clone())))
             }
             _ => choosing(&question),
@@ -213,7 +213,7 @@ impl OpenQuestion {
 
     fn brief(&self) -> String {
         match (&self.question.about, &self.stage) {
-            (About::Agent(Subject::Form { .. }), Stage::Form(form)) => {
+            (QuestionSubject::Agent(Subject::Form { .. }), Stage::Form(form)) => {
                 let message = body::brief(&self.question.about);
                 if message.is_empty() {
                     visible(form.first_question()).into_owned()

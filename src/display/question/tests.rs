@@ -1,58 +1,58 @@
 //! Keys against questions: tables.
 
 use super::*;
-use crate::agent::Field;
+use crate::agent::FormField;
 use crate::session::ProposedCell;
 use crate::text::keys::Decoder;
 use proptest::prelude::*;
 
-fn command() -> About {
-    About::Agent(Subject::Command {
+fn command() -> QuestionSubject {
+    QuestionSubject::Agent(Subject::Command {
         command: "touch a".into(),
         cwd: "/w".into(),
         reason: None,
     })
 }
 
-fn cells() -> About {
-    About::Cells(vec![ProposedCell {
+fn cells() -> QuestionSubject {
+    QuestionSubject::Cells(vec![ProposedCell {
         code: "a = 1".into(),
         title: String::new(),
         reset: false,
     }])
 }
 
-fn skill() -> About {
-    About::SkillCode {
+fn skill() -> QuestionSubject {
+    QuestionSubject::SkillCode {
         skill: "s".into(),
         path: "/s".into(),
         blocks: vec!["x".into()],
     }
 }
 
-fn form(fields: Vec<Field>) -> About {
-    About::Agent(Subject::Form {
+fn form(fields: Vec<FormField>) -> QuestionSubject {
+    QuestionSubject::Agent(Subject::Form {
         server: String::new(),
         message: String::new(),
         fields,
     })
 }
 
-fn field(id: &str) -> Field {
-    Field {
+fn field(id: &str) -> FormField {
+    FormField {
         id: id.into(),
         question: format!("{id}?"),
-        ..Field::default()
+        ..FormField::default()
     }
 }
 
-fn options(id: &str, several: bool, free: bool) -> Field {
-    Field {
+fn options(id: &str, several: bool, free: bool) -> FormField {
+    FormField {
         options: ["one", "two", "three"]
             .map(|value| (value.to_owned(), String::new()))
             .into(),
-        several,
-        free,
+        multiple: several,
+        free_text: free,
         ..field(id)
     }
 }
@@ -62,7 +62,7 @@ fn press(code: KeyCode) -> Event {
 }
 
 /// Types `keys`; the last outcome that is not [`KeyOutcome::Open`], else that.
-fn pressed(about: About, keys: &str) -> KeyOutcome {
+fn pressed(about: QuestionSubject, keys: &str) -> KeyOutcome {
     let mut open = OpenQuestion::new(Question::usual(7, about));
     let mut last = KeyOutcome::Open;
     for key in Decoder::all(keys.as_bytes()) {
@@ -75,7 +75,7 @@ fn pressed(about: About, keys: &str) -> KeyOutcome {
     last
 }
 
-fn reply(about: About, keys: &str) -> Option<Reply> {
+fn reply(about: QuestionSubject, keys: &str) -> Option<Reply> {
     match pressed(about, keys) {
         KeyOutcome::Over(_, reply) => Some(reply),
         _ => None,
@@ -85,7 +85,7 @@ fn reply(about: About, keys: &str) -> Option<Reply> {
 #[test]
 fn choices() {
     use QuestionChoice::*;
-    let check = |about: fn() -> About, keys: &str, expected: Option<QuestionChoice>| {
+    let check = |about: fn() -> QuestionSubject, keys: &str, expected: Option<QuestionChoice>| {
         assert_eq!(
             reply(about(), keys),
             expected.map(Reply::Chosen),
@@ -156,13 +156,13 @@ fn forms() {
                 .collect(),
         ))
     };
-    let check = |fields: Vec<Field>, keys: &str, expected: Option<Reply>| {
+    let check = |fields: Vec<FormField>, keys: &str, expected: Option<Reply>| {
         assert_eq!(reply(form(fields), keys), expected, "{keys:?}");
     };
     check(vec![field("a")], "hi\r", filled(&[("a", &["hi"])]));
     check(vec![field("a")], "\r\r", None);
     check(vec![field("a")], "hi\x1b", Some(Reply::Declined));
-    let optional = Field {
+    let optional = FormField {
         optional: true,
         ..field("a")
     };
@@ -197,8 +197,8 @@ fn forms() {
         "4own\x1b[27u1",
         filled(&[("a", &["one"])]),
     );
-    let free = Field {
-        free: true,
+    let free = FormField {
+        free_text: true,
         optional: true,
         ..field("a")
     };
@@ -207,7 +207,7 @@ fn forms() {
     check(Vec::new(), "\r", None);
     check(Vec::new(), "y", filled(&[]));
     check(Vec::new(), "n", Some(Reply::Declined));
-    let many = Field {
+    let many = FormField {
         options: (0..12).map(|n| (format!("v{n}"), String::new())).collect(),
         ..field("a")
     };
@@ -217,7 +217,7 @@ fn forms() {
 
 #[test]
 fn a_secret_is_never_shown() {
-    let secret = Field {
+    let secret = FormField {
         secret: true,
         ..field("key")
     };
@@ -236,7 +236,7 @@ fn a_secret_is_never_shown() {
 
 #[test]
 fn the_line_that_stays_says_what_was_asked_and_answered() {
-    let check = |about: About, keys: &str, expected: &str| {
+    let check = |about: QuestionSubject, keys: &str, expected: &str| {
         let KeyOutcome::Over(verdict, _) = pressed(about, keys) else {
             panic!("{keys:?} answers");
         };
@@ -290,8 +290,8 @@ fn frames_fit_and_mark_no_first() {
 /// Options in the agent's words: each has a digit, and the first that changes nothing is marked.
 #[test]
 fn options_with_words_of_their_own() {
-    use crate::agent::{Choosable, Decision};
-    let option = |name: &str, kind| Choosable {
+    use crate::agent::{Decision, QuestionOption};
+    let option = |name: &str, kind| QuestionOption {
         id: name.to_lowercase(),
         name: name.into(),
         kind,

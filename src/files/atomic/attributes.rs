@@ -26,7 +26,7 @@ pub struct LostAttributes(Vec<String>);
 
 impl LostAttributes {
     /// One sentence about the file at `path`; `None` when all was kept.
-    pub fn said(&self, path: &Path) -> Option<String> {
+    pub fn sentence(&self, path: &Path) -> Option<String> {
         if self.0.is_empty() {
             return None;
         }

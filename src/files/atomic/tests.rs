@@ -287,7 +287,7 @@ fn a_file_that_is_replaced_keeps_its_owner_list_and_attributes() {
     for (name, value) in had {
         assert_eq!(attribute(&path, name).as_ref(), Some(value), "{name}");
     }
-    assert_eq!(LostAttributes::default().said(&path), None);
+    assert_eq!(LostAttributes::default().sentence(&path), None);
     // A list that the directory gives to new files is none of an old one.
     let _ = rustix::fs::removexattr(&path, "system.posix_acl_access");
     fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
@@ -317,7 +317,7 @@ fn what_other_names_of_a_replaced_file_keep_is_said() {
     let write = || {
         let fill = |file: &mut NewFile| file.write_all(b"new");
         let unkept = write_whole_with(&path, FileMode::Keep, fill).unwrap();
-        unkept.said(&path)
+        unkept.sentence(&path)
     };
     assert_eq!(write(), None);
     fs::write(&path, "old").unwrap();

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use super::event_formatter::{EventFormatter, OutputPiece};
 use crate::agent::AgentEvent;
-use crate::jupyter::Request;
+use crate::jupyter::ClientRequest;
 use crate::kernel::iopub::Publisher;
 use crate::kernel::messages::Failure;
 use crate::kernel::request_output::{RequestOutput, image_bundle};
 use crate::output::MimeBundle;
-use crate::runtime::{Display, OutputStream};
+use crate::runtime::{DisplayData, OutputStream};
 use crate::session::{AnswerEvent, answer_event};
 use crate::text::escape::xml_text;
 
@@ -30,7 +30,7 @@ pub(super) struct ClientOutput<'a> {
 impl<'a> ClientOutput<'a> {
     pub(super) fn new(
         publisher: &'a Publisher,
-        request: &Arc<Request>,
+        request: &Arc<ClientRequest>,
         silent: bool,
         markdown: bool,
     ) -> Self {
@@ -43,7 +43,7 @@ impl<'a> ClientOutput<'a> {
 
     /// Shows an event.
     pub(super) async fn on(&mut self, event: AgentEvent) {
-        if self.markdown && !matches!(event, AgentEvent::Aside { .. }) {
+        if self.markdown && !matches!(event, AgentEvent::Notice { .. }) {
             let event = match event {
                 // The start limit is not configurable here.
                 AgentEvent::Starting { turn, agent, .. } => AgentEvent::Starting {
@@ -104,7 +104,7 @@ impl<'a> ClientOutput<'a> {
                 OutputPiece::Fold(summary, text) => self.fold(&summary, &text).await,
                 OutputPiece::Picture(url) => {
                     if let Some(bundle) = image_bundle(&url) {
-                        self.output.display(&Display::of(bundle)).await;
+                        self.output.display(&DisplayData::new(bundle)).await;
                     }
                 }
             }
@@ -121,7 +121,7 @@ impl<'a> ClientOutput<'a> {
             ("text/html".into(), html.into()),
             ("text/plain".into(), format!("{summary}\n{text}").into()),
         ]);
-        self.output.display(&Display::of(bundle)).await;
+        self.output.display(&DisplayData::new(bundle)).await;
         let nothing = json!({"name": "stdout", "text": ""});
         self.output.publish("stream", nothing).await;
     }

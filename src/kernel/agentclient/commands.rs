@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::client_output::ClientOutput;
-use super::context::Context;
+use super::context::AgentContext;
 use super::mcp_servers::{ListedServer, ServerSource};
 use super::syntax::{ClientCommand, help};
 use super::turn::{TurnError, ensure_session, open_session, set_session};
-use crate::agent::{AgentFailure, Facts, FailureKind, Login, Lookup};
+use crate::agent::{AgentFailure, FailureKind, Login, Lookup, LookupReply};
 
 /// Why a command did nothing.
 pub(super) enum CommandError {
@@ -34,7 +34,7 @@ fn refused<T>(text: impl Into<String>) -> Result<T, CommandError> {
 /// # Errors
 /// It could not be done.
 pub(super) async fn run_command(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     order: ClientCommand,
 ) -> Said {
@@ -174,7 +174,11 @@ pub(super) async fn run_command(
 
 /// Tells the session of the servers there are now (one that was not used yet is replaced); how that is said, where
 /// none is open: as `unopened`.
-async fn applied(context: &mut Context, output: &mut ClientOutput<'_>, unopened: &str) -> Said {
+async fn applied(
+    context: &mut AgentContext,
+    output: &mut ClientOutput<'_>,
+    unopened: &str,
+) -> Said {
     let Some(session) = context.connection.session.clone().filter(|it| it.open) else {
         return Ok(unopened.to_owned());
     };
@@ -197,12 +201,12 @@ fn ended(what: String, ending: &str) -> String {
     }
 }
 
-fn known(context: &Context, name: &str) -> Option<ListedServer> {
+fn known(context: &AgentContext, name: &str) -> Option<ListedServer> {
     let all = context.servers.known(&context.codex_servers());
     all.into_iter().find(|known| known.server.name == name)
 }
 
-async fn remove(context: &mut Context, output: &mut ClientOutput<'_>, name: &str) -> Said {
+async fn remove(context: &mut AgentContext, output: &mut ClientOutput<'_>, name: &str) -> Said {
     if context.servers.remove(name) {
         let ending = applied(context, output, "").await?;
         return Ok(ended(format!("Removed MCP server '{name}'"), &ending));
@@ -218,7 +222,7 @@ async fn remove(context: &mut Context, output: &mut ClientOutput<'_>, name: &str
     }
 }
 
-fn listed(context: &Context) -> String {
+fn listed(context: &AgentContext) -> String {
     let codex = context.codex_servers();
     let known = context.servers.known(&codex);
     let mut lines = match known.is_empty() {
@@ -243,7 +247,7 @@ fn listed(context: &Context) -> String {
     lines.join("\n")
 }
 
-fn slash_commands(context: &Context) -> String {
+fn slash_commands(context: &AgentContext) -> String {
     let commands = &context.connection.features.commands;
     if commands.is_empty() {
         return "No slash commands advertised by the agent yet.\n\
@@ -264,7 +268,7 @@ fn slash_commands(context: &Context) -> String {
     lines.join("\n")
 }
 
-fn about_session(context: &Context) -> String {
+fn about_session(context: &AgentContext) -> String {
     let known = context.servers.known(&context.codex_servers());
     let active = known.iter().filter(|known| known.enabled).count();
     let connected = if context.connection.is_connected() {
@@ -297,7 +301,7 @@ fn about_session(context: &Context) -> String {
 }
 
 async fn new_session(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     cwd: Option<String>,
 ) -> Said {
@@ -317,11 +321,11 @@ async fn new_session(
     Ok(format!("Created new session with working directory: {cwd}"))
 }
 
-async fn sessions(context: &mut Context, output: &mut ClientOutput<'_>) -> Said {
+async fn sessions(context: &mut AgentContext, output: &mut ClientOutput<'_>) -> Said {
     ensure_session(context, output).await?;
     let agent = context.connection.agent(&context.config);
     let told = agent.look_up(Lookup::Sessions);
-    let Facts::Sessions(sessions) = wait(context, told).await? else {
+    let LookupReply::Sessions(sessions) = wait(context, told).await? else {
         return Ok("No sessions kept by the agent".to_owned());
     };
     if sessions.is_empty() {
@@ -343,7 +347,7 @@ async fn sessions(context: &mut Context, output: &mut ClientOutput<'_>) -> Said 
     ))
 }
 
-async fn log_in(context: &mut Context, method: Option<String>) -> Said {
+async fn log_in(context: &mut AgentContext, method: Option<String>) -> Said {
     let agent = context.connection.agent(&context.config);
     let Login::Methods(methods) = agent.capabilities().login else {
         return Ok("The agent offers no way to log in.".to_owned());
@@ -352,11 +356,15 @@ async fn log_in(context: &mut Context, method: Option<String>) -> Said {
         let lines = methods.iter().map(|it| match &it.program {
             Some(program) => format!(
                 "  {}  {} (in a terminal: {})",
-                it.of.id,
-                it.of.about(),
+                it.descriptor.id,
+                it.descriptor.description_line(),
                 program.line()
             ),
-            None => format!("  {}  {}", it.of.id, it.of.about()),
+            None => format!(
+                "  {}  {}",
+                it.descriptor.id,
+                it.descriptor.description_line()
+            ),
         });
         let lines: Vec<String> = lines.collect();
         return Ok(format!(
@@ -364,7 +372,7 @@ async fn log_in(context: &mut Context, method: Option<String>) -> Said {
             lines.join("\n")
         ));
     };
-    let Some(known) = methods.iter().find(|it| it.of.id == wanted) else {
+    let Some(known) = methods.iter().find(|it| it.descriptor.id == wanted) else {
         return refused(format!(
             "Unknown way to log in: {wanted}\n\nUse: %agent session login"
         ));
@@ -382,7 +390,7 @@ async fn log_in(context: &mut Context, method: Option<String>) -> Said {
 
 /// Waits for what the agent was asked, as long as the user does; news that come with it are kept.
 async fn wait<T>(
-    context: &mut Context,
+    context: &mut AgentContext,
     told: tokio::sync::oneshot::Receiver<Result<T, AgentFailure>>,
 ) -> Result<T, CommandError> {
     tokio::pin!(told);
@@ -401,7 +409,7 @@ async fn wait<T>(
     }
 }
 
-fn configuration(context: &Context) -> String {
+fn configuration(context: &AgentContext) -> String {
     let config = &context.config;
     let arguments = match config.arguments.join(" ") {
         none if none.is_empty() => "(none)".to_owned(),
@@ -430,7 +438,7 @@ fn is_secret(name: &str) -> bool {
         .any(|word| name.to_uppercase().contains(word))
 }
 
-fn variables(context: &Context) -> String {
+fn variables(context: &AgentContext) -> String {
     let names = [
         "ACP_AGENT_COMMAND",
         "ACP_AGENT_ARGS",

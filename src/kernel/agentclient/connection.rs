@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use super::config::{AgentCommand, AgentConfig};
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
-    Agent, AgentEvent, AgentReply, Approvals, Effort, InputPart, McpServer, News, Offering,
-    Sandbox, ConfigOption, Threads, TurnId, TurnRequest, TurnSettings, WebSearchUse,
+    Agent, AgentEvent, AgentReply, AgentUpdate, Approvals, ConfigOption, Descriptor, Effort,
+    InputPart, McpServer, Sandbox, ThreadMode, TurnId, TurnRequest, TurnSettings, WebSearchUse,
 };
 
 /// Makes an agent; starts nothing.
 pub type ConnectAgent = fn(AgentCommand) -> (Box<dyn Agent>, AgentEvents);
 
 /// See the module.
-pub(super) struct Connection {
+pub(super) struct AgentConnection {
     connect: ConnectAgent,
     running: Option<RunningAgent>,
     pub(super) session: Option<AgentSession>,
@@ -42,16 +42,16 @@ pub(super) struct AgentSession {
 /// What the agent offers in it.
 #[derive(Debug, Default)]
 pub(super) struct AgentFeatures {
-    pub(super) commands: Vec<Offering>,
+    pub(super) commands: Vec<Descriptor>,
     pub(super) options: Vec<ConfigOption>,
     mode: Option<ConfigOption>,
 }
 
 impl AgentFeatures {
     /// Takes a piece of news; the mark and the words it is told with.
-    fn take(&mut self, news: News) -> Option<(&'static str, String)> {
+    fn take(&mut self, news: AgentUpdate) -> Option<(&'static str, String)> {
         match news {
-            News::Commands(commands) => {
+            AgentUpdate::Commands(commands) => {
                 let is_news = self.commands != commands && !commands.is_empty();
                 self.commands = commands;
                 let names = self
@@ -61,18 +61,18 @@ impl AgentFeatures {
                 let names = names.collect::<Vec<_>>().join(", ");
                 is_news.then(|| ("📜", format!("{names} (see %agent commands)")))
             }
-            News::Modes(mode) => {
+            AgentUpdate::Modes(mode) => {
                 let was = self.mode.as_ref().map(|mode| mode.current.clone());
                 let is_news = was.is_some_and(|was| was != mode.current);
-                let told = format!("{}: {}", mode.of.id, mode.current);
+                let told = format!("{}: {}", mode.descriptor.id, mode.current);
                 self.mode = Some(mode);
                 is_news.then_some(("🔄", told))
             }
-            News::Options(options) => {
+            AgentUpdate::Options(options) => {
                 self.options = options;
                 None
             }
-            News::Title(_) => None,
+            AgentUpdate::Title(_) => None,
         }
     }
 
@@ -82,9 +82,9 @@ impl AgentFeatures {
     }
 }
 
-impl Connection {
+impl AgentConnection {
     pub(super) fn new(connect: ConnectAgent) -> Self {
-        Connection {
+        AgentConnection {
             connect,
             running: None,
             session: None,
@@ -126,13 +126,13 @@ impl Connection {
 
     /// Hears what belongs to no turn: news are kept.
     pub(super) fn on_idle_event(&mut self, event: Option<AgentEvent>) {
-        if let Some(AgentEvent::News(news)) = event {
+        if let Some(AgentEvent::Update(news)) = event {
             self.on_news(news);
         }
     }
 
     /// Takes a piece of news; the mark and the words it is told with.
-    pub(super) fn on_news(&mut self, news: News) -> Option<(&'static str, String)> {
+    pub(super) fn on_news(&mut self, news: AgentUpdate) -> Option<(&'static str, String)> {
         self.features.take(news)
     }
 
@@ -182,12 +182,12 @@ pub(super) fn request(
             effort: Effort::Medium,
             search: WebSearchUse::Off,
             cwd,
-            threads: Threads::Session,
+            threads: ThreadMode::Session,
             approvals: Approvals::Ask,
             sandbox,
             shell: true,
             mcp_servers: servers,
-            start: None,
+            start_timeout: None,
         },
         thread,
         schema: None,

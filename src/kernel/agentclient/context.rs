@@ -7,21 +7,21 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 
 use super::config::AgentConfig;
-use super::connection::Connection;
+use super::connection::AgentConnection;
 use super::input_history::InputHistory;
 use super::mcp_servers::{CodexServers, McpServers};
 use super::permissions::Permissions;
-use crate::jupyter::Request;
+use crate::jupyter::ClientRequest;
 use crate::kernel::iopub::Publisher;
 
 /// All that a request may need.
-pub(super) struct Context {
+pub(super) struct AgentContext {
     pub(super) publisher: Publisher,
     /// What users type.
-    pub(super) stdin: Receiver<Request>,
+    pub(super) stdin: Receiver<ClientRequest>,
     pub(super) stop: StopReceiver,
     pub(super) config: AgentConfig,
-    pub(super) connection: Connection,
+    pub(super) connection: AgentConnection,
     pub(super) servers: McpServers,
     pub(super) permissions: Permissions,
     /// Of the session.
@@ -31,7 +31,7 @@ pub(super) struct Context {
     pub(super) line: u32,
 }
 
-impl Context {
+impl AgentContext {
     /// The servers of Codex, read now.
     pub(super) fn codex_servers(&self) -> CodexServers {
         match self.servers.ignores_codex {

@@ -7,7 +7,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::agent::{
-    Activity, AgentEvent, Aside, CommandRun, FileChange, InputPart, PlanStep, WorkStatus, titled,
+    Activity, AgentEvent, AgentNotice, CommandRun, FileChange, InputPart, PlanStep, WorkStatus,
+    command_title,
 };
 use crate::text::cut_characters;
 
@@ -72,34 +73,38 @@ impl EventFormatter {
                 id, command, title, ..
             } => {
                 self.commands.insert(id, 0);
-                let title = titled(&title, &command);
+                let title = command_title(&title, &command);
                 self.line("🔧", &format!("{title} (in_progress)"), &mut out);
             }
             AgentEvent::CommandOutput { id, delta, .. } => {
                 self.command_output(&id, &delta, &mut out)
             }
-            AgentEvent::CommandRan { command, title, .. } => {
-                let title = titled(&title, &command.command);
+            AgentEvent::CommandEnded { command, title, .. } => {
+                let title = command_title(&title, &command.command);
                 self.command_ended(&title, &command, &mut out);
             }
-            AgentEvent::CommandDenied { command, told, .. } if !told => {
+            AgentEvent::CommandDenied {
+                command,
+                user_knows: told,
+                ..
+            } if !told => {
                 self.line("❌", &format!("not allowed: {}", command.command), &mut out);
             }
-            AgentEvent::Planned { steps, .. } => self.plan(&steps, &mut out),
-            AgentEvent::Worked { activity, .. } => self.activity(&activity, &mut out),
+            AgentEvent::PlanUpdated { steps, .. } => self.plan(&steps, &mut out),
+            AgentEvent::ActivityUpdated { activity, .. } => self.activity(&activity, &mut out),
             AgentEvent::FilesChanged { changes, .. } => self.file_changes(&changes, &mut out),
             AgentEvent::Progress { message, .. } => self.line("⚠️", &message, &mut out),
-            AgentEvent::Aside { aside, .. } => self.aside(aside, &mut out),
+            AgentEvent::Notice { notice: aside, .. } => self.aside(aside, &mut out),
             AgentEvent::CommandDenied { .. }
             | AgentEvent::Sent { .. }
-            | AgentEvent::Restarted { .. }
+            | AgentEvent::TextRestarted { .. }
             | AgentEvent::ToolCalled { .. }
-            | AgentEvent::Asked { .. }
-            | AgentEvent::Withdrawn { .. }
+            | AgentEvent::QuestionAsked { .. }
+            | AgentEvent::RequestWithdrawn { .. }
             | AgentEvent::Usage { .. }
             | AgentEvent::Finished { .. }
             | AgentEvent::Failed { .. }
-            | AgentEvent::News(_) => {}
+            | AgentEvent::Update(_) => {}
         }
         out
     }
@@ -259,7 +264,7 @@ impl EventFormatter {
         if activity.denied {
             return;
         }
-        let title = activity.told();
+        let title = activity.title_with_locations();
         let status = match activity.status {
             WorkStatus::Waiting => "pending",
             WorkStatus::Running => "in_progress",
@@ -284,21 +289,25 @@ impl EventFormatter {
 
     fn file_changes(&mut self, changes: &[FileChange], out: &mut Vec<OutputPiece>) {
         for change in changes {
-            let (word, text) = (change.change.word(), change.change.text());
+            let (word, text) = (change.change.as_str(), change.change.text());
             let all = format!("{word} {}\n{}", change.path, text.trim_end());
             self.line("📝", &all, out);
         }
     }
 
-    fn aside(&mut self, aside: Aside, out: &mut Vec<OutputPiece>) {
+    fn aside(&mut self, aside: AgentNotice, out: &mut Vec<OutputPiece>) {
         match aside {
-            Aside::Wrote(written) => {
-                self.line("📝", &format!("Wrote: {}", written.told()), out);
+            AgentNotice::FileWritten(written) => {
+                self.line("📝", &format!("Wrote: {}", written.summary()), out);
             }
-            Aside::Runs(command) => self.line("🖥️", &format!("Running: {command}"), out),
-            Aside::Cut(path) => self.line("⚠️", &format!("File {path} truncated (>48KB)"), out),
-            Aside::Unknown(kind) => self.line("📨", &kind, out),
-            Aside::Picture(url) => {
+            AgentNotice::TerminalStarted(command) => {
+                self.line("🖥️", &format!("Running: {command}"), out)
+            }
+            AgentNotice::FileTruncated(path) => {
+                self.line("⚠️", &format!("File {path} truncated (>48KB)"), out)
+            }
+            AgentNotice::UnknownUpdate(kind) => self.line("📨", &kind, out),
+            AgentNotice::Picture(url) => {
                 self.end_thought(out);
                 self.end_line(out);
                 self.skip_placeholder = true;
@@ -362,7 +371,7 @@ mod tests {
     }
 
     fn command(id: &str, output: &str, exit_code: Option<i32>) -> AgentEvent {
-        AgentEvent::CommandRan {
+        AgentEvent::CommandEnded {
             turn: TURN,
             command: CommandRun {
                 id: id.into(),
@@ -453,7 +462,7 @@ mod tests {
             text: text.into(),
             status,
         };
-        let work = |status| AgentEvent::Worked {
+        let work = |status| AgentEvent::ActivityUpdated {
             turn: TURN,
             activity: Activity {
                 id: "w".into(),
@@ -465,11 +474,11 @@ mod tests {
                     InputPart::Image("data:x".into()),
                 ],
                 denied: false,
-                places: Vec::new(),
+                locations: Vec::new(),
             },
         };
         let (_, err, rest) = shown(vec![
-            AgentEvent::Planned {
+            AgentEvent::PlanUpdated {
                 turn: TURN,
                 steps: vec![
                     step("a", WorkStatus::Done),
@@ -487,9 +496,9 @@ mod tests {
                     change: Change::Added("1\n".into()),
                 }],
             },
-            AgentEvent::Aside {
+            AgentEvent::Notice {
                 turn: TURN,
-                aside: Aside::Wrote(FileWritten {
+                notice: AgentNotice::FileWritten(FileWritten {
                     change: FileChange {
                         path: "/b".into(),
                         change: Change::Added("1\n".into()),
@@ -497,9 +506,9 @@ mod tests {
                     bytes: 2,
                 }),
             },
-            AgentEvent::Aside {
+            AgentEvent::Notice {
                 turn: TURN,
-                aside: Aside::Unknown("later".into()),
+                notice: AgentNotice::UnknownUpdate("later".into()),
             },
         ]);
         assert_eq!(

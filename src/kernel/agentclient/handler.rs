@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::client_output::ClientOutput;
 use super::commands::{CommandError, run_command};
-use super::context::Context;
+use super::context::AgentContext;
 use super::syntax::{self, CellPart, split_cell};
 use super::turn::{TurnError, prompt};
 use crate::agent::{AgentFailure, FailureKind};
-use crate::jupyter::{Incoming, PROTOCOL, Request};
+use crate::jupyter::{ClientRequest, IncomingMessage, PROTOCOL};
 use crate::kernel::channels::{ExecuteReply, RequestHandler};
 use crate::kernel::execute_request::{ExecuteRequest, NO_CODE};
 use crate::kernel::introspection::cursor;
@@ -46,10 +46,10 @@ impl KernelInfo for AgentKernelInfo {
 }
 
 /// Handles requests with an agent.
-pub(super) struct AgentHandler(pub(super) Context);
+pub(super) struct AgentHandler(pub(super) AgentContext);
 
 impl RequestHandler for AgentHandler {
-    async fn execute(&mut self, request: &Arc<Request>) -> ExecuteReply {
+    async fn execute(&mut self, request: &Arc<ClientRequest>) -> ExecuteReply {
         let Some(wish) = ExecuteRequest::parse(&request.message) else {
             return done(
                 self.0.line,
@@ -91,9 +91,9 @@ impl RequestHandler for AgentHandler {
         done(self.0.line, outcome, wish.stop_on_error, &expressions)
     }
 
-    async fn handle(&mut self, request: &Arc<Request>) -> Option<Value> {
+    async fn handle(&mut self, request: &Arc<ClientRequest>) -> Option<Value> {
         let message = &request.message;
-        Some(match message.kind.as_str() {
+        Some(match message.msg_type.as_str() {
             "complete_request" => self.complete(message),
             "inspect_request" => self.inspect(message),
             "is_complete_request" => is_complete(message.text("code")),
@@ -187,7 +187,7 @@ impl AgentHandler {
         Failure::new("AgentError", failure.message)
     }
 
-    fn complete(&self, message: &Incoming) -> Value {
+    fn complete(&self, message: &IncomingMessage) -> Value {
         let (text, end) = before_cursor(message);
         let commands = &self.0.connection.features.commands;
         let slash = text
@@ -209,7 +209,7 @@ impl AgentHandler {
         })
     }
 
-    fn inspect(&self, message: &Incoming) -> Value {
+    fn inspect(&self, message: &IncomingMessage) -> Value {
         let (text, end) = before_cursor(message);
         let code = message.text("code");
         let start = text.rfind('\n').map_or(0, |at| at + 1);
@@ -232,7 +232,7 @@ impl AgentHandler {
 }
 
 /// The text before the cursor, and the cursor in code points.
-fn before_cursor(message: &Incoming) -> (&str, usize) {
+fn before_cursor(message: &IncomingMessage) -> (&str, usize) {
     let (code, at) = (message.text("code"), cursor(message));
     (&code[..at.to_bytes(code)], at.0)
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::jupyter::Incoming;
+use crate::jupyter::IncomingMessage;
 
 /// The number that this session is told under.
 const SESSION: i64 = 1;
@@ -20,7 +20,7 @@ impl InputHistory {
     }
 
     /// Content of `history_reply`.
-    pub(super) fn history_reply(&self, message: &Incoming) -> Value {
+    pub(super) fn history_reply(&self, message: &IncomingMessage) -> Value {
         let number = |name: &str| message.content.get(name).and_then(Value::as_i64);
         let flag = |name: &str| message.content.get(name).and_then(Value::as_bool) == Some(true);
         let most = number("n").map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(0));

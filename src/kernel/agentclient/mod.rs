@@ -30,9 +30,9 @@ use crate::environment::Environment;
 use crate::report::Report;
 pub use config::AgentCommand;
 use config::AgentConfig;
+use connection::AgentConnection;
 pub use connection::ConnectAgent;
-use connection::Connection;
-use context::{Context, stop_channel};
+use context::{AgentContext, stop_channel};
 use handler::{AgentHandler, AgentKernelInfo};
 use input_history::InputHistory;
 use mcp_servers::McpServers;
@@ -59,13 +59,13 @@ pub fn run(
     let (sender, stop) = stop_channel();
     let interrupt: InterruptFn = Arc::new(move || sender.send());
     serve(file, parent, interrupt, |publisher, stdin| {
-        let context = Context {
+        let context = AgentContext {
             publisher,
             stdin,
             stop,
             cwd: config.cwd(),
             config,
-            connection: Connection::new(connect),
+            connection: AgentConnection::new(connect),
             servers: McpServers::default(),
             permissions: Permissions::default(),
             history: InputHistory::default(),

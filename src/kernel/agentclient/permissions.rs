@@ -146,10 +146,12 @@ pub(super) fn brief(subject: &Subject) -> String {
         Subject::Edit { changes, .. } => {
             let changes = changes
                 .iter()
-                .map(|it| format!("{} {}", it.change.word(), it.path));
+                .map(|it| format!("{} {}", it.change.as_str(), it.path));
             changes.collect::<Vec<_>>().join(", ")
         }
-        Subject::Permissions { wanted, .. } => wanted.join(", "),
+        Subject::Permissions {
+            requested: wanted, ..
+        } => wanted.join(", "),
         Subject::Form { message, .. } => message.clone(),
         Subject::Link { url, .. } => url.clone(),
     };
@@ -159,10 +161,10 @@ pub(super) fn brief(subject: &Subject) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Choosable;
+    use crate::agent::QuestionOption;
 
     fn question(kinds: &[Decision]) -> AgentQuestion {
-        let option = |kind: &Decision| Choosable {
+        let option = |kind: &Decision| QuestionOption {
             id: format!("{kind:?}"),
             name: format!("{kind:?}"),
             kind: *kind,
@@ -174,7 +176,7 @@ mod tests {
         };
         AgentQuestion {
             options: kinds.iter().map(option).collect(),
-            ..AgentQuestion::usual("1", subject)
+            ..AgentQuestion::with_default_options("1", subject)
         }
     }
 

@@ -6,18 +6,18 @@
 
 use super::client_output::ClientOutput;
 use super::connection::{AgentSession, request};
-use super::context::Context;
+use super::context::AgentContext;
 use super::logger::AGENT;
 use super::permissions::PermissionDecision;
 use crate::agent::{
     AgentEvent, AgentFailure, AgentQuestion, AgentReply, FailureKind, InputPart, McpServer,
     QuestionAnswer, TurnId, TurnRequest,
 };
-use crate::display::Spoken;
-use crate::jupyter::Request;
+use crate::display::LineQuestion;
+use crate::jupyter::ClientRequest;
 use crate::kernel::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
 use crate::kernel::stream_buffer::sleep_until;
-use crate::session::{About, Question, read_attachments};
+use crate::session::{Question, QuestionSubject, read_attachments};
 
 /// Why a turn did not come to its end.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ struct OpenQuestion {
 /// # Errors
 /// It was stopped, or went wrong.
 pub(super) async fn prompt(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     text: &str,
     asks: bool,
@@ -70,7 +70,11 @@ pub(super) async fn prompt(
 }
 
 /// A prompt as it is, and the files that it names.
-async fn input(context: &Context, output: &mut ClientOutput<'_>, text: &str) -> Vec<InputPart> {
+async fn input(
+    context: &AgentContext,
+    output: &mut ClientOutput<'_>,
+    text: &str,
+) -> Vec<InputPart> {
     let (cwd, home) = (context.cwd.clone(), context.config.home());
     let prompt = text.to_owned();
     let read = tokio::task::spawn_blocking(move || read_attachments(&prompt, &cwd, home));
@@ -86,7 +90,7 @@ async fn input(context: &Context, output: &mut ClientOutput<'_>, text: &str) -> 
 
 /// Opens a session where none is open: the one there was, if the agent still has it.
 pub(super) async fn ensure_session(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
 ) -> Result<(), TurnError> {
     if context.connection.is_connected() {
@@ -107,7 +111,7 @@ pub(super) async fn ensure_session(
 
 /// Opens a session: this one, or a new one.
 pub(super) async fn open_session(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     id: Option<String>,
 ) -> Result<(), TurnError> {
@@ -121,7 +125,7 @@ pub(super) async fn open_session(
 
 /// Opens a session with these servers, or tells one that is open of them.
 pub(super) async fn set_session(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     id: Option<String>,
     servers: Vec<McpServer>,
@@ -145,7 +149,7 @@ pub(super) async fn set_session(
 
 /// Follows a turn to its end; the session it was in.
 async fn follow(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     wanted: TurnRequest,
     asks: bool,
@@ -179,26 +183,27 @@ async fn follow(
             }
         };
         match event {
-            AgentEvent::News(news) => {
+            AgentEvent::Update(news) => {
                 if let Some((mark, words)) = context.connection.on_news(news) {
                     output.note(mark, &words).await;
                 }
             }
             event if event.turn() != Some(turn) => {}
-            AgentEvent::Asked { question, .. } => match context.permissions.decide(&question, asks)
-            {
-                PermissionDecision::Answer(answer, said) => {
-                    output.note("🔐", &said).await;
-                    reply(context, turn, &question, answer);
-                }
-                PermissionDecision::Ask => {
-                    waiting.push(question);
-                    if open.is_none() {
-                        open = ask_next(context, output, &mut waiting).await;
+            AgentEvent::QuestionAsked { question, .. } => {
+                match context.permissions.decide(&question, asks) {
+                    PermissionDecision::Answer(answer, said) => {
+                        output.note("🔐", &said).await;
+                        reply(context, turn, &question, answer);
+                    }
+                    PermissionDecision::Ask => {
+                        waiting.push(question);
+                        if open.is_none() {
+                            open = ask_next(context, output, &mut waiting).await;
+                        }
                     }
                 }
-            },
-            AgentEvent::Withdrawn { id, .. } => {
+            }
+            AgentEvent::RequestWithdrawn { id, .. } => {
                 waiting.retain(|question| question.id != id);
                 if open.take_if(|open| open.question.id == id).is_some() {
                     output
@@ -241,15 +246,20 @@ fn gone() -> AgentFailure {
     }
 }
 
-fn reply(context: &mut Context, turn: TurnId, question: &AgentQuestion, answer: QuestionAnswer) {
+fn reply(
+    context: &mut AgentContext,
+    turn: TurnId,
+    question: &AgentQuestion,
+    answer: QuestionAnswer,
+) {
     let question = question.id.clone();
-    let reply = AgentReply::Answered { question, answer };
+    let reply = AgentReply::Answer { question, answer };
     context.connection.reply(turn, reply);
 }
 
 /// Asks the user the next of what waits.
 async fn ask_next(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     waiting: &mut Vec<AgentQuestion>,
 ) -> Option<OpenQuestion> {
@@ -258,12 +268,12 @@ async fn ask_next(
     }
     let question = waiting.remove(0);
     discard_replies(&mut context.stdin);
-    let spoken = Box::new(Spoken::new(Question {
+    let spoken = Box::new(LineQuestion::new(Question {
         id: 0,
         caller: None,
-        about: About::Agent(question.subject.clone()),
+        about: QuestionSubject::Agent(question.subject.clone()),
         options: question.options.clone(),
-        reasons: question.reasons,
+        reasons: question.accepts_reason,
     }));
     output
         .note("🔐", spoken.body().trim_start_matches("? "))
@@ -272,7 +282,7 @@ async fn ask_next(
     Some(OpenQuestion { asked, question })
 }
 
-async fn put(output: &mut ClientOutput<'_>, spoken: Box<Spoken>) -> InputRequest {
+async fn put(output: &mut ClientOutput<'_>, spoken: Box<LineQuestion>) -> InputRequest {
     InputRequest {
         id: output.request_input(&spoken.line(), spoken.secret()).await,
         target: InputTarget::Question(spoken),
@@ -281,11 +291,11 @@ async fn put(output: &mut ClientOutput<'_>, spoken: Box<Spoken>) -> InputRequest
 
 /// Takes an answer of the user; what is still open.
 async fn heard(
-    context: &mut Context,
+    context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
     turn: TurnId,
     open: OpenQuestion,
-    typed: &Request,
+    typed: &ClientRequest,
 ) -> Option<OpenQuestion> {
     let OpenQuestion { asked, question } = open;
     match asked.resolve(typed) {

@@ -5,7 +5,7 @@ use crate::text::{Page, columns};
 
 fn page(orders: Result<Vec<MagicEffect>, String>) -> Page {
     match orders.unwrap().as_slice() {
-        [MagicEffect::Help(page)] => page.clone(),
+        [MagicEffect::ShowPage(page)] => page.clone(),
         orders => panic!("{orders:?}"),
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! In: a [`Document`] and an [`Action`]. Out: the [`Draft`] and what is told of it, as people and agents are told.
 
-use super::draft::{Draft, NewCell, Revision, Slot};
+use super::draft::{CellChanges, Draft, DraftCell, NewCell};
 use super::model::{CellKind, Document};
 
 /// What is done to a cell; numbers are from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum CellAction {
     /// It gets another text, or becomes another kind.
     Edit {
         /// Which.
@@ -64,7 +64,7 @@ pub enum CellActionError {
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct CellActionOutcome {
     /// `edit`, `insert`, `delete` or `move`.
     pub action: &'static str,
     /// The number of the cell; of one that is gone, the number it had.
@@ -83,9 +83,9 @@ pub struct Outcome {
     pub draft: Draft,
 }
 
-impl Outcome {
+impl CellActionOutcome {
     /// `Inserted code cell 2 into a.ipynb: 5 cells.`
-    pub fn told(&self, file: &str) -> String {
+    pub fn summary(&self, file: &str) -> String {
         let (done, into) = match self.action {
             "insert" => ("Inserted", "into"),
             "delete" => ("Deleted", "from"),
@@ -111,9 +111,12 @@ impl Outcome {
 ///
 /// # Errors
 /// There is no such cell or place, or an edit changes nothing.
-pub fn act(document: &Document, action: &Action) -> Result<Outcome, CellActionError> {
+pub fn apply_action(
+    document: &Document,
+    action: &CellAction,
+) -> Result<CellActionOutcome, CellActionError> {
     let count = document.len();
-    let mut draft = Draft::of(document);
+    let mut draft = Draft::unchanged(document);
     let find = |number: usize| {
         document.cell(number).ok_or(match count {
             0 => CellActionError::NoCells(number),
@@ -124,7 +127,7 @@ pub fn act(document: &Document, action: &Action) -> Result<Outcome, CellActionEr
         let kind = document.cell(number).and_then(|cell| cell.kind());
         kind.unwrap_or(CellKind::Raw)
     };
-    let outcome = |action, cell, kind, source, draft: Draft| Outcome {
+    let outcome = |action, cell, kind, source, draft: Draft| CellActionOutcome {
         action,
         cell,
         kind,
@@ -135,7 +138,7 @@ pub fn act(document: &Document, action: &Action) -> Result<Outcome, CellActionEr
         draft,
     };
     Ok(match action {
-        Action::Edit {
+        CellAction::Edit {
             cell: number,
             kind,
             source,
@@ -155,18 +158,18 @@ pub fn act(document: &Document, action: &Action) -> Result<Outcome, CellActionEr
             let shows = source.is_some() && !clears && kind.is_none() && !cell.outputs().is_empty();
             let told = source.clone().unwrap_or_else(|| text.clone());
             if kind.is_some() || source.is_some() || clears {
-                draft.cells[*number] = Slot::Changed(
+                draft.cells[*number] = DraftCell::Changed(
                     *number,
-                    Revision {
+                    CellChanges {
                         kind,
                         source,
                         outputs: clears.then(Vec::new),
                         execution_count: clears.then_some(None),
-                        ..Revision::default()
+                        ..CellChanges::default()
                     },
                 );
             }
-            Outcome {
+            CellActionOutcome {
                 before: Some(text),
                 stale: shows,
                 ..outcome(
@@ -178,21 +181,21 @@ pub fn act(document: &Document, action: &Action) -> Result<Outcome, CellActionEr
                 )
             }
         }
-        Action::Insert { cell, kind, source } => {
+        CellAction::Insert { cell, kind, source } => {
             let place = cell.unwrap_or(count);
             if place > count {
                 return Err(CellActionError::NoPlace(place, count));
             }
-            let made = Slot::Made(NewCell::of(*kind, source.clone()));
+            let made = DraftCell::New(NewCell::new(*kind, source.clone()));
             draft.cells.insert(place, made);
             outcome("insert", place, *kind, source.clone(), draft)
         }
-        Action::Delete { cell: number } => {
+        CellAction::Delete { cell: number } => {
             let source = find(*number)?.source();
             draft.cells.remove(*number);
             outcome("delete", *number, kind_of(*number), source, draft)
         }
-        Action::Move { cell: number, to } => {
+        CellAction::Move { cell: number, to } => {
             let source = find(*number)?.source();
             find(*to)?;
             let slot = draft.cells.remove(*number);

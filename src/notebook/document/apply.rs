@@ -3,7 +3,7 @@
 //! In: a [`Document`] and a text with cell marks. Out: a [`Draft`]. A mark with the number of a cell that no mark
 //! before it had is that cell, with all that is not shown of it; any other makes a new cell; cells without a mark go.
 
-use super::draft::{Draft, NewCell, Revision, Slot};
+use super::draft::{CellChanges, Draft, DraftCell, NewCell};
 use super::fault::NotebookError;
 use super::marked::{TextError, output_line, read_marked, show_cell};
 use super::model::Document;
@@ -23,7 +23,7 @@ pub enum ApplyError {
 ///
 /// # Errors
 /// The text is none of a notebook, or the notebook has a cell that is not understood.
-pub fn apply(document: &Document, text: &str) -> Result<Draft, ApplyError> {
+pub fn apply_marked_text(document: &Document, text: &str) -> Result<Draft, ApplyError> {
     for (number, cell) in document.cells().enumerate() {
         if cell.fault().is_some() {
             show_cell(number, cell)?;
@@ -43,19 +43,19 @@ pub fn apply(document: &Document, text: &str) -> Result<Draft, ApplyError> {
             return Err(TextError::Output(marked.line + 1 + line).into());
         }
         cells.push(match cell {
-            None => Slot::Made(NewCell::of(marked.kind, marked.source)),
+            None => DraftCell::New(NewCell::new(marked.kind, marked.source)),
             Some((number, cell)) => {
                 used[number] = true;
                 let kind = Some(marked.kind).filter(|kind| cell.kind() != Some(*kind));
                 let source = (marked.source != was).then(|| marked.source.into_owned());
                 match (kind, &source) {
-                    (None, None) => Slot::Kept(number),
-                    _ => Slot::Changed(
+                    (None, None) => DraftCell::Kept(number),
+                    _ => DraftCell::Changed(
                         number,
-                        Revision {
+                        CellChanges {
                             kind,
                             source,
-                            ..Revision::default()
+                            ..CellChanges::default()
                         },
                     ),
                 }

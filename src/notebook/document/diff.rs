@@ -35,7 +35,7 @@ impl DiffLine<'_> {
 }
 
 /// What differs between two texts; empty when nothing does.
-pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
+pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     // A carriage return before the newline is part of the line.
     let lines = |text: &'a str| -> Vec<&'a str> { text.split_terminator('\n').collect() };
     let (old, new) = (lines(old), lines(new));
@@ -61,11 +61,7 @@ pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
         )));
         for op in &group {
             if let DiffOp::Equal { .. } = op {
-                differences.extend(
-                    new[op.new_range()]
-                        .iter()
-                        .map(|line| DiffLine::Same(line)),
-                );
+                differences.extend(new[op.new_range()].iter().map(|line| DiffLine::Same(line)));
                 continue;
             }
             let removed = old[op.old_range()].iter();
@@ -82,7 +78,7 @@ mod tests {
     use super::*;
 
     fn check(old: &str, new: &str, expected: &[&str]) {
-        let lines: Vec<String> = difference(old, new).iter().map(DiffLine::text).collect();
+        let lines: Vec<String> = diff(old, new).iter().map(DiffLine::text).collect();
         assert_eq!(lines, expected);
     }
 

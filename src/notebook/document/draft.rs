@@ -24,25 +24,25 @@ const MEMBERS: usize = 3;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
     /// Its cells, in order.
-    pub cells: Vec<Slot>,
+    pub cells: Vec<DraftCell>,
     /// Members of the notebook's metadata, where it has one: they are set, the others stay.
     pub metadata: Vec<(String, Value)>,
 }
 
 /// A cell of a draft.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Slot {
+pub enum DraftCell {
     /// The one of this number, as it is.
     Kept(usize),
     /// The one of this number, with other parts.
-    Changed(usize, Revision),
+    Changed(usize, CellChanges),
     /// A new one.
-    Made(NewCell),
+    New(NewCell),
 }
 
 /// What is changed of a cell; what is `None` stays.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Revision {
+pub struct CellChanges {
     /// What it is.
     pub kind: Option<CellKind>,
     /// Its text.
@@ -74,7 +74,7 @@ pub struct NewCell {
 
 impl NewCell {
     /// One that was not run.
-    pub fn of(kind: CellKind, source: impl Into<String>) -> Self {
+    pub fn new(kind: CellKind, source: impl Into<String>) -> Self {
         NewCell {
             kind,
             source: source.into(),
@@ -88,12 +88,12 @@ impl NewCell {
 
 /// The parts of a file that is to be written, in order.
 #[derive(Debug)]
-pub struct Written<'a> {
+pub struct RenderedFile<'a> {
     text: &'a str,
     pieces: Vec<Piece>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> RenderedFile<'a> {
     /// The parts.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.pieces.iter().map(|piece| match piece {
@@ -119,9 +119,9 @@ impl<'a> Written<'a> {
 
 impl Draft {
     /// The notebook as it is.
-    pub fn of(document: &Document) -> Self {
+    pub fn unchanged(document: &Document) -> Self {
         Draft {
-            cells: (0..document.len()).map(Slot::Kept).collect(),
+            cells: (0..document.len()).map(DraftCell::Kept).collect(),
             metadata: Vec::new(),
         }
     }
@@ -130,10 +130,10 @@ impl Draft {
     ///
     /// # Errors
     /// The notebook is of a format that is not changed.
-    pub fn written<'a>(&self, document: &'a Document) -> Result<Written<'a>, NotebookError> {
+    pub fn render<'a>(&self, document: &'a Document) -> Result<RenderedFile<'a>, NotebookError> {
         let text = document.text();
         let mut pieces = Pieces::default();
-        let all = |number| Slot::Kept(number);
+        let all = |number| DraftCell::Kept(number);
         let same = self.cells.iter().cloned().eq((0..document.len()).map(all));
         if same && self.metadata.is_empty() {
             let whole = Span::new(0, text.len());
@@ -147,14 +147,16 @@ impl Draft {
                 .iter()
                 .enumerate()
                 .map(|(place, slot)| match slot {
-                    Slot::Changed(number, revision) => match document.cell(*number) {
+                    DraftCell::Changed(number, revision) => match document.cell(*number) {
                         Some(cell) if cell.is_object() => {
                             Item::Changed(*number, revise_cell(text, cell, revision, &layout))
                         }
                         _ => Item::Kept(*number),
                     },
-                    Slot::Kept(number) => Item::Kept(*number),
-                    Slot::Made(cell) => Item::Made(new_cell(cell, ids.next(place, cell), &layout)),
+                    DraftCell::Kept(number) => Item::Kept(*number),
+                    DraftCell::New(cell) => {
+                        Item::Made(new_cell(cell, ids.next(place, cell), &layout))
+                    }
                 })
                 .collect();
             let old: Vec<Span> = document.cells().map(|cell| cell.span()).collect();
@@ -186,12 +188,12 @@ impl Draft {
             pieces.old(at, Span::new(0, text.len()).end);
         }
         let pieces = pieces.into_inner();
-        Ok(Written { text, pieces })
+        Ok(RenderedFile { text, pieces })
     }
 }
 
 /// The JSON of a cell with other parts.
-fn revise_cell(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> String {
+fn revise_cell(text: &str, cell: Cell<'_>, revision: &CellChanges, layout: &Layout) -> String {
     let mut changes = Vec::new();
     let was = cell.kind();
     let kind = revision.kind.or(was);
@@ -282,7 +284,7 @@ struct CellIds {
 
 impl CellIds {
     fn new(document: &Document, draft: &Draft) -> Self {
-        let makes = |slot: &Slot| matches!(slot, Slot::Made(_));
+        let makes = |slot: &DraftCell| matches!(slot, DraftCell::New(_));
         let wanted = document.has_ids() && draft.cells.iter().any(makes);
         let taken = wanted.then(|| document.cells().filter_map(|cell| cell.id()).collect());
         CellIds { taken }

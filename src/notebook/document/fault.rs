@@ -28,7 +28,7 @@ pub enum NotebookError {
 
 impl NotebookError {
     /// The whole sentence, of the file of this name.
-    pub fn said(&self, file: &str) -> String {
+    pub fn sentence(&self, file: &str) -> String {
         match self {
             NotebookError::Json { line, column, what } => {
                 format!("Invalid JSON in notebook: `{file}`, line {line}, column {column}: {what}")

@@ -95,7 +95,7 @@ impl LineRange {
 
 /// Which part of a text is shown; empty lists: all.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct ShownPart {
     /// Cells.
     pub cells: Vec<usize>,
     /// Lines of the text of all cells.
@@ -110,7 +110,7 @@ pub struct Part {
 /// A cell that is not understood, or lines behind the end.
 pub fn show(
     document: &Document,
-    part: &Part,
+    part: &ShownPart,
     mut below: impl FnMut(usize, Cell<'_>) -> String,
 ) -> Result<Result<String, TextError>, NotebookError> {
     let mut out = String::new();
@@ -240,7 +240,7 @@ impl<'a> CellMark<'a> {
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         (percents >= 2 && number.is_none_or(digits)).then_some(CellMark {
             percents,
-            kind: CellKind::named(kind)?,
+            kind: CellKind::from_name(kind)?,
             number,
         })
     }

@@ -24,13 +24,14 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use actions::{Action, CellActionError, Outcome, act};
-pub use apply::{ApplyError, apply};
-pub use diff::{DiffLine, difference};
-pub use draft::{Draft, NewCell, Revision, Slot, Written};
+pub use actions::{CellAction, CellActionError, CellActionOutcome, apply_action};
+pub use apply::{ApplyError, apply_marked_text};
+pub use diff::{DiffLine, diff};
+pub use draft::{CellChanges, Draft, DraftCell, NewCell, RenderedFile};
 pub use fault::NotebookError;
 pub use marked::{
-    LineRange, MarkedCell, Part, TextError, lines_of, output_mark, read_marked, show, show_cell,
+    LineRange, MarkedCell, ShownPart, TextError, lines_of, output_mark, read_marked, show,
+    show_cell,
 };
 pub use model::{Cell, CellKind, Document};
 pub use outline::outline;

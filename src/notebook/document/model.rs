@@ -40,7 +40,7 @@ impl CellKind {
     }
 
     /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [CellKind::Code, CellKind::Markdown, CellKind::Raw]
             .into_iter()
             .find(|kind| kind.name() == name)
@@ -96,11 +96,11 @@ impl Document {
 
     /// A notebook of format 4.5 without cells.
     pub fn empty() -> Self {
-        Document::saying(&json!({}))
+        Document::with_metadata(&json!({}))
     }
 
     /// The same, which says this of itself, an object.
-    pub fn saying(metadata: &Value) -> Self {
+    pub fn with_metadata(metadata: &Value) -> Self {
         let notebook =
             json!({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5});
         let layout = Layout::of("", Span::new(0, 0), &[]);
@@ -220,7 +220,7 @@ impl<'a> Cell<'a> {
     pub fn kind(&self) -> Option<CellKind> {
         match self.kind_name()?.as_str() {
             "heading" | "html" => Some(CellKind::Markdown),
-            name => CellKind::named(name),
+            name => CellKind::from_name(name),
         }
     }
 

@@ -133,10 +133,10 @@ fn next_cell(text: &str, at: usize) -> Result<Option<(Option<Span>, usize)>, Fau
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notebook::document::{Part, show};
+    use crate::notebook::document::{ShownPart, show};
 
     fn shown(document: &Document) -> Option<String> {
-        let text = show(document, &Part::default(), |_, cell| {
+        let text = show(document, &ShownPart::default(), |_, cell| {
             format!("{:?} {:?}\n", cell.id(), cell.value("metadata"))
         });
         text.ok()?.ok()

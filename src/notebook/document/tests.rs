@@ -11,21 +11,21 @@ fn parse(text: &str) -> Document {
 }
 
 fn shown(document: &Document) -> String {
-    show(document, &Part::default(), |_, _| String::new())
+    show(document, &ShownPart::default(), |_, _| String::new())
         .unwrap()
         .unwrap()
 }
 
 fn applied(text: &str, edited: &str) -> String {
     let document = parse(text);
-    let draft = apply(&document, edited).unwrap();
-    draft.written(&document).unwrap().text()
+    let draft = apply_marked_text(&document, edited).unwrap();
+    draft.render(&document).unwrap().text()
 }
 
-fn acted(text: &str, action: &Action) -> Result<String, CellActionError> {
+fn acted(text: &str, action: &CellAction) -> Result<String, CellActionError> {
     let document = parse(text);
-    let outcome = act(&document, action)?;
-    Ok(outcome.draft.written(&document).unwrap().text())
+    let outcome = apply_action(&document, action)?;
+    Ok(outcome.draft.render(&document).unwrap().text())
 }
 
 const SMALL: &str = r##"{
@@ -85,7 +85,7 @@ fn an_edit_touches_its_cell_only() {
 
 #[test]
 fn kinds_bring_and_lose_what_belongs_to_them() {
-    let edit = |cell, kind| Action::Edit {
+    let edit = |cell, kind| CellAction::Edit {
         cell,
         kind: Some(kind),
         source: None,
@@ -107,7 +107,7 @@ fn kinds_bring_and_lose_what_belongs_to_them() {
 
 #[test]
 fn new_cells_look_like_the_file_and_have_ids() {
-    let insert = |cell| Action::Insert {
+    let insert = |cell| CellAction::Insert {
         cell,
         kind: CellKind::Code,
         source: "é\n1".into(),
@@ -138,9 +138,9 @@ fn new_cells_look_like_the_file_and_have_ids() {
             .contains(r#"["\u00e9\n","1"]"#)
     );
     let empty = Document::empty();
-    let made = apply(&empty, "# %% [markdown]\nx")
+    let made = apply_marked_text(&empty, "# %% [markdown]\nx")
         .unwrap()
-        .written(&empty)
+        .render(&empty)
         .unwrap()
         .text();
     assert!(
@@ -231,13 +231,13 @@ fn numbers_say_which_cell_is_meant() {
 #[test]
 fn a_text_with_outputs_is_not_applied() {
     let document = parse(SMALL);
-    let with = show(&document, &Part::default(), |number, _| {
+    let with = show(&document, &ShownPart::default(), |number, _| {
         output_mark(number) + "\n1\n"
     })
     .unwrap()
     .unwrap();
     assert_eq!(
-        apply(&document, &with)
+        apply_marked_text(&document, &with)
             .unwrap_err()
             .to_string()
             .split(':')
@@ -252,9 +252,9 @@ fn a_text_with_outputs_is_not_applied() {
 fn lines_of_the_text() {
     let document = parse(SMALL);
     let lines = |ranges: &str| {
-        let part = Part {
+        let part = ShownPart {
             lines: LineRange::parse_list(ranges).unwrap(),
-            ..Part::default()
+            ..ShownPart::default()
         };
         show(&document, &part, |number, _| format!("<{number}>\n")).unwrap()
     };
@@ -272,12 +272,15 @@ fn lines_of_the_text() {
 #[test]
 fn actions_say_what_is_out_of_range() {
     let document = parse(SMALL);
-    let check = |action: &Action, expected: &str| {
-        assert_eq!(act(&document, action).unwrap_err().to_string(), expected);
+    let check = |action: &CellAction, expected: &str| {
+        assert_eq!(
+            apply_action(&document, action).unwrap_err().to_string(),
+            expected
+        );
     };
     let source = String::new();
     check(
-        &Action::Insert {
+        &CellAction::Insert {
             cell: Some(3),
             kind: CellKind::Code,
             source,
@@ -285,44 +288,44 @@ fn actions_say_what_is_out_of_range() {
         "Cell index 3 out of range for insert (0-2)",
     );
     check(
-        &Action::Delete { cell: 2 },
+        &CellAction::Delete { cell: 2 },
         "Cell index 2 out of range (0-1)",
     );
     check(
-        &Action::Move { cell: 0, to: 2 },
+        &CellAction::Move { cell: 0, to: 2 },
         "Cell index 2 out of range (0-1)",
     );
-    let nothing = Action::Edit {
+    let nothing = CellAction::Edit {
         cell: 0,
         kind: None,
         source: None,
         clear: false,
     };
     check(&nothing, "Content is required for edit action");
-    let outcome = act(&document, &Action::Delete { cell: 1 }).unwrap();
+    let outcome = apply_action(&document, &CellAction::Delete { cell: 1 }).unwrap();
     assert_eq!(
         (outcome.total, outcome.source.as_str()),
         (1, "# T\r\n# %% [code]")
     );
     assert_eq!(
-        outcome.told("a.ipynb"),
+        outcome.summary("a.ipynb"),
         "Deleted markdown cell 1 from a.ipynb: 1 cell."
     );
-    let edit = Action::Edit {
+    let edit = CellAction::Edit {
         cell: 0,
         kind: None,
         source: Some("b".into()),
         clear: false,
     };
-    assert!(act(&document, &edit).unwrap().stale);
-    let same = Action::Edit {
+    assert!(apply_action(&document, &edit).unwrap().stale);
+    let same = CellAction::Edit {
         cell: 0,
         kind: None,
         source: Some("a = 1\na".into()),
         clear: false,
     };
     assert_eq!(acted(SMALL, &same).unwrap(), SMALL);
-    let clear = Action::Edit {
+    let clear = CellAction::Edit {
         cell: 0,
         kind: None,
         source: None,
@@ -345,9 +348,9 @@ fn old_formats_are_shown_and_not_changed() {
         "# %% [markdown] cell:0\n## T\n# %% [code] cell:1\na\nb\n"
     );
     assert_eq!(applied(text, &shown(&document)), text);
-    let draft = apply(&document, "").unwrap();
+    let draft = apply_marked_text(&document, "").unwrap();
     assert_eq!(
-        draft.written(&document).unwrap_err(),
+        draft.render(&document).unwrap_err(),
         NotebookError::Format(3)
     );
 }
@@ -356,7 +359,7 @@ fn old_formats_are_shown_and_not_changed() {
 fn differences_do_not_count_numbers() {
     let old = "# %% [code] cell:0\na\n# %% [code] cell:1\nb\n";
     let new = "# %% [raw] cell:0\nr\n# %% [code] cell:1\na\n# %% [code] cell:2\nc\n";
-    let lines: Vec<String> = difference(old, new).iter().map(DiffLine::text).collect();
+    let lines: Vec<String> = diff(old, new).iter().map(DiffLine::text).collect();
     assert_eq!(
         lines,
         [
@@ -370,21 +373,21 @@ fn differences_do_not_count_numbers() {
             "+c"
         ]
     );
-    assert!(difference(old, old).is_empty());
+    assert!(diff(old, old).is_empty());
 }
 
 #[test]
 fn what_is_no_cell_can_go_but_not_be_edited() {
     let text =
         r#"{"cells": [7, {"cell_type": "new", "outputs": [1], "source": "a"}], "nbformat": 4}"#;
-    let edit = |cell| Action::Edit {
+    let edit = |cell| CellAction::Edit {
         cell,
         kind: None,
         source: Some("b".into()),
         clear: false,
     };
     assert_eq!(acted(text, &edit(0)), Err(CellActionError::NoObject(0)));
-    let deleted = acted(text, &Action::Delete { cell: 0 }).unwrap();
+    let deleted = acted(text, &CellAction::Delete { cell: 0 }).unwrap();
     assert_eq!(parse(&deleted).len(), 1);
     let edited = acted(text, &edit(1)).unwrap();
     assert_eq!(edited, text.replace("\"a\"", "\"b\""));

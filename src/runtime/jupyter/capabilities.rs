@@ -15,9 +15,9 @@ pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabili
         "Python" => RuntimeCapabilities {
             cells: "Magics, `!command` and top-level await work.".into(),
             completion: CompletionSupport::Quick,
-            set_up: false,
+            startup: false,
             checkpoints: false,
-            keeps_variables: false,
+            saved_variables: false,
             terminal: false,
             ..RuntimeCapabilities::all(language)
         },

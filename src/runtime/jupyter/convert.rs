@@ -4,12 +4,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::jupyter::{Incoming, comm_message};
+use crate::jupyter::{IncomingMessage, parse_comm};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{
-    Completeness, Completion, Display, OutputStream, RequestId, RuntimeReply, RuntimeEvent,
-    RuntimeInfo,
+    Completeness, Completion, DisplayData, OutputStream, RequestId, RuntimeEvent, RuntimeInfo,
+    RuntimeReply,
 };
 use crate::text::offset::CodePoints;
 
@@ -35,11 +35,11 @@ pub(super) fn error(content: &Map<String, Value>) -> CellError {
 
 /// What a message of everybody's channel shows.
 pub(super) fn shown(
-    message: &Incoming,
+    message: &IncomingMessage,
     id: Option<RequestId>,
     number: Option<u32>,
 ) -> Option<RuntimeEvent> {
-    Some(match message.kind.as_str() {
+    Some(match message.msg_type.as_str() {
         "stream" => RuntimeEvent::Output {
             id,
             stream: match message.text("name") {
@@ -59,7 +59,7 @@ pub(super) fn shown(
             let counted = counted.and_then(|count| u32::try_from(count).ok());
             RuntimeEvent::Display {
                 id,
-                display: Display {
+                display: DisplayData {
                     bundle: bundle.with_metadata(message.object("metadata")),
                     execution_count: (kind == "execute_result")
                         .then(|| number.or(counted))
@@ -79,7 +79,7 @@ pub(super) fn shown(
         },
         "comm_open" | "comm_msg" | "comm_close" => RuntimeEvent::Comm {
             id,
-            message: comm_message(message)?,
+            message: parse_comm(message)?,
         },
         _ => return None,
     })
@@ -212,7 +212,7 @@ pub(super) fn who(answer: &Map<String, Value>) -> RuntimeInfo {
         language,
         version: text("version"),
         banner,
-        place: String::new(),
+        location: String::new(),
         process: None,
         unprotected: None,
         milliseconds: 0.0,

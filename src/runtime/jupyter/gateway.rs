@@ -20,10 +20,11 @@ use tokio::time::{Instant, sleep, timeout};
 use super::kernel::{Kernel, KernelEvent};
 use super::shared::{Lease, SharedPlan, acquire};
 use crate::jupyter::{
-    Channel, Gateway, GatewayError, Heard, Incoming, Outgoing, fresh_name, open_socket,
+    Channel, ChannelEvent, Gateway, GatewayError, IncomingMessage, OutgoingMessage, open_socket,
+    unique_id,
 };
 use crate::runtime::environment::apply_environment;
-use crate::runtime::{Death, StartFailure, Variables};
+use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
 /// How long a broken connection is opened again and again.
 const TRIES: Duration = Duration::from_secs(30);
@@ -50,7 +51,7 @@ pub struct GatewayPlan {
 impl GatewayPlan {
     /// The kernel is told these variables when it starts. One of the user's gateways is told of them only where it is
     /// told of others: a Kernel Gateway starts a kernel it is told of any with those alone, without a home directory.
-    pub(in crate::runtime) fn add_environment(&mut self, told: &Variables) {
+    pub(in crate::runtime) fn add_environment(&mut self, told: &EnvironmentChanges) {
         match &mut self.gateway {
             GatewayTarget::Shared(shared) => apply_environment(&mut shared.variables, told),
             GatewayTarget::Running(_) if self.variables.is_empty() => {}
@@ -71,7 +72,7 @@ pub enum GatewayTarget {
 /// A kernel behind a gateway.
 pub(super) struct GatewayKernel {
     plan: GatewayPlan,
-    out: Option<UnboundedSender<Outgoing>>,
+    out: Option<UnboundedSender<OutgoingMessage>>,
     news: Option<Sender<KernelEvent>>,
     held: Arc<Mutex<ActiveKernel>>,
     /// It is being asked for.
@@ -210,7 +211,7 @@ fn start(
 async fn run_connection(
     plan: GatewayPlan,
     held: Arc<Mutex<ActiveKernel>>,
-    mut orders: UnboundedReceiver<Outgoing>,
+    mut orders: UnboundedReceiver<OutgoingMessage>,
     news: Sender<KernelEvent>,
 ) {
     let (asked, of) = (plan.clone(), Arc::clone(&held));
@@ -223,15 +224,15 @@ async fn run_connection(
         Ok(started) => started,
         Err(failure) => return drop(news.send(KernelEvent::Failed(failure)).await),
     };
-    let session = fresh_name();
+    let session = unique_id();
     let (heard, mut hears) = channel(IN_FLIGHT);
     let tells = news.clone();
     tokio::spawn(async move {
         while let Some(heard) = hears.recv().await {
             let told = match &heard {
-                Heard::Message(message) if is_end(message) => {
+                ChannelEvent::Message(message) if is_end(message) => {
                     let why = format!("the gateway says: {}", message.text("execution_state"));
-                    KernelEvent::Died(Death::Told(why))
+                    KernelEvent::Died(Death::Reported(why))
                 }
                 _ => KernelEvent::Heard(heard),
             };
@@ -280,7 +281,7 @@ async fn run_connection(
 
 /// Its gateway has ended it: as it was asked to by somebody, or as nothing was heard of it for long.
 fn no_longer_there(gateway: &Gateway) -> Death {
-    Death::Told(format!(
+    Death::Reported(format!(
         "the gateway at {} no longer has the kernel",
         gateway.url()
     ))
@@ -292,7 +293,7 @@ async fn seen(gateway: Gateway, id: String) -> Option<KernelEvent> {
     Some(match run_blocking(move || asked.state(&id)).await? {
         Ok(None) => KernelEvent::Died(no_longer_there(&gateway)),
         Ok(Some(state)) if state == "dead" => {
-            KernelEvent::Died(Death::Told(format!("the gateway says: {state}")))
+            KernelEvent::Died(Death::Reported(format!("the gateway says: {state}")))
         }
         Ok(Some(state)) => KernelEvent::Runs(state == "busy"),
         Err(fault) => KernelEvent::Unknown(fault.to_string()),
@@ -300,9 +301,9 @@ async fn seen(gateway: Gateway, id: String) -> Option<KernelEvent> {
 }
 
 /// The gateway tells that the kernel has died, or starts another one in its place.
-fn is_end(message: &Incoming) -> bool {
+fn is_end(message: &IncomingMessage) -> bool {
     message.channel == Channel::Iopub
-        && message.kind == "status"
+        && message.msg_type == "status"
         && ["restarting", "dead"].contains(&message.text("execution_state"))
 }
 
@@ -324,11 +325,11 @@ impl Kernel for GatewayKernel {
         ));
     }
 
-    fn add_environment(&mut self, told: &Variables) {
+    fn add_environment(&mut self, told: &EnvironmentChanges) {
         self.plan.add_environment(told);
     }
 
-    fn send(&self, message: Outgoing) {
+    fn send(&self, message: OutgoingMessage) {
         if let Some(out) = &self.out {
             // Closed: its end has been told.
             let _ = out.send(message);
@@ -347,7 +348,8 @@ impl Kernel for GatewayKernel {
                 run_blocking(move || gateway.interrupt(&id)).await,
                 Some(Ok(()))
             ) {
-                let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
+                let message =
+                    OutgoingMessage::new(Channel::Control, "interrupt_request", json!({}));
                 let _ = out.send(message);
             }
         });

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::convert::text_of;
-use crate::jupyter::{Channel, Outgoing};
+use crate::jupyter::{Channel, OutgoingMessage};
 use crate::runtime::python::{RequestKind, answer_of, injectable_modules, request_line};
 use crate::runtime::{Execute, RequestId, RuntimeReply, RuntimeRequest, Stdin};
 
@@ -17,7 +17,7 @@ const ANSWER: &str = "application/vnd.ipycodex.answer+json";
 const GUEST: &str = "__import__('_ipycodex_runner.guest', fromlist=['guest'])";
 
 /// The message that brings the parts.
-pub(super) fn bootstrap() -> Outgoing {
+pub(super) fn bootstrap() -> OutgoingMessage {
     let mut parts: Map<String, Value> = injectable_modules()
         .map(|(name, text)| (name.to_owned(), json!(text)))
         .collect();
@@ -31,7 +31,7 @@ pub(super) fn bootstrap() -> Outgoing {
 }
 
 /// A message that runs code nobody sees.
-pub(super) fn silent_request(code: &str) -> Outgoing {
+pub(super) fn silent_request(code: &str) -> OutgoingMessage {
     let content = json!({
         "code": code,
         "silent": true,
@@ -40,7 +40,7 @@ pub(super) fn silent_request(code: &str) -> Outgoing {
         "allow_stdin": false,
         "stop_on_error": false,
     });
-    Outgoing::new(Channel::Shell, "execute_request", content)
+    OutgoingMessage::new(Channel::Shell, "execute_request", content)
 }
 
 /// Code that goes where a cell wants to be, and sets the variables it wants.
@@ -71,7 +71,7 @@ pub(super) fn content(id: RequestId, request: &RuntimeRequest) -> Option<Value> 
         RuntimeRequest::CallTool { .. }
             | RuntimeRequest::DescribeTools { .. }
             | RuntimeRequest::Evaluate { .. }
-            | RuntimeRequest::Missing { .. }
+            | RuntimeRequest::FindMissingNames { .. }
             | RuntimeRequest::SetVariables { .. }
             | RuntimeRequest::Snapshot { .. }
     );

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::Sender;
 
-use crate::jupyter::{Heard, Outgoing};
-use crate::runtime::{Death, StartFailure, Variables};
+use crate::jupyter::{ChannelEvent, OutgoingMessage};
+use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
 /// What comes of a kernel.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(in crate::runtime) enum KernelEvent {
     /// It can be spoken to.
     Open,
     /// It says something, or the connection broke.
-    Heard(Heard),
+    Heard(ChannelEvent),
     /// There is none.
     Failed(StartFailure),
     /// There is no way to it any more; it may run on.
@@ -34,10 +34,10 @@ pub(in crate::runtime) trait Kernel: Send {
     fn begin(&mut self, news: Sender<KernelEvent>);
 
     /// One that is started from here on is told these variables.
-    fn add_environment(&mut self, told: &Variables);
+    fn add_environment(&mut self, told: &EnvironmentChanges);
 
     /// Sends a message.
-    fn send(&self, message: Outgoing);
+    fn send(&self, message: OutgoingMessage);
 
     /// Interrupts it by other means than a message; false: there are none.
     fn interrupt(&self) -> bool;

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::jupyter::{Channel, Incoming, Outgoing};
+use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage};
 
 /// Where the kernel is.
 pub(super) enum KernelPhase {
@@ -37,7 +37,7 @@ impl KernelPhase {
     }
 
     /// What asks one that is on its way who it is; `attached`: it was there before us.
-    pub(super) fn questions(&mut self, attached: bool) -> Vec<Outgoing> {
+    pub(super) fn questions(&mut self, attached: bool) -> Vec<OutgoingMessage> {
         let KernelPhase::Starting { asked, .. } = self else {
             return Vec::new();
         };
@@ -48,14 +48,17 @@ impl KernelPhase {
             (true, false) => &[Channel::Control, Channel::Shell],
         };
         let question =
-            |channel: &Channel| Outgoing::new(*channel, "kernel_info_request", json!({}));
-        let questions: Vec<Outgoing> = channels.iter().map(question).collect();
+            |channel: &Channel| OutgoingMessage::new(*channel, "kernel_info_request", json!({}));
+        let questions: Vec<OutgoingMessage> = channels.iter().map(question).collect();
         asked.extend(questions.iter().map(|question| question.id.clone()));
         questions
     }
 
     /// Takes a message of one that is on its way; once all is there, who it says it is, and after how many ms.
-    pub(super) fn on_message(&mut self, message: Incoming) -> Option<(Map<String, Value>, f64)> {
+    pub(super) fn on_message(
+        &mut self,
+        message: IncomingMessage,
+    ) -> Option<(Map<String, Value>, f64)> {
         let KernelPhase::Starting {
             since,
             asked,
@@ -70,8 +73,9 @@ impl KernelPhase {
             .parent
             .as_ref()
             .is_some_and(|parent| asked.contains(parent));
-        *heard |= message.channel == Channel::Iopub && (ours || message.kind == "iopub_welcome");
-        if ours && message.kind == "kernel_info_reply" {
+        *heard |=
+            message.channel == Channel::Iopub && (ours || message.msg_type == "iopub_welcome");
+        if ours && message.msg_type == "kernel_info_reply" {
             *answer = Some(message.content);
         }
         let answer = answer.take_if(|_| *heard)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::jupyter::{Channel, Incoming, Outgoing};
+use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage};
 
 /// Silence shorter than this asks nothing; two questions are so far apart at least.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -60,11 +60,11 @@ impl Liveness {
 
     /// It is another one in the place of the one that was there, as this message tells. The first one says that it
     /// starts as well, and may be heard after its answer to who it is, but not after what everybody hears of a request.
-    pub(super) fn is_restart(&mut self, message: &Incoming) -> bool {
+    pub(super) fn is_restart(&mut self, message: &IncomingMessage) -> bool {
         if message.channel != Channel::Iopub {
             return false;
         }
-        let starts = message.kind == "status" && message.text("execution_state") == "starting";
+        let starts = message.msg_type == "status" && message.text("execution_state") == "starting";
         self.worked |= message
             .parent
             .as_ref()
@@ -73,12 +73,12 @@ impl Liveness {
     }
 
     /// What it answers once it has done with `unanswered`: a kernel works requests off in their order.
-    pub(super) fn probe(&mut self, unanswered: Vec<String>) -> Option<Outgoing> {
+    pub(super) fn probe(&mut self, unanswered: Vec<String>) -> Option<OutgoingMessage> {
         let known = |probe: &Probe| unanswered.iter().all(|name| probe.behind.contains(name));
         if unanswered.is_empty() || self.probe.as_ref().is_some_and(known) {
             return None;
         }
-        let message = Outgoing::new(Channel::Shell, "kernel_info_request", json!({}));
+        let message = OutgoingMessage::new(Channel::Shell, "kernel_info_request", json!({}));
         self.probe = Some(Probe {
             name: message.id.clone(),
             behind: unanswered,
@@ -87,7 +87,7 @@ impl Liveness {
     }
 
     /// What it has passed over, as this message tells.
-    pub(super) fn skipped(&mut self, message: &Incoming) -> Option<Vec<String>> {
+    pub(super) fn skipped(&mut self, message: &IncomingMessage) -> Option<Vec<String>> {
         let answers = |probe: &mut Probe| {
             message.channel == Channel::Shell && message.parent.as_ref() == Some(&probe.name)
         };
@@ -101,10 +101,10 @@ mod tests {
 
     use super::*;
 
-    fn answer(to: &Outgoing) -> Incoming {
+    fn answer(to: &OutgoingMessage) -> IncomingMessage {
         let header = json!({"msg_type": "kernel_info_reply"});
         let values = [header, json!({"msg_id": to.id}), json!({}), json!({})];
-        Incoming::from_values(Channel::Shell, values, Vec::new()).unwrap()
+        IncomingMessage::from_values(Channel::Shell, values, Vec::new()).unwrap()
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
                 json!({}),
                 json!({"execution_state": state}),
             ];
-            Incoming::from_values(Channel::Iopub, values, Vec::new()).unwrap()
+            IncomingMessage::from_values(Channel::Iopub, values, Vec::new()).unwrap()
         };
         let mut liveness = Liveness::default();
         assert!(!liveness.is_restart(&status("starting", json!({}))));
@@ -140,7 +140,7 @@ mod tests {
         assert!(liveness.probe(Vec::new()).is_none());
         let probe = liveness.probe(names()).unwrap();
         assert!(liveness.probe(names()).is_none());
-        let other = Outgoing::new(Channel::Shell, "kernel_info_request", json!({}));
+        let other = OutgoingMessage::new(Channel::Shell, "kernel_info_request", json!({}));
         assert_eq!(liveness.skipped(&answer(&other)), None);
         assert_eq!(liveness.skipped(&answer(&probe)), Some(names()));
         assert_eq!(liveness.skipped(&answer(&probe)), None);

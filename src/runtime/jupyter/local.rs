@@ -21,12 +21,12 @@ use tokio::sync::watch;
 use super::kernel::{Kernel, KernelEvent};
 use super::plan::{JupyterPlan, JupyterTarget};
 use crate::jupyter::{
-    Channel, ClientChannels, ConnectionInfo, ReservedPort, Kernelspec, Outgoing, answers, find,
-    for_new_kernel, open, read, write,
+    Channel, ClientChannels, ConnectionInfo, Kernelspec, OutgoingMessage, ReservedPort,
+    check_listening, find_kernelspec, new_connection, open_channels, read, write,
 };
-use crate::process::{Child, Group, Leadership, Plan, Tail, spawn};
+use crate::process::{Child, Group, Leadership, SpawnPlan, StderrTail, spawn};
 use crate::runtime::environment::apply_environment;
-use crate::runtime::{Death, StartFailure, Variables};
+use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
 /// How long a kernel that was asked to leave gets.
 const LEAVES: Duration = Duration::from_secs(3);
@@ -48,7 +48,7 @@ pub(super) struct LocalKernel {
 struct ChildKernel {
     group: Group,
     process: u32,
-    tail: Tail,
+    tail: StderrTail,
     ended: watch::Receiver<bool>,
 }
 
@@ -72,7 +72,7 @@ impl LocalKernel {
             message,
             hint: hint.to_owned(),
         };
-        let spec = find(name, &self.plan.folders).map_err(|fault| {
+        let spec = find_kernelspec(name, &self.plan.folders).map_err(|fault| {
             let hint = "`jupyter kernelspec list` shows where kernels are; `--runtime embedded` needs none";
             failed(fault.to_string(), hint)
         })?;
@@ -85,7 +85,7 @@ impl LocalKernel {
                 "make room there, or set XDG_STATE_HOME to a folder that can be written",
             )
         };
-        let (info, ports) = for_new_kernel(name).map_err(no_files)?;
+        let (info, ports) = new_connection(name).map_err(no_files)?;
         let file = write(&info, &self.plan.connections).map_err(no_files)?;
         let program = spec.program().to_string_lossy().into_owned();
         self.place.clone_from(&program);
@@ -115,7 +115,7 @@ impl LocalKernel {
         };
         let info = read(path).map_err(|fault| failed(fault.to_string()))?;
         let shown = path.display();
-        answers(&info).map_err(|error| {
+        check_listening(&info).map_err(|error| {
             failed(format!(
                 "no kernel listens at {}, the address in `{shown}`: {error}",
                 info.shell_url()
@@ -127,7 +127,7 @@ impl LocalKernel {
 }
 
 /// Starts the program of a kernelspec.
-fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Child, Tail)> {
+fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Child, StderrTail)> {
     let (words, errors) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let output: OwnedFd = errors.try_clone()?;
     let nothing = OwnedFd::from(std::fs::File::open("/dev/null")?);
@@ -137,7 +137,7 @@ fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Chi
         word.replace("{resource_dir}", &folder)
     };
     let arguments = spec.spec.argv.iter().skip(1).map(filled);
-    let mut start = Plan::new(spec.program(), Leadership::Session, nothing, output, errors);
+    let mut start = SpawnPlan::new(spec.program(), Leadership::Session, nothing, output, errors);
     start.arguments = arguments.map(Into::into).collect();
     let mut variables = plan.variables.clone();
     for (name, value) in spec.spec.env.iter().flatten() {
@@ -145,13 +145,13 @@ fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Chi
     }
     start.variables = Some(variables);
     start.cwd = Some(plan.cwd.clone());
-    Ok((spawn(start)?, Tail::of(words, "kernel's words")))
+    Ok((spawn(start)?, StderrTail::new(words, "kernel's words")))
 }
 
 /// A thread that waits for its end, tells of it, and takes the connection file away.
 fn watch_exit(
     mut child: Child,
-    tail: Tail,
+    tail: StderrTail,
     file: PathBuf,
     ports: Vec<ReservedPort>,
     news: Sender<KernelEvent>,
@@ -205,7 +205,7 @@ impl Kernel for LocalKernel {
                 Err(failure) => return drop(news.send(KernelEvent::Failed(failure)).await),
             };
             let (heard, mut hears) = channel(IN_FLIGHT);
-            let said = match open(&info, heard).await {
+            let said = match open_channels(&info, heard).await {
                 Ok(opened) => {
                     // Set once for each beginning.
                     let _ = channels.set(opened);
@@ -230,11 +230,11 @@ impl Kernel for LocalKernel {
         });
     }
 
-    fn add_environment(&mut self, told: &Variables) {
+    fn add_environment(&mut self, told: &EnvironmentChanges) {
         apply_environment(&mut self.plan.variables, told);
     }
 
-    fn send(&self, message: Outgoing) {
+    fn send(&self, message: OutgoingMessage) {
         if let Some(channels) = self.channels.get() {
             channels.send(message);
         }
@@ -287,14 +287,18 @@ impl Kernel for LocalKernel {
         let Some(child) = &self.child else {
             return String::new();
         };
-        child.tail.settle(Duration::from_millis(200));
+        child.tail.wait_closed(Duration::from_millis(200));
         child.tail.text()
     }
 
     fn end(&mut self, up: bool) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         if up {
             let content = json!({"restart": false});
-            self.send(Outgoing::new(Channel::Control, "shutdown_request", content));
+            self.send(OutgoingMessage::new(
+                Channel::Control,
+                "shutdown_request",
+                content,
+            ));
         } else {
             self.kill();
         }

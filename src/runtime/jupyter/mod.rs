@@ -37,8 +37,10 @@ use gateway::GatewayKernel;
 pub use gateway::{GatewayPlan, GatewayTarget};
 use kernel::Kernel;
 use local::LocalKernel;
-pub use plan::{JupyterPlan, JupyterTarget, STARTS};
-pub use shared::{IDLE_TIMEOUT, SharedGateway, SharedPlan, can_share, keep_gateway, shared_gateways};
+pub use plan::{JupyterPlan, JupyterTarget, START_TIMEOUT};
+pub use shared::{
+    IDLE_TIMEOUT, SharedGateway, SharedPlan, check_gateway_packages, keep_gateway, shared_gateways,
+};
 use supervisor::{KernelSupervisor, SupervisorCommand};
 
 /// The handle of a kernel. Dropping it ends the kernel, if we started it.
@@ -53,7 +55,7 @@ pub(super) struct JupyterRuntime {
 /// What a kernel of this plan can do, as far as its files tell.
 pub(super) fn capabilities(plan: &JupyterPlan) -> RuntimeCapabilities {
     let installed = match &plan.target {
-        JupyterTarget::Installed(name) => crate::jupyter::find(name, &plan.folders).ok(),
+        JupyterTarget::Installed(name) => crate::jupyter::find_kernelspec(name, &plan.folders).ok(),
         JupyterTarget::Running(_) => None,
     };
     let attached = installed.is_none() && matches!(plan.target, JupyterTarget::Running(_));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long a kernel usually gets until it says who it is.
-pub const STARTS: Duration = Duration::from_secs(60);
+pub const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a Jupyter runtime needs to know.
 #[derive(Debug, Clone)]

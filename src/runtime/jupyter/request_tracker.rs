@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::convert::{self, text_of};
 use super::{bash, injected_runner};
-use crate::jupyter::{Channel, Incoming, Outgoing, comm_to_wire};
+use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage, comm_to_wire};
 use crate::runtime::python::{RequestKind, finished, interrupted};
 use crate::runtime::{
-    Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeReply, RuntimeEvent,
+    Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeEvent, RuntimeReply,
     RuntimeRequest, Stdin,
 };
 
@@ -68,11 +68,11 @@ impl RequestTracker {
         &mut self,
         id: RequestId,
         request: &RuntimeRequest,
-    ) -> (Vec<Outgoing>, Option<RuntimeEvent>) {
+    ) -> (Vec<OutgoingMessage>, Option<RuntimeEvent>) {
         let Some(kind) = RequestKind::from_request(request) else {
             return (self.reply(request), None);
         };
-        let at_once = |answer| Some(RuntimeEvent::Answered { id, answer });
+        let at_once = |answer| Some(RuntimeEvent::Replied { id, answer });
         let mut before = Vec::new();
         let message = match request {
             RuntimeRequest::Execute(cell) => {
@@ -80,11 +80,11 @@ impl RequestTracker {
                 if cell.code.contains(OUR_MODULE) {
                     before.extend(self.bootstrap());
                 }
-                Outgoing::new(Channel::Shell, "execute_request", self.content(cell))
+                OutgoingMessage::new(Channel::Shell, "execute_request", self.content(cell))
             }
             RuntimeRequest::Complete { code, position, .. } => {
                 let content = json!({"code": code, "cursor_pos": position.0});
-                Outgoing::new(Channel::Shell, "complete_request", content)
+                OutgoingMessage::new(Channel::Shell, "complete_request", content)
             }
             RuntimeRequest::Inspect {
                 code,
@@ -94,12 +94,12 @@ impl RequestTracker {
                 let level = u8::from(*detailed);
                 let content =
                     json!({"code": code, "cursor_pos": position.0, "detail_level": level});
-                Outgoing::new(Channel::Shell, "inspect_request", content)
+                OutgoingMessage::new(Channel::Shell, "inspect_request", content)
             }
             RuntimeRequest::IsComplete { code } => {
-                Outgoing::new(Channel::Shell, "is_complete_request", json!({"code": code}))
+                OutgoingMessage::new(Channel::Shell, "is_complete_request", json!({"code": code}))
             }
-            RuntimeRequest::Express { expressions } => Outgoing::new(
+            RuntimeRequest::EvaluateExpressions { expressions } => OutgoingMessage::new(
                 Channel::Shell,
                 "execute_request",
                 convert::expressing(expressions),
@@ -113,11 +113,11 @@ impl RequestTracker {
             request => match injected_runner::content(id, request) {
                 Some(content) if self.python => {
                     before.extend(self.bootstrap());
-                    Outgoing::new(Channel::Shell, "execute_request", content)
+                    OutgoingMessage::new(Channel::Shell, "execute_request", content)
                 }
                 _ => {
                     let why = "this kernel cannot do that".to_owned();
-                    return (before, at_once(RuntimeReply::Unable(why)));
+                    return (before, at_once(RuntimeReply::Unsupported(why)));
                 }
             },
         };
@@ -142,7 +142,7 @@ impl RequestTracker {
     }
 
     /// What brings the parts of our runner, once.
-    fn bootstrap(&mut self) -> Option<Outgoing> {
+    fn bootstrap(&mut self) -> Option<OutgoingMessage> {
         let comes = self.python && !std::mem::replace(&mut self.injected_runner, true);
         comes.then(injected_runner::bootstrap)
     }
@@ -164,7 +164,7 @@ impl RequestTracker {
     }
 
     /// What is sent before a cell that wants another directory or other variables.
-    fn surroundings(&self, cell: &Execute) -> Option<Outgoing> {
+    fn surroundings(&self, cell: &Execute) -> Option<OutgoingMessage> {
         if cell.directory.is_none() && cell.environment.is_empty() {
             return None;
         }
@@ -178,7 +178,7 @@ impl RequestTracker {
     }
 
     /// The answer to a question of the kernel.
-    fn reply(&mut self, request: &RuntimeRequest) -> Vec<Outgoing> {
+    fn reply(&mut self, request: &RuntimeRequest) -> Vec<OutgoingMessage> {
         let RuntimeRequest::ReplyInput { call, reply } = request else {
             return Vec::new();
         };
@@ -191,7 +191,7 @@ impl RequestTracker {
             // What ipykernel takes for the end of the input; others read it as a character.
             InputReply::Eof => "\u{4}",
         };
-        let mut message = Outgoing::new(
+        let mut message = OutgoingMessage::new(
             Channel::Stdin,
             "input_reply",
             json!({"value": value, "status": "ok"}),
@@ -281,7 +281,7 @@ impl RequestTracker {
         }
         let end = |one: &PendingRequest| match one.kind {
             RequestKind::Execute => finished(one.id, Ending::Lost(why.to_owned())),
-            _ => RuntimeEvent::Answered {
+            _ => RuntimeEvent::Replied {
                 id: one.id,
                 answer: RuntimeReply::Failed(format!("the connection to the kernel broke: {why}")),
             },
@@ -308,7 +308,7 @@ impl RequestTracker {
     }
 
     /// What a message means.
-    pub(in crate::runtime) fn on_message(&mut self, message: Incoming) -> Vec<RuntimeEvent> {
+    pub(in crate::runtime) fn on_message(&mut self, message: IncomingMessage) -> Vec<RuntimeEvent> {
         let parent = message.parent.clone().unwrap_or_default();
         let at = self.pending.iter().position(|one| one.name == parent);
         let late = self.ended.iter().find(|(name, _)| *name == parent);
@@ -330,7 +330,7 @@ impl RequestTracker {
         {
             events.push(RuntimeEvent::Started { id: one.id });
         }
-        match (message.channel, message.kind.as_str()) {
+        match (message.channel, message.msg_type.as_str()) {
             (Channel::Iopub, "status") if message.text("execution_state") == "idle" => {
                 if let Some(at) = at {
                     self.pending[at].idle = true;
@@ -402,7 +402,7 @@ impl RequestTracker {
                 RequestKind::Express => convert::expressed(&reply),
                 kind => injected_runner::answer(kind, &reply, one.interrupted),
             };
-            return vec![RuntimeEvent::Answered { id: one.id, answer }];
+            return vec![RuntimeEvent::Replied { id: one.id, answer }];
         }
         end_of_cell(&one, &reply)
     }

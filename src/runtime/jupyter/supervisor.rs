@@ -20,9 +20,9 @@ use super::outbox::Outbox;
 use super::request_tracker::{RequestTracker, dead, stopped};
 use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
 use super::{bash, convert, start_failure};
-use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
+use crate::jupyter::{Channel, ChannelEvent, IncomingMessage, OutgoingMessage};
 use crate::runtime::{
-    Death, RequestId, RuntimeReply, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+    Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
 };
 
 /// It is asked again after this time: what is sent before it subscribes is lost.
@@ -137,7 +137,7 @@ impl KernelSupervisor {
                         RuntimeRequest::Shutdown { .. } => {
                             let (held, left) = self.shut_down().await;
                             let answer = RuntimeReply::Done;
-                            self.outbox.push(RuntimeEvent::Answered { id, answer });
+                            self.outbox.push(RuntimeEvent::Replied { id, answer });
                             if left {
                                 return;
                             }
@@ -223,7 +223,7 @@ impl KernelSupervisor {
         }
         self.tracker.interrupted();
         if !self.kernel.interrupt() {
-            let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
+            let message = OutgoingMessage::new(Channel::Control, "interrupt_request", json!({}));
             self.kernel.send(message);
         }
         // One that is gone ends nothing.
@@ -309,14 +309,16 @@ impl KernelSupervisor {
                 }
                 self.request_kernel_info();
             }
-            KernelEvent::Heard(Heard::Message(message)) => match self.phase {
+            KernelEvent::Heard(ChannelEvent::Message(message)) => match self.phase {
                 KernelPhase::Ready => self.on_kernel_message(*message),
                 KernelPhase::Starting { .. } => self.on_startup_message(*message),
                 KernelPhase::Absent => {}
             },
             // One of ours tells of its end itself, and how it ended.
-            KernelEvent::Heard(Heard::Lost(_)) if !self.kernel.attached() => {}
-            KernelEvent::Heard(Heard::Lost(why)) | KernelEvent::Lost(why) => self.on_loss(why),
+            KernelEvent::Heard(ChannelEvent::Lost(_)) if !self.kernel.attached() => {}
+            KernelEvent::Heard(ChannelEvent::Lost(why)) | KernelEvent::Lost(why) => {
+                self.on_loss(why)
+            }
             KernelEvent::Failed(failure) => self.on_failure(failure),
             KernelEvent::Died(death) => self.on_death(death),
             KernelEvent::Runs(works) => {
@@ -337,11 +339,11 @@ impl KernelSupervisor {
         }
     }
 
-    fn on_kernel_message(&mut self, message: Incoming) {
+    fn on_kernel_message(&mut self, message: IncomingMessage) {
         self.liveness.reached();
         if self.liveness.is_restart(&message) {
             // Not by us: another one is at its place, without any variables.
-            return self.on_death(Death::Told("somebody has restarted it".to_owned()));
+            return self.on_death(Death::Reported("somebody has restarted it".to_owned()));
         }
         if let Some(names) = self.liveness.skipped(&message) {
             let lost = self.tracker.skipped(&names);
@@ -351,7 +353,7 @@ impl KernelSupervisor {
         self.push_events(events);
     }
 
-    fn on_startup_message(&mut self, message: Incoming) {
+    fn on_startup_message(&mut self, message: IncomingMessage) {
         // Nothing has been asked of it that another one could have forgotten.
         let _ = self.liveness.is_restart(&message);
         let Some((answer, milliseconds)) = self.phase.on_message(message) else {
@@ -374,7 +376,7 @@ impl KernelSupervisor {
             .unwrap_or_else(PoisonError::into_inner) = capabilities;
         self.report_wait(None);
         self.outbox.push(RuntimeEvent::Ready(RuntimeInfo {
-            place: self.kernel.place(),
+            location: self.kernel.place(),
             process: self.kernel.process(),
             milliseconds,
             restarted: self.restarted,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{CallReply, HostRequest, InputReply, RuntimeRequest};
+use super::super::{HostReply, HostRequest, InputReply, RuntimeRequest};
 
 /// What a `call` frame wants.
 #[derive(Debug, Deserialize)]
@@ -68,9 +68,9 @@ pub(super) fn reply(call: &Value, request: &RuntimeRequest) -> Option<Value> {
         }),
         RuntimeRequest::ReplyCall { reply, .. } => {
             let (key, told) = match reply {
-                CallReply::Value(value) => ("value", value.clone()),
-                CallReply::Refused(why) => ("error", why.as_str().into()),
-                CallReply::Interrupted => ("interrupted", true.into()),
+                HostReply::Value(value) => ("value", value.clone()),
+                HostReply::Refused(why) => ("error", why.as_str().into()),
+                HostReply::Interrupted => ("interrupted", true.into()),
             };
             json!({"type": "call_reply", "id": call, key: told})
         }

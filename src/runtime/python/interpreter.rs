@@ -27,7 +27,7 @@ use super::plan::{Confinement, ScriptRun};
 use super::sequencer::Sequencer;
 use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
-use crate::trace::{WIRE, label};
+use crate::trace::{WIRE, describe_line};
 
 /// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
 const REQUESTS_NUMBER: i32 = 198;
@@ -148,7 +148,8 @@ impl Interpreter {
             rustix::io::ioctl_fionbio(pipe, true)?;
         }
         let [stdin, stdout, stderr] = stdio;
-        let mut plan = process::Plan::new(&candidate.program, leadership, stdin, stdout, stderr);
+        let mut plan =
+            process::SpawnPlan::new(&candidate.program, leadership, stdin, stdout, stderr);
         plan.arguments = vec![
             launch.script.into(),
             REQUESTS_NUMBER.to_string().into(),
@@ -222,7 +223,7 @@ impl Interpreter {
 
     /// Queues a line for the request pipe.
     pub(super) fn request(&mut self, line: &[u8]) {
-        log::trace!(target: WIRE, "to python: {}, {} bytes", label(line), line.len());
+        log::trace!(target: WIRE, "to python: {}, {} bytes", describe_line(line), line.len());
         self.unsent.extend_from_slice(line);
         self.write_requests();
     }
@@ -428,7 +429,7 @@ impl Interpreter {
         }
         self.lines.push(&chunk);
         while let Some(line) = self.lines.next() {
-            log::trace!(target: WIRE, "from python: {}, {} bytes", label(&line), line.len());
+            log::trace!(target: WIRE, "from python: {}, {} bytes", describe_line(&line), line.len());
             match parse_frame(&line) {
                 Ok(frame) => self.sequencer.push_frame(frame),
                 Err(what) if self.confusion.is_none() => self.confusion = Some(what),

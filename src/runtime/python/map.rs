@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::super::{
-    CodeCall, HostRequest, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
+    DisplayData, Ending, Finish, HostCall, HostRequest, RequestId, RuntimeEvent, RuntimeRequest,
 };
 use super::wire::{FrameId, RunnerFrame};
 use answers::{bundle_of, cell_error, comm_message, raised};
@@ -136,10 +136,10 @@ impl InFlightRequests {
                 transient,
             } => RuntimeEvent::Display {
                 id: Some(known(id)?),
-                display: Display {
+                display: DisplayData {
                     execution_count,
                     transient: *transient,
-                    ..Display::of(bundle_of(bundle).with_metadata(*metadata))
+                    ..DisplayData::new(bundle_of(bundle).with_metadata(*metadata))
                 },
             },
             RunnerFrame::Comm { of, message } => RuntimeEvent::Comm {
@@ -155,7 +155,7 @@ impl InFlightRequests {
                 update,
             } => RuntimeEvent::Display {
                 id: self.of(of),
-                display: Display {
+                display: DisplayData {
                     bundle: bundle_of(bundle).with_metadata(*metadata),
                     execution_count: None,
                     display_id,
@@ -198,18 +198,18 @@ impl InFlightRequests {
             } => {
                 // It is replied to even where its cell has just ended.
                 let asker = id.0?;
-                let call = CodeCall {
+                let call = HostCall {
                     call: self.question(asker, call),
-                    wish: HostRequest::from(*wish),
-                    waits,
+                    request: HostRequest::from(*wish),
+                    blocking: waits,
                 };
-                RuntimeEvent::Called { id: id.0, call }
+                RuntimeEvent::HostCalled { id: id.0, call }
             }
             RunnerFrame::CalledOff { call } => {
                 let named = |(_, _, name): &&(u64, RequestId, Value)| *name == call;
                 let call = self.questions.iter().find(named)?.0;
                 self.take_question(call);
-                RuntimeEvent::CalledOff { call }
+                RuntimeEvent::HostCallCancelled { call }
             }
             RunnerFrame::Status { id, text } => RuntimeEvent::Status {
                 id: known(id)?,
@@ -279,7 +279,7 @@ impl InFlightRequests {
                     // Only a refusal answers a cell this way.
                     return Some(finished(id, Ending::Error));
                 }
-                RuntimeEvent::Answered {
+                RuntimeEvent::Replied {
                     id,
                     answer: answer_of(kind, answer),
                 }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    BranchWish, CheckpointWish, Dark, RequestId, RuntimeRequest, SetUp, Stdin, VariablesRequest,
+    BranchRequest, CheckpointRequest, DarkRendering, RequestId, RuntimeRequest, StartupPlan, Stdin,
+    VariablesRequest,
 };
 use super::comm::comm_line;
 use super::host_calls;
@@ -40,21 +41,21 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
                 exec["session"] = cell.session.into();
             }
             match cell.dark {
-                Dark::Nothing => {}
-                Dark::Text => exec["dark"] = "text".into(),
-                Dark::TextAndPictures => exec["dark"] = "pictures".into(),
+                DarkRendering::Off => {}
+                DarkRendering::Text => exec["dark"] = "text".into(),
+                DarkRendering::TextAndPictures => exec["dark"] = "pictures".into(),
             }
             if let Some(parent) = &cell.parent {
                 exec["parent"] = Value::clone(parent);
             }
-            if let Some(place) = &cell.place {
+            if let Some(place) = &cell.location {
                 exec["filename"] = place.file.to_string_lossy().into();
                 exec["line"] = place.line.into();
                 exec["last"] = place.last.into();
             }
             exec
         }
-        RuntimeRequest::SetUp(wanted) => return Some(set_up_line(RequestId(id), wanted)),
+        RuntimeRequest::Startup(wanted) => return Some(set_up_line(RequestId(id), wanted)),
         RuntimeRequest::Complete {
             code,
             position,
@@ -98,22 +99,22 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
         RuntimeRequest::Evaluate { variables, shells } => {
             json!({"type": "evaluate", "id": id, "variables": variables, "shells": shells})
         }
-        RuntimeRequest::Express { expressions } => {
+        RuntimeRequest::EvaluateExpressions { expressions } => {
             json!({"type": "express", "id": id, "expressions": expressions})
         }
-        RuntimeRequest::Missing { sources } => {
+        RuntimeRequest::FindMissingNames { sources } => {
             json!({"type": "missing", "id": id, "sources": sources})
         }
         RuntimeRequest::Snapshot { code, unprotected } => {
             json!({"type": "snapshot", "id": id, "code": code, "unprotected": unprotected})
         }
-        RuntimeRequest::Try { cells } => {
+        RuntimeRequest::DryRun { cells } => {
             let cells = cells
                 .iter()
                 .map(|cell| json!({"code": cell.code, "reset": cell.reset}));
             json!({"type": "trial", "id": id, "cells": cells.collect::<Vec<_>>()})
         }
-        RuntimeRequest::Branch(BranchWish::Run {
+        RuntimeRequest::Branch(BranchRequest::Run {
             code,
             directory,
             anew,
@@ -127,7 +128,9 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
             "fresh": anew,
             "unprotected": unprotected,
         }),
-        RuntimeRequest::Branch(BranchWish::End) => json!({"type": "branch", "op": "end", "id": id}),
+        RuntimeRequest::Branch(BranchRequest::End) => {
+            json!({"type": "branch", "op": "end", "id": id})
+        }
         RuntimeRequest::SetVariables { values } => {
             let values: Map<String, Value> = values
                 .iter()
@@ -137,18 +140,18 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
         }
         RuntimeRequest::Checkpoints(wish) => {
             let (op, number, session) = match wish {
-                CheckpointWish::Keep(most) => ("keep", Some(*most), 0),
-                CheckpointWish::List => ("list", None, 0),
-                CheckpointWish::Back { to, session } => ("back", *to, *session),
-                CheckpointWish::Forward => ("forward", None, 0),
+                CheckpointRequest::Keep(most) => ("keep", Some(*most), 0),
+                CheckpointRequest::List => ("list", None, 0),
+                CheckpointRequest::Back { to, session } => ("back", *to, *session),
+                CheckpointRequest::Forward => ("forward", None, 0),
             };
             json!({"type": "checkpoints", "id": id, "op": op, "number": number, "session": session})
         }
         RuntimeRequest::Variables { wish, file } => {
             let op = match wish {
-                VariablesRequest::Keep => "keep",
+                VariablesRequest::Save => "keep",
                 VariablesRequest::List => "list",
-                VariablesRequest::Bring => "bring",
+                VariablesRequest::Restore => "bring",
             };
             json!({"type": "variables", "id": id, "op": op, "file": file.to_string_lossy()})
         }
@@ -162,7 +165,7 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
 }
 
 /// The line of what an interpreter begins with.
-pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
+pub(super) fn set_up_line(id: RequestId, wanted: &StartupPlan) -> Vec<u8> {
     let path = |path: &PathBuf| path.to_string_lossy().into_owned();
     let texts = wanted.files.iter();
     let texts = texts.filter_map(|file| Some((path(&file.path), json!(file.text.as_ref()?))));
@@ -177,7 +180,7 @@ pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
         "options": wanted.flags.traits,
         "files": wanted.files.iter().map(|file| path(&file.path)).collect::<Vec<_>>(),
         "texts": Value::Object(texts),
-        "told": path(&wanted.told),
+        "told": path(&wanted.seen_notices),
     }))
 }
 

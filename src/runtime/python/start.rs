@@ -91,7 +91,7 @@ impl Starter<'_> {
                         self.events.send(RuntimeEvent::Notice(format!(
                             "{}; using {}",
                             failures.join("; "),
-                            info.place
+                            info.location
                         )));
                     }
                     return Start::Up(interpreter, info, early);
@@ -181,7 +181,7 @@ impl Starter<'_> {
                             Some(version) => format!("IPython {version}"),
                             None => String::new(),
                         },
-                        place: Some(ready.executable)
+                        location: Some(ready.executable)
                             .filter(|path| !path.is_empty())
                             .unwrap_or_else(|| candidate.program.display().to_string()),
                         process: Some(ready.pid),

@@ -5,7 +5,7 @@
 //! again.
 
 use super::super::channel::EventSender;
-use super::super::{RequestId, RuntimeEvent, RuntimeRequest, SetUp};
+use super::super::{RequestId, RuntimeEvent, RuntimeRequest, StartupPlan};
 use super::interpreter::Interpreter;
 use super::requests::set_up_line;
 use super::wire::RunnerFrame;
@@ -16,14 +16,14 @@ const AGAIN: RequestId = RequestId(0);
 /// What an interpreter begins with, and whether it is at it.
 #[derive(Debug, Default)]
 pub(super) struct Startup {
-    wanted: Option<Box<SetUp>>,
+    wanted: Option<Box<StartupPlan>>,
     under_way: Option<RequestId>,
 }
 
 impl Startup {
     /// An interpreter is given a request, maybe this one.
     pub(super) fn asked(&mut self, id: RequestId, request: &RuntimeRequest) {
-        if let RuntimeRequest::SetUp(wanted) = request {
+        if let RuntimeRequest::Startup(wanted) = request {
             self.wanted = Some(wanted.clone());
             self.under_way = Some(id);
         }

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use super::super::channel::{CloseFlag, EventSender};
 use super::super::terminal::CellPty;
 use super::super::{
-    Death, RequestId, RuntimeReply, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+    Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
 use super::deferred_finish::DeferredFinish;
@@ -175,7 +175,7 @@ impl PythonSupervisor {
                     Some(RequestKind::Shutdown) => RuntimeReply::Done,
                     Some(_) => RuntimeReply::Failed("no Python interpreter is running".into()),
                 };
-                self.events.send(RuntimeEvent::Answered { id, answer });
+                self.events.send(RuntimeEvent::Replied { id, answer });
             }
             self.control.set_running(0, false);
             self.control.wait(Vec::new(), None);
@@ -265,7 +265,7 @@ impl PythonSupervisor {
                 interpreter.request(&line);
             }
             if kind == RequestKind::Shutdown {
-                interpreter.group().let_go();
+                interpreter.group().keep_sessions();
                 *leaving = ShutdownPhase::Asked(None);
             }
         }
@@ -308,7 +308,7 @@ impl PythonSupervisor {
             event,
             RuntimeEvent::Started { .. }
                 | RuntimeEvent::Finished { .. }
-                | RuntimeEvent::Answered { .. }
+                | RuntimeEvent::Replied { .. }
         );
         if is_boundary {
             interpreter.sequencer.reclaim_screen();
@@ -399,7 +399,7 @@ impl PythonSupervisor {
 
     /// Ends an interpreter whose runtime is closed. What it still prints is read and dropped, so that it can leave.
     fn end(&mut self, mut interpreter: Interpreter) {
-        interpreter.group().let_go();
+        interpreter.group().keep_sessions();
         interpreter.close_requests();
         for signal in [Signal::TERM, Signal::KILL] {
             let deadline = Instant::now() + GRACE;
@@ -445,7 +445,7 @@ impl PythonSupervisor {
         self.emit_certain(&mut interpreter);
         let death = match interpreter.confusion.take() {
             _ if group.was_killed() => Death::Killed,
-            Some(what) => Death::Confused(what),
+            Some(what) => Death::ProtocolError(what),
             None => Death::from(status),
         };
         self.end_cell();

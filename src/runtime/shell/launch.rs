@@ -71,7 +71,8 @@ pub(super) fn launch(
     }
     let ends = [slave.try_clone()?, slave.try_clone()?, slave.try_clone()?];
     let [stdin, stdout, stderr] = ends;
-    let mut child = process::Plan::new(&program.path, Leadership::Terminal, stdin, stdout, stderr);
+    let mut child =
+        process::SpawnPlan::new(&program.path, Leadership::Terminal, stdin, stdout, stderr);
     child.arguments = options.iter().map(OsString::from).collect();
     let mut variables = plan.variables.clone();
     variables.extend(prompt.map(|prompt| ("PS1".into(), prompt.into())));

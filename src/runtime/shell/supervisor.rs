@@ -17,8 +17,8 @@ use super::super::channel::{CloseFlag, EventSender};
 use super::super::marks::StreamPiece;
 use super::super::terminal::CellPty;
 use super::super::{
-    Completeness, Death, Ending, Execute, Finish, OutputStream, RequestId, RuntimeReply,
-    RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+    Completeness, Death, Ending, Execute, Finish, OutputStream, RequestId, RuntimeEvent,
+    RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
 use super::launch::launch;
@@ -132,9 +132,9 @@ impl ShellSupervisor {
                 self.end();
                 RuntimeReply::Done
             }
-            _ => RuntimeReply::Unable("a shell only runs commands".to_owned()),
+            _ => RuntimeReply::Unsupported("a shell only runs commands".to_owned()),
         };
-        self.events.send(RuntimeEvent::Answered { id, answer });
+        self.events.send(RuntimeEvent::Replied { id, answer });
     }
 
     fn begin(&mut self, id: RequestId, execute: Execute) {
@@ -471,7 +471,7 @@ impl Running {
             language: "shell".to_owned(),
             version: String::new(),
             banner: self.program.dialect.name().to_owned(),
-            place: self.program.path.display().to_string(),
+            location: self.program.path.display().to_string(),
             process: u32::try_from(process).ok(),
             unprotected: None,
             milliseconds: since.elapsed().as_secs_f64() * 1000.0,

@@ -5,18 +5,18 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::agent::{
-    Agent, AgentCapabilities, AgentFailure, Facts, Kept, Limit, Login, Lookup, Model, ConfigOption,
-    Usage,
+    Agent, AgentCapabilities, AgentFailure, ConfigOption, Limit, ListedSession, Login, Lookup,
+    LookupReply, Model, Usage,
 };
-use crate::history::{History, TurnRow};
 use crate::output::limits::grouped;
+use crate::record::{RecordHandle, TurnRow};
 use crate::session::agent_profile::AgentProfile;
 use crate::session::editor::EditorRequest;
 use crate::session::effect::{Effect, EffectsFuture, emit, warn};
-use crate::session::events::{Notice, ToldEvent};
+use crate::session::events::{Notice, TextEvent};
 use crate::text::similar::did_you_mean;
 
-type Found = Option<Result<Facts, AgentFailure>>;
+type Found = Option<Result<LookupReply, AgentFailure>>;
 
 fn look_up(agent: &mut dyn Agent, lookup: Lookup) -> impl Future<Output = Found> + Send + use<> {
     let knows = lookup != Lookup::Models || agent.capabilities().models;
@@ -31,7 +31,7 @@ fn models(
     let found = look_up(agent, Lookup::Models);
     async move {
         match found.await {
-            Some(Ok(Facts::Models(models))) => Ok(models),
+            Some(Ok(LookupReply::Models(models))) => Ok(models),
             Some(Err(failure)) => Err(failure),
             _ => Ok(Vec::new()),
         }
@@ -59,7 +59,7 @@ pub(super) fn list_models(agent: &mut dyn Agent, current: String) -> EffectsFutu
             Ok(models) if models.is_empty() => {
                 emit(Notice::note("the agent does not list its models"))
             }
-            Ok(models) => emit(ToldEvent::Text(model_list(&models, &current))),
+            Ok(models) => emit(TextEvent::Text(model_list(&models, &current))),
             Err(failure) => emit(unknown("models", &failure)),
         }
     })
@@ -80,17 +80,17 @@ pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> EffectsFuture 
 }
 
 /// Tokens of each turn and of the session, and the account's limits when the agent tells.
-pub(super) fn show_usage(agent: &mut dyn Agent, history: History) -> EffectsFuture {
+pub(super) fn show_usage(agent: &mut dyn Agent, record: RecordHandle) -> EffectsFuture {
     let limits = look_up(agent, Lookup::Limits);
     Box::pin(async move {
-        let mut effects = emit(ToldEvent::Text(usage_table(&history.turns().await)));
+        let mut effects = emit(TextEvent::Text(usage_table(&record.turns().await)));
         match limits.await {
-            Some(Ok(Facts::Limits(limits))) if !limits.is_empty() => {
+            Some(Ok(LookupReply::Limits(limits))) if !limits.is_empty() => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
                 let now = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
                 let lines = limits.iter().map(|limit| limit_line(limit, now));
                 let lines: Vec<String> = lines.collect();
-                effects.extend(emit(ToldEvent::Text(lines.join("\n"))));
+                effects.extend(emit(TextEvent::Text(lines.join("\n"))));
             }
             Some(Err(failure)) => effects.extend(emit(unknown("limits of the account", &failure))),
             _ => {}
@@ -107,9 +107,9 @@ pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<EffectsFuture> {
         .then(|| agent.look_up(Lookup::Sessions))?;
     Some(Box::pin(async move {
         match kept.await {
-            Ok(Ok(Facts::Sessions(kept))) if !kept.is_empty() => {
+            Ok(Ok(LookupReply::Sessions(kept))) if !kept.is_empty() => {
                 let lines: Vec<String> = kept.iter().map(kept_line).collect();
-                emit(ToldEvent::Text(lines.join("\n")))
+                emit(TextEvent::Text(lines.join("\n")))
             }
             Ok(Err(failure)) => emit(unknown("conversations that the agent keeps", &failure)),
             _ => Vec::new(),
@@ -133,17 +133,20 @@ pub(super) fn choose_option(
         return Err(emit(notice));
     }
     if name.is_empty() {
-        return Err(emit(ToldEvent::Text(lines.join("\n"))));
+        return Err(emit(TextEvent::Text(lines.join("\n"))));
     }
-    let Some(option) = offers.selections().find(|it| it.of.id == name) else {
-        let names: Vec<&str> = offers.selections().map(|it| it.of.id.as_str()).collect();
+    let Some(option) = offers.selections().find(|it| it.descriptor.id == name) else {
+        let names: Vec<&str> = offers
+            .selections()
+            .map(|it| it.descriptor.id.as_str())
+            .collect();
         let meant = did_you_mean(&name, names.iter().copied());
         let message = format!("the agent has no option `{name}`{meant}");
         let notice = Notice::warning(message).hint(format!("its options: {}", names.join(", ")));
         return Err(emit(notice));
     };
     if value.is_empty() {
-        return Err(emit(ToldEvent::Text(option.line())));
+        return Err(emit(TextEvent::Text(option.line())));
     }
     let values: Vec<&str> = option.values.iter().map(|it| it.id.as_str()).collect();
     if !values.contains(&value.as_str()) {
@@ -156,7 +159,7 @@ pub(super) fn choose_option(
     Ok(Box::pin(async move {
         match done.await {
             Ok(Ok(())) => {
-                let told = Effect::Emit(ToldEvent::Text(format!("{name}: {value}")).into());
+                let told = Effect::Emit(TextEvent::Text(format!("{name}: {value}")).into());
                 let option = name;
                 vec![told, Effect::OptionChosen { option, value }]
             }
@@ -174,16 +177,16 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> EffectsFu
         Login::Unneeded | Login::Command { .. } => &[],
     };
     let wanted = method.filter(|_| !known.is_empty());
-    let of = |wanted: &String| known.iter().find(|known| known.of.id == *wanted);
+    let of = |wanted: &String| known.iter().find(|known| known.descriptor.id == *wanted);
     let found = wanted.as_ref().and_then(of);
     let program = found.and_then(|found| found.program.clone());
-    let done = found.map(|found| agent.log_in(&found.of.id));
+    let done = found.map(|found| agent.log_in(&found.descriptor.id));
     Box::pin(async move {
         match (wanted, done) {
             (_, Some(done)) => match done.await {
                 Ok(Ok(())) => match program {
                     Some(program) => vec![Effect::RequestEditor(EditorRequest::LogIn(program))],
-                    None => emit(ToldEvent::Text("Logged in.".to_owned())),
+                    None => emit(TextEvent::Text("Logged in.".to_owned())),
                 },
                 Ok(Err(failure)) => emit(refused(failure)),
                 Err(_) => warn("the agent ended before it had logged in"),
@@ -192,7 +195,7 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> EffectsFu
                 let message = format!("there is no login method `{wanted}`");
                 emit(Notice::warning(message).hint(ways_in(&able)))
             }
-            (None, None) => emit(ToldEvent::Text(ways_in(&able))),
+            (None, None) => emit(TextEvent::Text(ways_in(&able))),
         }
     })
 }
@@ -206,7 +209,7 @@ fn refused(failure: AgentFailure) -> Notice {
 }
 
 /// A conversation that the agent keeps.
-fn kept_line(kept: &Kept) -> String {
+fn kept_line(kept: &ListedSession) -> String {
     let parts = ["kept:", &kept.id, &kept.updated, &kept.title];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("  ")
@@ -224,9 +227,13 @@ fn ways_in(able: &AgentCapabilities) -> String {
             parts.join("\n")
         }
         Login::Methods(methods) => {
-            let lines = methods
-                .iter()
-                .map(|method| format!("%ipycodex login {}  {}", method.of.id, method.of.about()));
+            let lines = methods.iter().map(|method| {
+                format!(
+                    "%ipycodex login {}  {}",
+                    method.descriptor.id,
+                    method.descriptor.description_line()
+                )
+            });
             lines.collect::<Vec<_>>().join("\n")
         }
     }
@@ -342,7 +349,7 @@ mod tests {
         };
         let plain = usage_table(&[turn(2, None)]);
         assert!(!plain.contains("Cost"), "{plain}");
-        let priced = usage_table(&[turn(2, None), turn(14, Cost::of(0.0123, "USD"))]);
+        let priced = usage_table(&[turn(2, None), turn(14, Cost::new(0.0123, "USD"))]);
         let lines: Vec<&str> = priced.lines().collect();
         assert!(
             lines[0].ends_with("     Reasoning   Cost so far"),

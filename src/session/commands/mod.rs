@@ -16,22 +16,22 @@ pub(super) mod undo;
 use std::time::Instant;
 
 use crate::config::{AgentChoice, Choices, RunCells};
-use crate::history::{Earlier, RecordedCell, SwitchedSession};
-use crate::magics::{MagicEffect, MagicContext, format_session_value};
+use crate::magics::{MagicContext, MagicEffect, format_session_value};
+use crate::record::{RecordedCell, SessionTail, SwitchedSession};
 use crate::runtime::RuntimeRequest;
 use crate::session::editor::{EditorRequest, SessionPick};
 use crate::session::effect::{Effect, StepResult, emit};
-use crate::session::events::{Notice, ToldEvent, notice};
-use crate::session::floor::{SchedulerEvent, ActiveJob};
+use crate::session::event_loop::Session;
+use crate::session::events::{Notice, TextEvent, report_notice};
 use crate::session::handle::Command;
-use crate::session::loading::{self, Loading, with_suffix};
+use crate::session::ids::JobId;
+use crate::session::loading::{self, LoadRequest, with_suffix};
 use crate::session::prompt::{Preview, Prompt};
 use crate::session::replay::{ReplayPurpose, ReplayRun};
 use crate::session::resume::{self, MissingNames};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::task::Session;
-use crate::session::ticket::JobId;
+use crate::session::scheduler::{ActiveJob, SchedulerEvent};
 use crate::session::undo::{SteppedLines, UndoFollowUp};
 use crate::session::variables;
 
@@ -45,9 +45,9 @@ impl Session {
         let able = self.agent_turns.agent.get().capabilities();
         let view = MagicContext {
             choices: &self.choices,
-            provenance: &self.setup.provenance,
-            keys: &self.setup.keys,
-            able: &able,
+            provenance: &self.deps.provenance,
+            keys: &self.deps.keys,
+            agent: &able,
         };
         match crate::magics::run(line, &view) {
             Err(line) => out.send(Notice::warning(line)),
@@ -60,25 +60,25 @@ impl Session {
     }
 
     fn run_order(&mut self, order: MagicEffect, number: u32, out: &RunSender) {
-        let history = self.history.clone();
-        let places = (&self.setup.notebooks, self.cwd.as_path());
+        let record = self.record.clone();
+        let places = (&self.deps.notebooks, self.cwd.as_path());
         match order {
-            MagicEffect::Say(text) => out.send(ToldEvent::Text(text)),
+            MagicEffect::Print(text) => out.send(TextEvent::Text(text)),
             MagicEffect::Note(text) => out.send(Notice::note(text)),
-            MagicEffect::Keep { name, value } => {
-                let agents = &self.setup.agents;
+            MagicEffect::SaveSetting { name, value } => {
+                let agents = &self.deps.agents;
                 if let Some(trouble) = settings::no_such_agent(agents, name, value.as_ref()) {
-                    return out.send(notice(&trouble));
+                    return out.send(report_notice(&trouble));
                 }
-                let kept = settings::keep(self.setup.config_file.clone(), name, value);
+                let kept = settings::keep(self.deps.config_file.clone(), name, value);
                 self.await_effects_as(ActiveJob::Command { firm: true }, out, kept);
             }
             MagicEffect::ChangeServer { name, command } => {
-                let kept = settings::change_server(self.setup.config_file.clone(), name, command);
+                let kept = settings::change_server(self.deps.config_file.clone(), name, command);
                 self.await_effects_as(ActiveJob::Command { firm: true }, out, kept);
             }
-            MagicEffect::Help(page) => out.send(ToldEvent::Help(page)),
-            MagicEffect::Themes(in_force) => self
+            MagicEffect::ShowPage(page) => out.send(TextEvent::Help(page)),
+            MagicEffect::ListThemes(in_force) => self
                 .shared
                 .editor
                 .request(EditorRequest::ShowThemes(in_force), out),
@@ -91,7 +91,7 @@ impl Session {
             MagicEffect::DescribeAgent => {
                 let told = self.agent_turns.profile.listing();
                 if !told.is_empty() {
-                    out.send(ToldEvent::Text(told));
+                    out.send(TextEvent::Text(told));
                 }
                 if let Some(kept) = agent::list_kept(self.agent_turns.agent.get()) {
                     self.await_effects(out, kept);
@@ -104,7 +104,7 @@ impl Session {
                     Err(told) => self.run_effects(told, out),
                 }
             }
-            MagicEffect::Choose(choices) => self.choose(*choices),
+            MagicEffect::ApplyChoices(choices) => self.choose(*choices),
             MagicEffect::ListModels(current) => {
                 let listed = agent::list_models(self.agent_turns.agent.get(), current);
                 self.await_effects(out, listed);
@@ -117,72 +117,70 @@ impl Session {
             MagicEffect::ListSessions => {
                 let cwd = self.cwd.clone();
                 self.await_effects(out, async move {
-                    let rows = recorded_sessions(history, cwd, false).await;
-                    emit(ToldEvent::Text(listing(&rows)))
+                    let rows = recorded_sessions(record, cwd, false).await;
+                    emit(TextEvent::Text(listing(&rows)))
                 });
             }
-            MagicEffect::Show(shown) => {
+            MagicEffect::Preview(shown) => {
                 // An empty prompt that goes as far as the agent's door.
                 let prompt = Prompt::new(number, String::new(), String::new(), Instant::now());
-                self.begin_prompt(prompt.previewing(Preview::of(shown)), out.clone())
+                self.begin_prompt(prompt.previewing(Preview::new(shown)), out.clone())
             }
             MagicEffect::Hide { lines, hidden } => {
-                self.await_effects(out, turns::hide(history, lines, hidden, number));
+                self.await_effects(out, turns::hide(record, lines, hidden, number));
             }
             MagicEffect::Undo => {
-                let ran_for = self.steps.ran_for.clone();
-                self.await_effects(
-                    out,
-                    undo::undo_last(history, UndoFollowUp::Nothing, ran_for),
-                );
+                let ran_for = self.step_log.ran_for.clone();
+                self.await_effects(out, undo::undo_last(record, UndoFollowUp::Nothing, ran_for));
             }
             MagicEffect::Retry => {
-                let ran_for = self.steps.ran_for.clone();
-                self.await_effects(out, undo::undo_last(history, UndoFollowUp::Resend, ran_for));
+                let ran_for = self.step_log.ran_for.clone();
+                self.await_effects(out, undo::undo_last(record, UndoFollowUp::Resend, ran_for));
             }
             MagicEffect::Copy(copied) => {
-                self.await_effects(out, turns::copy(history, copied, number))
+                self.await_effects(out, turns::copy(record, copied, number))
             }
-            MagicEffect::ShowHistory => self.await_effects(out, turns::show_history(history)),
+            MagicEffect::ShowHistory => self.await_effects(out, turns::show_history(record)),
             MagicEffect::Save { file, force } => {
-                let saved = notebooks::save(history, file, force, places, out.clone());
+                let saved = notebooks::save(record, file, force, places, out.clone());
                 self.await_effects(out, saved);
             }
-            MagicEffect::Load(name) => {
+            MagicEffect::LoadFile(name) => {
                 let shown = with_suffix(&name);
-                let loading = Loading {
-                    path: self.setup.notebooks.file(&shown, &self.cwd),
+                let loading = LoadRequest {
+                    path: self.deps.notebooks.file(&shown, &self.cwd),
                     shown,
                     startup: false,
                 };
                 let language = self.runtimes.user.able().language.clone();
-                self.await_effects(out, loading::load(loading, history, language, out.clone()));
+                self.await_effects(out, loading::load(loading, record, language, out.clone()));
             }
-            MagicEffect::Open(name) => match notebooks::open(&self.workbook, &name, places) {
+            MagicEffect::OpenNotebook(name) => match notebooks::open(&self.workbook, &name, places)
+            {
                 Ok(opening) => self.await_effects(out, opening),
                 Err(why) => out.send(why),
             },
-            MagicEffect::Bring(number) => match notebooks::bring(&self.workbook, number) {
+            MagicEffect::EditCell(number) => match notebooks::bring(&self.workbook, number) {
                 Ok(looked) => self.await_effects(out, looked),
                 Err(why) => out.send(why),
             },
-            MagicEffect::Close => out.send(self.workbook.close()),
+            MagicEffect::CloseNotebook => out.send(self.workbook.close()),
             MagicEffect::Export { file, force } => {
-                let exported = notebooks::export(history, file, force, places, out.clone());
+                let exported = notebooks::export(record, file, force, places, out.clone());
                 self.await_effects(out, exported);
             }
             MagicEffect::ShowOutput(id) => {
                 self.await_effects(out, output::show(self.outputs.clone(), id));
             }
             MagicEffect::ListSkills => {
-                let found = self.shelf.found();
+                let found = self.skill_registry.found();
                 self.await_effects(out, async move {
                     found.await;
-                    vec![Effect::ListSkills(Box::new(history.dialog().await))]
+                    vec![Effect::ListSkills(Box::new(record.dialog().await))]
                 });
             }
             MagicEffect::ShowUsage => {
-                let told = agent::show_usage(self.agent_turns.agent.get(), history);
+                let told = agent::show_usage(self.agent_turns.agent.get(), record);
                 self.await_effects(out, told);
             }
             MagicEffect::Login(method) => {
@@ -192,47 +190,50 @@ impl Session {
             MagicEffect::PickSession => {
                 let cwd = self.cwd.clone();
                 self.await_effects(out, async move {
-                    let current = history.session().await.map_or(0, |start| start.number);
-                    vec![Effect::RequestEditor(EditorRequest::PickSession(SessionPick {
-                        current,
-                        cwd,
-                    }))]
+                    let current = record.session().await.map_or(0, |start| start.number);
+                    vec![Effect::RequestEditor(EditorRequest::PickSession(
+                        SessionPick { current, cwd },
+                    ))]
                 });
             }
             MagicEffect::Resume(wanted) => {
                 let kept = self.keep_variables();
-                let found = resume::change_session(history, self.outputs.clone(), wanted);
+                let found = resume::change_session(record, self.outputs.clone(), wanted);
                 let done = variables::join(kept, found);
                 self.await_effects_as(ActiveJob::Command { firm: true }, out, done);
             }
             MagicEffect::NewSession(name) => {
                 let kept = self.keep_variables();
-                let begun = resume::begin_session(history, self.outputs.clone(), name);
+                let begun = resume::begin_session(record, self.outputs.clone(), name);
                 let done = variables::join(kept, begun);
                 self.await_effects_as(ActiveJob::Command { firm: true }, out, done);
             }
             MagicEffect::Replay(again) => {
                 let gone_before = self.numbering.gone_before();
-                self.await_effects(out, resume::run_again(history, again, number, gone_before));
+                self.await_effects(out, resume::run_again(record, again, number, gone_before));
             }
             MagicEffect::Rename(name) => {
-                self.history.rename(&name);
+                self.record.rename(&name);
                 self.await_effects(out, async move {
-                    let session = history.session().await.map_or(0, |start| start.number);
-                    emit(ToldEvent::Text(format!(
+                    let session = record.session().await.map_or(0, |start| start.number);
+                    emit(TextEvent::Text(format!(
                         "Session {session} is named `{name}`."
                     )))
                 });
             }
-            MagicEffect::TogglePrompts => self.shared.editor.request(EditorRequest::TogglePrompts, out),
+            MagicEffect::TogglePrompts => self
+                .shared
+                .editor
+                .request(EditorRequest::TogglePrompts, out),
             MagicEffect::ToggleShell => self.shared.editor.request(EditorRequest::ToggleShell, out),
             MagicEffect::Step(steps) => {
-                let wish = steps::request(steps, &self.steps.sessions);
+                let wish = steps::request(steps, &self.step_log.sessions);
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
-                let done = steps::on_answer(told, wish, history, self.steps.sessions.clone(), None);
+                let done =
+                    steps::on_answer(told, wish, record, self.step_log.sessions.clone(), None);
                 self.await_effects_as(ActiveJob::Command { firm: true }, out, done);
             }
-            MagicEffect::Interrupt if self.floor.holder().is_some() => {
+            MagicEffect::Interrupt if self.scheduler.active().is_some() => {
                 self.on_scheduler(SchedulerEvent::Interrupted)
             }
             MagicEffect::Interrupt => out.send(Notice::note("nothing is running")),
@@ -268,9 +269,9 @@ impl Session {
             self.goes_to(RuntimeRole::User, cwd);
         }
         let SteppedLines { here, elsewhere } = moved.over;
-        self.history.step_over(None, here, moved.back);
+        self.record.step_over(None, here, moved.back);
         for (session, lines) in elsewhere {
-            self.history.step_over(Some(session), lines, moved.back);
+            self.record.step_over(Some(session), lines, moved.back);
         }
     }
 
@@ -281,7 +282,7 @@ impl Session {
         out: &RunSender,
         wait: impl Future<Output = Vec<Effect>> + Send + 'static,
     ) {
-        let ticket = self.floor.start(holder, out.clone());
+        let ticket = self.scheduler.start(holder, out.clone());
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
             // A session that has ended wants nothing any more.
@@ -291,7 +292,7 @@ impl Session {
 
     /// The wait of the job with this ticket is over: runs its effects.
     pub(super) fn on_effects_ready(&mut self, ticket: JobId, effects: Vec<Effect>) {
-        if let Some((out, interrupted)) = self.floor.finish_wait(ticket) {
+        if let Some((out, interrupted)) = self.scheduler.finish_wait(ticket) {
             self.run_effects(effects, &out);
             if interrupted {
                 self.on_scheduler(SchedulerEvent::Interrupted);
@@ -307,14 +308,14 @@ impl Session {
                 Effect::SetUp => self.set_up_with_project(out.clone()),
                 Effect::Stepped(moved) => self.on_stepped(*moved),
                 Effect::RequestEditor(wish) => self.shared.editor.request(wish, out),
-                Effect::Hide { lines, hidden } => self.history.hide(lines, hidden),
+                Effect::Hide { lines, hidden } => self.record.hide(lines, hidden),
                 Effect::Undo(taken) => self.undo(taken, out),
                 Effect::OfferStepBack(taken) => self.offer_step_back(taken, out),
                 Effect::Resend { line, text } => self.resend(line, text, out),
                 Effect::BeginInput(submission) => self.begin_now(*submission, out.clone()),
                 Effect::ListSkills(dialog) => {
-                    self.shelf.scan_conversation(&dialog);
-                    out.send(ToldEvent::Text(self.shelf.listing()));
+                    self.skill_registry.scan_conversation(&dialog);
+                    out.send(TextEvent::Text(self.skill_registry.listing()));
                 }
                 Effect::ApplySetting { name, value } => {
                     match settings::in_force(&self.choices, name, &value) {
@@ -359,26 +360,27 @@ impl Session {
 
     fn reset_conversation(&mut self, out: &RunSender) {
         self.agent_turns.set_recorded_thread(None);
-        self.history.thread(&self.choices.agent.to_string(), None);
+        self.record
+            .set_thread(&self.choices.agent.to_string(), None);
         self.runtimes.user.set_last_exchange(None);
-        let history = self.history.clone();
+        let record = self.record.clone();
         self.await_effects(out, async move {
-            let deleted = history.reset().await;
+            let deleted = record.reset().await;
             // The number is there at the latest with the first row.
-            let session = history.session().await.map_or(0, |start| start.number);
+            let session = record.session().await.map_or(0, |start| start.number);
             let prompts = if deleted == 1 { "prompt" } else { "prompts" };
             let text = format!("Deleted {deleted} AI {prompts} from session {session}.");
-            emit(ToldEvent::Text(text))
+            emit(TextEvent::Text(text))
         });
     }
 
     /// Connects this agent in place of the one before, also when it is the same; false when it cannot be had. The next
     /// prompt seeds a thread of it from the record, as with any thread that does not hold the conversation.
     fn use_agent(&mut self, choice: AgentChoice, out: &RunSender) -> bool {
-        let connect = match (self.setup.agents)(&choice) {
+        let connect = match (self.deps.agents)(&choice) {
             Ok(connect) => connect,
             Err(report) => {
-                out.send(notice(&report));
+                out.send(report_notice(&report));
                 return false;
             }
         };
@@ -389,33 +391,37 @@ impl Session {
                 .spawn(move || drop(old));
         }
         let name = choice.to_string();
-        self.history.thread(&name, None);
+        self.record.set_thread(&name, None);
         let text = format!("agent is {name}");
         self.choices.agent = choice;
-        out.send(ToldEvent::Text(text));
+        out.send(TextEvent::Text(text));
         true
     }
 
     /// Goes on in another session. Interpreter, variables and choices stay.
-    fn switch_session(&mut self, (taken, earlier): (SwitchedSession, Option<Earlier>), out: &RunSender) {
+    fn switch_session(
+        &mut self,
+        (taken, earlier): (SwitchedSession, Option<SessionTail>),
+        out: &RunSender,
+    ) {
         let SwitchedSession { start, thread } = taken;
         self.agent_turns.set_recorded_thread(thread);
-        self.shelf.clear_newly_loaded();
+        self.skill_registry.clear_newly_loaded();
         self.end_all_kernels();
         self.outputs = self.outputs.anew();
         self.outputs.settle(&start);
         self.runtimes.know(&self.outputs.told_to_cells(&start));
         // Permissions belong to the session that is left.
-        let allowed = std::mem::take(&mut self.asking.allowed);
-        if allowed.resets_are_asked {
+        let allowed = std::mem::take(&mut self.approvals.grants);
+        if allowed.ask_before_reset {
             self.choices.run_cells = RunCells::Ask;
         }
-        let place = self.steps.change(self.numbering.session(), start.number);
+        let place = self.step_log.change(self.numbering.session(), start.number);
         self.runtimes.user.counts_in(place);
         self.numbering.on_change(start);
         if let Some(earlier) = earlier {
             let other = self.other_agent(&earlier);
-            out.send(ToldEvent::Earlier(Box::new(earlier)));
+            out.send(TextEvent::Earlier(Box::new(earlier)));
             other.into_iter().for_each(|notice| out.send(notice));
         }
         self.bring_back(out);

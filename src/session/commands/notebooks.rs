@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::history::History;
 use crate::notebook::SavedSession;
+use crate::record::RecordHandle;
 use crate::report::Report;
 use crate::session::effect::{Effect, EffectsFuture, emit, warn};
-use crate::session::events::{AfterEvent, Notice, ToldEvent, notice};
-use crate::session::opened::{IfMissing, OpenedNotebook};
+use crate::session::events::{AfterEvent, Notice, TextEvent, report_notice};
+use crate::session::notebook_file::{IfMissing, NotebookFile};
 use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
 use crate::session::workbook::{CellLookup, OpenWorkbook, Workbook};
@@ -27,16 +27,15 @@ pub(super) fn open(
 ) -> Result<EffectsFuture, Notice> {
     let (path, name) = workbook.named(name, places, cwd)?;
     let (file, shown) = (path.clone(), name.clone());
-    let opening = tokio::task::spawn_blocking(move || {
-        OpenedNotebook::open(&file, &shown, IfMissing::Empty)
-    });
+    let opening =
+        tokio::task::spawn_blocking(move || NotebookFile::open(&file, &shown, IfMissing::Empty));
     Ok(Box::pin(async move {
         let failed = |error| Err(Report::failure("the file could not be read").because(error));
         let notebook = match opening.await.unwrap_or_else(failed) {
-            Err(report) => return emit(notice(&report)),
+            Err(report) => return emit(report_notice(&report)),
             Ok(notebook) => notebook,
         };
-        let mut effects = emit(ToldEvent::Text(notebook.listing().trim_end().to_owned()));
+        let mut effects = emit(TextEvent::Text(notebook.listing().trim_end().to_owned()));
         let message = format!(
             "cells that run are written into {name} at once, new ones at its end; `%ipycodex cell N` brings one into \
              the editor, `%ipycodex close` ends it"
@@ -59,7 +58,7 @@ pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<EffectsFuture,
                 effects
             }
             Ok(Ok(CellLookup::Other(source))) => {
-                let mut effects = emit(ToldEvent::Verbatim(source));
+                let mut effects = emit(TextEvent::Verbatim(source));
                 let note = "that cell is not code; new cells go after it";
                 effects.extend(emit(Notice::note(note)));
                 effects
@@ -72,7 +71,7 @@ pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<EffectsFuture,
 
 /// Saves the session as a notebook: `file` as typed, with its suffix; `None`: the startup notebook.
 pub(super) fn save(
-    history: History,
+    record: RecordHandle,
     file: Option<String>,
     force: bool,
     (places, cwd): (&NotebookPlaces, &Path),
@@ -96,21 +95,21 @@ pub(super) fn save(
             .to_owned(),
     };
     Box::pin(async move {
-        match write(history, target, out).await {
+        match write(record, target, out).await {
             Ok(session) => {
-                let text = format!("Saved {} to {shown}.", session.told());
-                let mut effects = emit(ToldEvent::Text(text));
+                let text = format!("Saved {} to {shown}.", session.summary());
+                let mut effects = emit(TextEvent::Text(text));
                 effects.extend(failing(&session).into_iter().flat_map(emit));
                 effects
             }
-            Err(report) => emit(notice(&report)),
+            Err(report) => emit(report_notice(&report)),
         }
     })
 }
 
 /// Writes the session in the form the suffix names.
 pub(super) fn export(
-    history: History,
+    record: RecordHandle,
     file: String,
     force: bool,
     (places, cwd): (&NotebookPlaces, &Path),
@@ -130,23 +129,23 @@ pub(super) fn export(
             private: false,
             forcing: format!("%ipycodex export -f {file}"),
         };
-        match write(history, target, out).await {
-            Ok(session) => emit(ToldEvent::Text(format!(
+        match write(record, target, out).await {
+            Ok(session) => emit(TextEvent::Text(format!(
                 "Exported {} to {file}.",
-                session.told()
+                session.summary()
             ))),
-            Err(report) => emit(notice(&report)),
+            Err(report) => emit(report_notice(&report)),
         }
     })
 }
 
 async fn write(
-    history: History,
+    record: RecordHandle,
     target: SaveTarget,
     out: RunSender,
 ) -> Result<SavedSession, Report> {
-    let number = history.session().await.map_or(0, |start| start.number);
-    let session = history.saved().await;
+    let number = record.session().await.map_or(0, |start| start.number);
+    let session = record.saved().await;
     let title = format!("Session {number}");
     let name = target.path.display().to_string();
     let said = out.clone();

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use crate::history::{History, SessionRow};
+use crate::record::{RecordHandle, SessionRow};
 
 /// The sessions something was recorded of, newest first.
 pub(in crate::session) async fn recorded_sessions(
-    history: History,
+    record: RecordHandle,
     cwd: PathBuf,
     all: bool,
 ) -> Vec<SessionRow> {
-    let mut rows = history.sessions(cwd, all).await;
+    let mut rows = record.sessions(cwd, all).await;
     rows.retain(|row| row.commands > 0);
     rows
 }

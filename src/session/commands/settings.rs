@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::config::{AgentCommand, Choices, ConfigFile, Setting, TakesEffect, mcp_servers};
-use crate::magics::kept;
+use crate::magics::format_saved_value;
 use crate::report::Report;
 use crate::session::effect::{Effect, emit};
-use crate::session::events::{ToldEvent, notice};
-use crate::session::slots::PlanAgent;
+use crate::session::events::{TextEvent, report_notice};
+use crate::session::peers::PlanAgent;
 
 /// The setting.
 const MCP_SERVERS: &str = "mcp_servers";
@@ -20,9 +20,13 @@ pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>
     let written = tokio::task::spawn_blocking(move || write(&path, name, wanted)).await;
     let failed = || Report::failure(format!("`{name}` could not be written"));
     match written.unwrap_or_else(|_| Err(failed())) {
-        Err(report) => emit(notice(&report)),
+        Err(report) => emit(report_notice(&report)),
         Ok(stands) => {
-            let mut effects = emit(ToldEvent::Text(kept(name, stands.as_ref(), &file)));
+            let mut effects = emit(TextEvent::Text(format_saved_value(
+                name,
+                stands.as_ref(),
+                &file,
+            )));
             effects.extend(value.map(|value| Effect::ApplySetting { name, value }));
             effects
         }
@@ -56,7 +60,7 @@ pub(super) async fn change_server(
         .await
         .unwrap_or_else(|_| Err(failed()))
     {
-        Err(report) => emit(notice(&report)),
+        Err(report) => emit(report_notice(&report)),
         Ok(value) => {
             let done = match added {
                 true => format!(
@@ -65,7 +69,7 @@ pub(super) async fn change_server(
                 ),
                 false => format!("MCP server `{name}` was removed from `{}`", file.display()),
             };
-            let mut effects = emit(ToldEvent::Text(done));
+            let mut effects = emit(TextEvent::Text(done));
             effects.push(Effect::ApplySetting {
                 name: MCP_SERVERS,
                 value,
@@ -92,7 +96,7 @@ pub(super) fn in_force(choices: &Choices, name: &str, value: &Value) -> Option<C
         choices.mcp_servers = mcp_servers(value.as_object()?).0;
         return Some(choices);
     }
-    let row = Setting::named(name).filter(|row| row.when == TakesEffect::Now)?;
+    let row = Setting::from_name(name).filter(|row| row.when == TakesEffect::Now)?;
     row.set_from(&mut choices, value).ok()?;
     Some(choices)
 }

@@ -11,58 +11,58 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::dialog::Dialog;
-use crate::history::History;
 use crate::magics::StepRequest;
-use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeReply, Stepped};
+use crate::record::RecordHandle;
+use crate::runtime::{CellStep, CheckpointRequest, CheckpointStep, Checkpoints, RuntimeReply};
 use crate::session::effect::{Effect, StepResult, emit, warn};
-use crate::session::events::{Notice, ToldEvent};
+use crate::session::events::{Notice, TextEvent};
 use crate::session::undo::{InterpreterSessions, SteppedLines, in_words};
 use crate::text::{age_in_words, aligned, bytes_in_words};
 
 /// Names that a line holds of what a cell has written.
 const NAMED: usize = 3;
 
-pub(super) fn request(steps: StepRequest, sessions: &InterpreterSessions) -> CheckpointWish {
+pub(super) fn request(steps: StepRequest, sessions: &InterpreterSessions) -> CheckpointRequest {
     match steps {
-        StepRequest::List => CheckpointWish::List,
+        StepRequest::List => CheckpointRequest::List,
         StepRequest::Back(to) => sessions.back(to),
-        StepRequest::Forward => CheckpointWish::Forward,
+        StepRequest::Forward => CheckpointRequest::Forward,
     }
 }
 
 /// The effects of its answer; the exchange at `leaves` leaves the conversation, too.
 pub(super) async fn on_answer(
     told: oneshot::Receiver<RuntimeReply>,
-    wish: CheckpointWish,
-    history: History,
+    wish: CheckpointRequest,
+    record: RecordHandle,
     sessions: InterpreterSessions,
     leaves: Option<u32>,
 ) -> Vec<Effect> {
     match told.await {
-        Ok(RuntimeReply::Checkpoints(there)) => emit(ToldEvent::Text(listed(&there, &sessions))),
+        Ok(RuntimeReply::Checkpoints(there)) => emit(TextEvent::Text(listed(&there, &sessions))),
         Ok(RuntimeReply::Stepped(stepped)) => {
-            let back = wish != CheckpointWish::Forward;
-            on_stepped(*stepped, back, &history, &sessions, leaves).await
+            let back = wish != CheckpointRequest::Forward;
+            on_stepped(*stepped, back, &record, &sessions, leaves).await
         }
-        Ok(RuntimeReply::Failed(why) | RuntimeReply::Unable(why)) => warn(why),
+        Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
     }
 }
 
 /// The messages of a step, and its effects on the conversation.
 async fn on_stepped(
-    stepped: Stepped,
+    stepped: CheckpointStep,
     back: bool,
-    history: &History,
+    record: &RecordHandle,
     sessions: &InterpreterSessions,
     leaves: Option<u32>,
 ) -> Vec<Effect> {
     let over = sessions.parted(&stepped.over);
     let telling = match back {
-        true => mention_note(&history.dialog().await, &over.here, leaves),
+        true => mention_note(&record.dialog().await, &over.here, leaves),
         false => None,
     };
-    let mut effects = emit(ToldEvent::Text(said(&stepped, back, &over, sessions)));
+    let mut effects = emit(TextEvent::Text(said(&stepped, back, &over, sessions)));
     let moved = StepResult {
         cwd: stepped.cwd.clone().map(PathBuf::from),
         over,
@@ -81,7 +81,7 @@ async fn on_stepped(
                 .map(|line| Effect::Emit(Notice::note(line).into())),
         );
         if stepped.there.rows.len() > 1 {
-            effects.extend(emit(ToldEvent::Text(listed(&stepped.there, sessions))));
+            effects.extend(emit(TextEvent::Text(listed(&stepped.there, sessions))));
         }
     }
     effects
@@ -91,7 +91,7 @@ async fn on_stepped(
 fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String> {
     let cells = dialog.cells.iter();
     let gone = cells.filter(|cell| !cell.is_excluded() && over.contains(&cell.line));
-    let told: BTreeSet<u32> = gone.filter_map(|cell| cell.told).collect();
+    let told: BTreeSet<u32> = gone.filter_map(|cell| cell.in_answer_of).collect();
     let prompts = dialog
         .prompts
         .iter()
@@ -109,7 +109,7 @@ fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<St
 
 /// Where the interpreter is.
 fn said(
-    stepped: &Stepped,
+    stepped: &CheckpointStep,
     back: bool,
     over: &SteppedLines,
     sessions: &InterpreterSessions,
@@ -138,7 +138,7 @@ fn said(
 }
 
 /// Side effects that no step reverts.
-fn stays(stepped: &Stepped) -> Vec<String> {
+fn stays(stepped: &CheckpointStep) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut files, mut programs) = (Vec::new(), Vec::new());
     for CellStep { wrote, .. } in &stepped.over {

@@ -7,26 +7,26 @@ use std::ops::RangeInclusive;
 
 use super::undo::named;
 use crate::dialog::{Dialog, display_form};
-use crate::history::History;
-use crate::input::is_ours;
+use crate::input::is_ipycodex_input;
 use crate::magics::CopyTarget;
 use crate::markdown::fences::python_blocks;
 use crate::output::mime::MimeBundle;
+use crate::record::RecordHandle;
 use crate::session::editor::EditorRequest;
 use crate::session::effect::{Effect, emit, warn};
-use crate::session::events::{Notice, ToldEvent};
+use crate::session::events::{Notice, TextEvent};
 
 /// Lines of the conversation that are simply printed; more go to the pager.
 const PRINTED: usize = 40;
 
 /// Takes entries out of the conversation, or back in: all of them or, when one cannot be, none.
 pub(super) async fn hide(
-    history: History,
+    record: RecordHandle,
     lines: Vec<RangeInclusive<u32>>,
     hidden: bool,
     number: u32,
 ) -> Vec<Effect> {
-    let chosen = match chosen(&history.dialog().await, &lines, number) {
+    let chosen = match chosen(&record.dialog().await, &lines, number) {
         Err(why) => return warn(why),
         Ok(chosen) => chosen,
     };
@@ -37,7 +37,7 @@ pub(super) async fn hide(
     let mut effects: Vec<Effect> = chosen.iter().map(hide).collect();
     let lines: Vec<String> = chosen.iter().map(u32::to_string).collect();
     let done = if hidden { "Hidden" } else { "Shown" };
-    effects.extend(emit(ToldEvent::Text(format!(
+    effects.extend(emit(TextEvent::Text(format!(
         "{done}: {}",
         lines.join(", ")
     ))));
@@ -45,8 +45,8 @@ pub(super) async fn hide(
 }
 
 /// Puts something of the conversation into the clipboard.
-pub(super) async fn copy(history: History, copied: CopyTarget, number: u32) -> Vec<Effect> {
-    let dialog = history.dialog().await;
+pub(super) async fn copy(record: RecordHandle, copied: CopyTarget, number: u32) -> Vec<Effect> {
+    let dialog = record.dialog().await;
     let (what, text) = match copied {
         CopyTarget::Entry(line) => {
             let cell = dialog.cells.iter().find(|cell| cell.line == line);
@@ -73,8 +73,8 @@ pub(super) async fn copy(history: History, copied: CopyTarget, number: u32) -> V
 }
 
 /// Sends the last prompt once more.
-pub(in crate::session) async fn repeat(history: History) -> Vec<Effect> {
-    let dialog = history.dialog().await;
+pub(in crate::session) async fn repeat(record: RecordHandle) -> Vec<Effect> {
+    let dialog = record.dialog().await;
     let Some(last) = dialog.last_exchange() else {
         return warn("there is no prompt to repeat");
     };
@@ -90,14 +90,14 @@ fn answer(stored: &str) -> String {
 }
 
 /// Tells the conversation so far; a long one in the pager.
-pub(super) async fn show_history(history: History) -> Vec<Effect> {
-    let text = conversation(&history.dialog().await);
+pub(super) async fn show_history(record: RecordHandle) -> Vec<Effect> {
+    let text = conversation(&record.dialog().await);
     if text.is_empty() {
         emit(Notice::note("nothing has been run or said yet"))
     } else if text.lines().count() <= PRINTED {
-        emit(ToldEvent::Verbatim(text))
+        emit(TextEvent::Verbatim(text))
     } else {
-        emit(ToldEvent::Page(MimeBundle::plain(text)))
+        emit(TextEvent::Page(MimeBundle::plain(text)))
     }
 }
 
@@ -150,8 +150,8 @@ fn kind(dialog: &Dialog, line: u32) -> Kind {
     };
     let source = dialog.cells[at].source.trim_start();
     match source {
-        source if is_ours(source) && source.starts_with('.') => Kind::Unanswered,
-        source if is_ours(source) => Kind::Command,
+        source if is_ipycodex_input(source) && source.starts_with('.') => Kind::Unanswered,
+        source if is_ipycodex_input(source) => Kind::Command,
         _ if line <= dialog.reset_line => Kind::BeforeReset,
         _ => Kind::Entry,
     }

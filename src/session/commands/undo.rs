@@ -11,12 +11,12 @@ use tokio::sync::oneshot;
 
 use super::steps;
 use crate::dialog::{CellEntry, Dialog};
-use crate::history::History;
-use crate::input::is_ours;
-use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeReply};
+use crate::input::is_ipycodex_input;
+use crate::record::RecordHandle;
+use crate::runtime::{CellStep, CheckpointRequest, Checkpoints, RuntimeReply};
 use crate::session::Submission;
 use crate::session::effect::{Effect, emit, warn};
-use crate::session::events::{Notice, ToldEvent};
+use crate::session::events::{Notice, TextEvent};
 use crate::session::question::SteppedCell;
 use crate::session::undo::{InterpreterSessions, UndoFollowUp, UndoRequest};
 
@@ -27,11 +27,11 @@ const NAMED: usize = 60;
 
 /// Takes the last exchange back; `ran_for` tells the agent's cells with their prompts.
 pub(super) async fn undo_last(
-    history: History,
+    record: RecordHandle,
     then: UndoFollowUp,
     ran_for: BTreeMap<u32, u32>,
 ) -> Vec<Effect> {
-    let dialog = history.dialog().await;
+    let dialog = record.dialog().await;
     let Some(last) = dialog.last_exchange() else {
         return warn(NONE_TO_TAKE_BACK);
     };
@@ -46,12 +46,12 @@ pub(super) async fn undo_last(
 
 /// A prompt is to replace the exchange at `line` and all that came after.
 pub(in crate::session) async fn replace(
-    history: History,
+    record: RecordHandle,
     line: u32,
     submission: Submission,
     ran_for: BTreeMap<u32, u32>,
 ) -> Vec<Effect> {
-    let dialog = history.dialog().await;
+    let dialog = record.dialog().await;
     offer(UndoRequest {
         line,
         prompt: submission.text.clone(),
@@ -77,7 +77,7 @@ fn over(
     let own = |cell: &CellEntry| prompt_of(cell).is_some_and(|line| lines.contains(line));
     let cells = dialog.cells.iter().filter(|cell| !cell.is_excluded());
     let cells = cells.skip_while(|cell| !own(cell));
-    let cells = cells.filter(|cell| cell.shell.is_none() && !is_ours(&cell.source));
+    let cells = cells.filter(|cell| cell.shell.is_none() && !is_ipycodex_input(&cell.source));
     let stepped = cells.map(|cell| SteppedCell {
         line: cell.line,
         code: cell.source.trim().lines().next().unwrap_or_default().into(),
@@ -105,7 +105,7 @@ pub(in crate::session) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> 
         lines: line..=line,
         hidden: true,
     };
-    vec![hide, Effect::Emit(ToldEvent::Text(text).into())]
+    vec![hide, Effect::Emit(TextEvent::Text(text).into())]
 }
 
 /// The same, with a notice that the interpreter stays where it is.
@@ -128,7 +128,7 @@ pub(in crate::session) async fn on_checkpoints(
                 Some(why) => why,
             }
         }
-        Ok(RuntimeReply::Failed(why) | RuntimeReply::Unable(why)) => why,
+        Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => why,
         _ => "the interpreter gave no answer".to_owned(),
     };
     remove_exchange_only(&request, &format!(": {why}"))
@@ -157,13 +157,13 @@ fn why_no_step_back(
 /// The effects of a step back that the user agreed to.
 pub(in crate::session) async fn on_stepped(
     told: oneshot::Receiver<RuntimeReply>,
-    wish: CheckpointWish,
-    history: History,
+    wish: CheckpointRequest,
+    record: RecordHandle,
     sessions: InterpreterSessions,
     request: UndoRequest,
 ) -> Vec<Effect> {
     let leaves = Some(request.line);
-    let mut all = steps::on_answer(told, wish, history, sessions, leaves).await;
+    let mut all = steps::on_answer(told, wish, record, sessions, leaves).await;
     let moved = all
         .iter()
         .any(|effect| matches!(effect, Effect::Stepped(_)));

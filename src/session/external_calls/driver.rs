@@ -10,19 +10,19 @@ use super::{ExternalCall, ExternalRequest, Toolset, inside_id};
 use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
 use crate::dialog::{Dialog, call_line, tool_line};
 use crate::input::prompt_source;
-use crate::runtime::{CallReply, CodeCall, HostRequest, RequestId, RuntimeReply, RuntimeRequest};
+use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeReply, RuntimeRequest};
+use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
-use crate::session::floor::{SchedulerEvent, ActiveJob, QueuedJob};
 use crate::session::handle::Command;
 use crate::session::host_calls::schema_error;
-use crate::session::prompt::{Prompt, PromptEvent, functions};
+use crate::session::ids::ToolCaller;
+use crate::session::peers::RuntimeRequester;
+use crate::session::prompt::{Prompt, PromptEvent, mentioned_functions};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::slots::RuntimeRequester;
-use crate::session::task::Session;
-use crate::session::ticket::ToolCaller;
+use crate::session::scheduler::{ActiveJob, QueuedJob, SchedulerEvent};
 use crate::session::tool_return::ToolReturn;
-use crate::session::toolbox::Offer;
+use crate::session::tools::ToolOffer;
 
 impl Session {
     pub(in crate::session) fn on_external_request(&mut self, wish: ExternalRequest) {
@@ -39,7 +39,7 @@ impl Session {
         if !call.caller.inside {
             return self.enqueue(QueuedJob::Call(call), out);
         }
-        match self.floor.holder() {
+        match self.scheduler.active() {
             Some(ActiveJob::Prompt(_)) => self.on_inside_call(call, out),
             // The running job and its caller would wait for each other.
             Some(_) => refused(
@@ -104,12 +104,12 @@ impl Session {
         if let Some(out) = self.external_calls.inside_calls.remove(&inside) {
             refused(&out, "cancelled");
             if let Some(turn) = self.agent_turns.running() {
-                let withdrawn = AgentEvent::Withdrawn { turn, id: inside };
+                let withdrawn = AgentEvent::RequestWithdrawn { turn, id: inside };
                 self.on_prompt(PromptEvent::Agent(withdrawn));
             }
-        } else if let Some(out) = self.floor.drop_call(id) {
+        } else if let Some(out) = self.scheduler.drop_call(id) {
             refused(&out, "cancelled");
-        } else if self.floor.abandon_call(id) {
+        } else if self.scheduler.abandon_call(id) {
             self.on_scheduler(SchedulerEvent::Interrupted);
         }
     }
@@ -126,7 +126,7 @@ impl Session {
                 call: call_line(&name, &arguments),
             });
         }
-        self.floor.start(
+        self.scheduler.start(
             ActiveJob::Call {
                 id,
                 caller: caller.name,
@@ -143,10 +143,10 @@ impl Session {
     }
 
     /// Code of the user's runtime asks for something.
-    pub(in crate::session) fn on_code_call(&mut self, id: Option<RequestId>, call: CodeCall) {
-        if let Some(why) = schema_error(&call.wish) {
-            self.reply_to_code(call.call, CallReply::Refused(why));
-        } else if id.is_some_and(|id| self.floor.cell(RuntimeRole::User, id).is_some()) {
+    pub(in crate::session) fn on_code_call(&mut self, id: Option<RequestId>, call: HostCall) {
+        if let Some(why) = schema_error(&call.request) {
+            self.reply_to_code(call.call, HostReply::Refused(why));
+        } else if id.is_some_and(|id| self.scheduler.cell(RuntimeRole::User, id).is_some()) {
             self.cell_calls.enqueue(call);
             self.begin_next_cell_call();
         } else {
@@ -171,20 +171,20 @@ impl Session {
             return;
         }
         self.on_scheduler(SchedulerEvent::Interrupted);
-        if self.floor.has_suspended() {
+        if self.scheduler.has_suspended() {
             // Code of its tools was interrupted: nothing waits for it.
             self.on_agent_code_end();
-            self.toolbox.abandon();
-            match self.floor.holder() {
-                Some(ActiveJob::Prompt(_)) => self.on_prompt(PromptEvent::ToolsAway),
+            self.tool_runner.abandon();
+            match self.scheduler.active() {
+                Some(ActiveJob::Prompt(_)) => self.on_prompt(PromptEvent::ToolsStopped),
                 _ => self.on_call_return(ToolReturn::failed("the cell has ended")),
             }
         }
     }
 
-    fn reply_to_code(&mut self, call: u64, reply: CallReply) {
+    fn reply_to_code(&mut self, call: u64, reply: HostReply) {
         let reply = RuntimeRequest::ReplyCall { call, reply };
-        self.runtimes.user.tell(reply);
+        self.runtimes.user.notify(reply);
     }
 
     /// The call of the cell is over: the cell is active again, then its next call.
@@ -194,13 +194,13 @@ impl Session {
         let Some(over) = self.cell_calls.finish() else {
             return;
         };
-        self.say(over.told);
+        self.publish(over.told);
         for (call, reply) in over.replies {
             self.reply_to_code(call, reply);
         }
         if over.interrupts {
             let told = self.runtimes.user.interrupt();
-            self.say(told);
+            self.publish(told);
         }
         self.begin_next_cell_call();
     }
@@ -209,11 +209,11 @@ impl Session {
         let Some(call) = self.cell_calls.next() else {
             return;
         };
-        let Some(out) = self.floor.out().cloned() else {
+        let Some(out) = self.scheduler.out().cloned() else {
             return;
         };
-        self.floor.suspend();
-        match call.wish {
+        self.scheduler.suspend();
+        match call.request {
             HostRequest::Ask {
                 prompt,
                 schema,
@@ -221,13 +221,13 @@ impl Session {
             } => {
                 let line = self.numbering.take();
                 let source = prompt_source(&prompt);
-                self.history.input(line, &source, &source);
+                self.record.record_input(line, &source, &source);
                 out.send(BeginEvent::Asked {
                     line,
                     prompt: prompt.clone(),
                 });
                 let prompt = Prompt::new(line, prompt, source, Instant::now())
-                    .with(Vec::new(), schema)
+                    .with_attachments(Vec::new(), schema)
                     .verbatim(tools);
                 self.begin_prompt(prompt, out);
             }
@@ -242,17 +242,17 @@ impl Session {
         let holder = ActiveJob::Call {
             id: 0,
             caller: "the cell that runs".to_owned(),
-            asks: self.setup.asks,
+            asks: self.deps.asks,
             stopped: false,
             left: false,
             told: None,
         };
-        self.floor.start(holder, out);
+        self.scheduler.start(holder, out);
         // The user calls it, by code: what the agent may work with says nothing of that.
-        let offer = Offer {
+        let offer = ToolOffer {
             python: true,
             run_cells: true,
-            load_skill: !self.shelf.is_empty(),
+            load_skill: !self.skill_registry.is_empty(),
             able: self.runtimes.user.able(),
         };
         let names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
@@ -275,11 +275,11 @@ impl Session {
     /// Sends the result to the caller, and to the front-end that shows the call.
     pub(in crate::session) fn on_call_return(&mut self, result: ToolReturn) {
         self.end_branch();
-        let Some(ActiveJob::Call { told, stopped, .. }) = self.floor.holder() else {
+        let Some(ActiveJob::Call { told, stopped, .. }) = self.scheduler.active() else {
             return;
         };
         if let Some(shown) = self.cell_calls.tool_returned(&result, *stopped) {
-            self.say([shown]);
+            self.publish([shown]);
             return self.finish_current();
         }
         let shown = told.as_ref().map(|(_, name, arguments)| {
@@ -294,8 +294,8 @@ impl Session {
         if let Some((back, ..)) = told {
             back.send(ended.clone());
         }
-        self.say(shown.map(SessionEvent::from));
-        self.say([ended]);
+        self.publish(shown.map(SessionEvent::from));
+        self.publish([ended]);
         self.finish_current();
     }
 
@@ -304,7 +304,7 @@ impl Session {
         if let Some(ActiveJob::Call {
             told: Some((back, ..)),
             ..
-        }) = self.floor.holder()
+        }) = self.scheduler.active()
         {
             back.send(event);
         }
@@ -312,11 +312,11 @@ impl Session {
 
     /// Collects the tools that can be called: the record is read first.
     fn find_tools(&mut self, answer: oneshot::Sender<Toolset>) {
-        let (history, inbox) = (self.history.clone(), self.inbox.clone());
-        let skills = self.shelf.found();
+        let (record, inbox) = (self.record.clone(), self.inbox.clone());
+        let skills = self.skill_registry.found();
         tokio::spawn(async move {
             skills.await;
-            let dialog = Box::new(history.dialog().await);
+            let dialog = Box::new(record.dialog().await);
             // A session that has ended wants nothing any more.
             let _ = inbox.send(Command::External(ExternalRequest::ToolsIn(dialog, answer)));
         });
@@ -324,7 +324,7 @@ impl Session {
 
     /// Then looks up the user's functions; while a job is active, the functions of the last look-up count.
     fn tools_in(&mut self, dialog: &Dialog, answer: oneshot::Sender<Toolset>) {
-        let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
+        let offer = ToolOffer::current(&self.choices, &self.runtimes.user, &self.skill_registry);
         let mut toolset = Toolset {
             instructions: self.agent_turns.tool_instructions().trim().to_owned(),
             tools: offer.specs(),
@@ -333,9 +333,9 @@ impl Session {
             toolset.tools.clone_from(&self.external_calls.offered);
             return told(answer, toolset, Vec::new());
         }
-        let names = functions(dialog);
+        let names = mentioned_functions(dialog);
         let known = self.external_calls.functions.clone();
-        if names.is_empty() || self.floor.holder().is_some() {
+        if names.is_empty() || self.scheduler.active().is_some() {
             let known = match names.is_empty() {
                 true => Vec::new(),
                 false => known,
@@ -346,7 +346,7 @@ impl Session {
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
             let found = match asked.await {
-                Ok(RuntimeReply::Tools(found)) => crate::session::prompt::callable(found),
+                Ok(RuntimeReply::Tools(found)) => crate::session::prompt::callable_specs(found),
                 _ => known,
             };
             let _ = inbox.send(Command::External(ExternalRequest::FunctionsAre(
@@ -355,7 +355,7 @@ impl Session {
             told(answer, toolset, found);
         });
         let request = RuntimeRequest::DescribeTools { names };
-        self.ask_runtime(request, RuntimeRequester::Asker(asker));
+        self.ask_runtime(request, RuntimeRequester::Handle(asker));
     }
 }
 

@@ -50,9 +50,9 @@ pub struct IncomingCall {
 
 /// Calls from outside, for the front-end that shows them.
 #[derive(Debug)]
-pub struct Visits(Receiver<IncomingCall>);
+pub struct IncomingCalls(Receiver<IncomingCall>);
 
-impl Visits {
+impl IncomingCalls {
     /// The next call; `None` when the session is over. Blocks.
     pub fn next(&self) -> Option<IncomingCall> {
         self.0.recv().ok()
@@ -91,10 +91,10 @@ pub(super) struct CallHost(Mutex<Option<Sender<IncomingCall>>>);
 
 impl CallHost {
     /// Later calls go to the receiver returned.
-    pub(super) fn subscribe(&self) -> Visits {
+    pub(super) fn subscribe(&self) -> IncomingCalls {
         let (sender, receiver) = channel();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-        Visits(receiver)
+        IncomingCalls(receiver)
     }
 
     /// The stream of a call's events when a front-end shows it.

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Activity, ActivityKind, InputPart, WorkStatus};
 use crate::dialog::call_line;
-use crate::runtime::{CallReply, CodeCall, HostRequest};
+use crate::runtime::{HostCall, HostReply, HostRequest};
 use crate::schema::AnswerSchema;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::toolbox::Toolbox;
+use crate::session::tools::ToolRunner;
 
 /// Calls of tools here have numbers that those of the agent never reach.
 const FIRST_CALL: u64 = 1 << 32;
@@ -23,10 +23,10 @@ const FIRST_CALL: u64 = 1 << 32;
 /// The calls of the code that runs for the agent.
 pub(in crate::session) struct AgentHostCalls {
     pub(in crate::session) active: Option<ActiveAgentCall>,
-    waiting: VecDeque<(RuntimeRole, CodeCall)>,
+    waiting: VecDeque<(RuntimeRole, HostCall)>,
     numbers: u64,
     /// Runs the tools of these calls.
-    pub(in crate::session) bench: Toolbox,
+    pub(in crate::session) tool_runner: ToolRunner,
 }
 
 pub(in crate::session) struct ActiveAgentCall {
@@ -54,19 +54,19 @@ impl ActiveAgentCall {
                 said => vec![InputPart::Text(said.to_owned())],
             },
             denied: false,
-            places: Vec::new(),
+            locations: Vec::new(),
         }
     }
 
     /// How it ended.
-    pub(in crate::session) fn ended(&self, reply: &CallReply) -> Activity {
+    pub(in crate::session) fn ended(&self, reply: &HostReply) -> Activity {
         match reply {
-            CallReply::Value(Value::String(said)) => self.activity(WorkStatus::Done, said),
-            CallReply::Value(said) => {
+            HostReply::Value(Value::String(said)) => self.activity(WorkStatus::Done, said),
+            HostReply::Value(said) => {
                 self.activity(WorkStatus::Done, said["text"].as_str().unwrap_or_default())
             }
-            CallReply::Refused(why) => self.activity(WorkStatus::Failed, why),
-            CallReply::Interrupted => self.activity(WorkStatus::Failed, "stopped"),
+            HostReply::Refused(why) => self.activity(WorkStatus::Failed, why),
+            HostReply::Interrupted => self.activity(WorkStatus::Failed, "stopped"),
         }
     }
 }
@@ -77,13 +77,13 @@ impl Default for AgentHostCalls {
             active: None,
             waiting: VecDeque::new(),
             numbers: 0,
-            bench: Toolbox::with_first_call(FIRST_CALL),
+            tool_runner: ToolRunner::with_first_call(FIRST_CALL),
         }
     }
 }
 
 impl AgentHostCalls {
-    pub(in crate::session) fn enqueue(&mut self, role: RuntimeRole, call: CodeCall) {
+    pub(in crate::session) fn enqueue(&mut self, role: RuntimeRole, call: HostCall) {
         self.waiting.push_back((role, call));
     }
 
@@ -94,8 +94,10 @@ impl AgentHostCalls {
         }
         let (role, call) = self.waiting.pop_front()?;
         self.numbers += 1;
-        let title = match &call.wish {
-            HostRequest::Ask { prompt, .. } => call_line("ipycodex.ask", &json!({"prompt": prompt})),
+        let title = match &call.request {
+            HostRequest::Ask { prompt, .. } => {
+                call_line("ipycodex.ask", &json!({"prompt": prompt}))
+            }
             HostRequest::Tool { name, arguments } => call_line(name, arguments),
         };
         self.active = Some(ActiveAgentCall {
@@ -106,16 +108,20 @@ impl AgentHostCalls {
             schema: None,
             asked: None,
         });
-        Some(call.wish)
+        Some(call.request)
     }
 
     pub(in crate::session) fn finish(&mut self) -> Option<ActiveAgentCall> {
-        self.bench.abandon();
+        self.tool_runner.abandon();
         self.active.take()
     }
 
     /// Cancels a call; returns it when it was the active one.
-    pub(in crate::session) fn cancel(&mut self, role: RuntimeRole, call: u64) -> Option<ActiveAgentCall> {
+    pub(in crate::session) fn cancel(
+        &mut self,
+        role: RuntimeRole,
+        call: u64,
+    ) -> Option<ActiveAgentCall> {
         self.waiting
             .retain(|(whose, waiting)| (*whose, waiting.call) != (role, call));
         match &self.active {
@@ -135,14 +141,14 @@ impl AgentHostCalls {
 mod tests {
     use super::*;
 
-    fn call(call: u64) -> CodeCall {
-        CodeCall {
+    fn call(call: u64) -> HostCall {
+        HostCall {
             call,
-            wish: HostRequest::Tool {
+            request: HostRequest::Tool {
                 name: "read_output".into(),
                 arguments: json!({"id": "cell-1"}),
             },
-            waits: true,
+            blocking: true,
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{AgentFailure, FailureKind};
 use crate::dialog::tool_line;
-use crate::runtime::{CallReply, CodeCall, HostRequest};
+use crate::runtime::{HostCall, HostReply, HostRequest};
 use crate::schema::AnswerSchema;
 use crate::session::events::{AfterEvent, AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 use crate::session::tool_return::ToolReturn;
@@ -20,14 +20,14 @@ use crate::session::tool_return::ToolReturn;
 #[derive(Default)]
 pub(in crate::session) struct CellHostCalls {
     active: Option<ActiveHostCall>,
-    waiting: VecDeque<CodeCall>,
+    waiting: VecDeque<HostCall>,
 }
 
 pub(in crate::session) struct FinishedCall {
     /// The end of a prompt that was not sent, which had none yet.
     pub(in crate::session) told: Option<EndEvent>,
     /// The calls with their replies.
-    pub(in crate::session) replies: Vec<(u64, CallReply)>,
+    pub(in crate::session) replies: Vec<(u64, HostReply)>,
     /// The user has stopped it, and nobody waits whom a reply would stop: the code is interrupted.
     pub(in crate::session) interrupts: bool,
 }
@@ -44,27 +44,27 @@ struct ActiveHostCall {
     refused: Option<String>,
     /// The tool it is, with what it was given.
     tool: Option<(String, Value)>,
-    returned: Option<CallReply>,
+    returned: Option<HostReply>,
     /// The code that waits can do nothing else meanwhile.
     waits: bool,
     schema: Option<AnswerSchema>,
 }
 
 impl ActiveHostCall {
-    fn new(call: &CodeCall) -> Self {
+    fn new(call: &HostCall) -> Self {
         ActiveHostCall {
             call: call.call,
             off: false,
             said: Vec::new(),
             outcome: None,
             refused: None,
-            tool: match &call.wish {
+            tool: match &call.request {
                 HostRequest::Tool { name, arguments } => Some((name.clone(), arguments.clone())),
                 HostRequest::Ask { .. } => None,
             },
             returned: None,
-            waits: call.waits,
-            schema: match &call.wish {
+            waits: call.blocking,
+            schema: match &call.request {
                 HostRequest::Ask { schema, .. } => {
                     schema.as_ref().and_then(|it| AnswerSchema::new(it).ok())
                 }
@@ -91,7 +91,7 @@ impl ActiveHostCall {
     }
 
     /// The reply to the code.
-    fn reply(&self) -> CallReply {
+    fn reply(&self) -> HostReply {
         if let Some(returned) = &self.returned {
             return returned.clone();
         }
@@ -100,9 +100,9 @@ impl ActiveHostCall {
                 let last = self.said.last().map_or("", String::as_str);
                 answered(&self.said.join("\n\n"), last, self.schema.as_ref())
             }
-            Some(TurnOutcome::Interrupted) => CallReply::Interrupted,
-            Some(TurnOutcome::Failed(failure)) => CallReply::Refused(text_of(failure)),
-            None => CallReply::Refused(self.refused.clone().unwrap_or_default()),
+            Some(TurnOutcome::Interrupted) => HostReply::Interrupted,
+            Some(TurnOutcome::Failed(failure)) => HostReply::Refused(text_of(failure)),
+            None => HostReply::Refused(self.refused.clone().unwrap_or_default()),
         }
     }
 }
@@ -113,14 +113,14 @@ pub(in crate::session) fn answered(
     text: &str,
     last: &str,
     schema: Option<&AnswerSchema>,
-) -> CallReply {
+) -> HostReply {
     let mut told = json!({"text": text, "last": last});
-    match schema.map(|schema| schema.read(last)) {
+    match schema.map(|schema| schema.parse_answer(last)) {
         None => {}
         Some(Ok(fitting)) => told["last"] = fitting.into(),
         Some(Err(problems)) => told["problems"] = problems.into(),
     }
-    CallReply::Value(told)
+    HostReply::Value(told)
 }
 
 /// Why the schema of a call cannot be used.
@@ -141,7 +141,7 @@ fn text_of(failure: &AgentFailure) -> String {
 
 impl CellHostCalls {
     /// A call of the cell that runs.
-    pub(in crate::session) fn enqueue(&mut self, call: CodeCall) {
+    pub(in crate::session) fn enqueue(&mut self, call: HostCall) {
         self.waiting.push_back(call);
     }
 
@@ -196,11 +196,11 @@ impl CellHostCalls {
         let (name, arguments) = at.tool.as_ref()?;
         at.outcome = stopped.then_some(TurnOutcome::Interrupted);
         at.returned = Some(match (stopped, result.success) {
-            (true, _) => CallReply::Interrupted,
-            (false, true) => CallReply::Value(result.text.clone().into()),
+            (true, _) => HostReply::Interrupted,
+            (false, true) => HostReply::Value(result.text.clone().into()),
             (false, false) => {
                 let why = result.text.strip_prefix("Error: ");
-                CallReply::Refused(why.unwrap_or(&result.text).to_owned())
+                HostReply::Refused(why.unwrap_or(&result.text).to_owned())
             }
         });
         Some(AnswerEvent::ToolRan {
@@ -222,16 +222,16 @@ impl CellHostCalls {
         over.replies.push((at.call, at.reply()));
         if at.outcome == Some(TurnOutcome::Interrupted) {
             let others = std::mem::take(&mut self.waiting);
-            over.interrupts = !at.waits && !others.iter().any(|other| other.waits);
+            over.interrupts = !at.waits && !others.iter().any(|other| other.blocking);
             let others = others.iter();
-            let stopped = others.map(|other| (other.call, CallReply::Interrupted));
+            let stopped = others.map(|other| (other.call, HostReply::Interrupted));
             over.replies.extend(stopped);
         }
         Some(over)
     }
 
     /// Makes the next call active; `None` while one is.
-    pub(in crate::session) fn next(&mut self) -> Option<CodeCall> {
+    pub(in crate::session) fn next(&mut self) -> Option<HostCall> {
         if self.active.is_some() {
             return None;
         }
@@ -263,12 +263,12 @@ impl CellHostCalls {
 mod tests {
     use super::*;
 
-    fn call(call: u64) -> CodeCall {
+    fn call(call: u64) -> HostCall {
         let (name, arguments) = ("read_output".to_owned(), json!({}));
-        CodeCall {
+        HostCall {
             call,
-            wish: HostRequest::Tool { name, arguments },
-            waits: true,
+            request: HostRequest::Tool { name, arguments },
+            blocking: true,
         }
     }
 
@@ -289,8 +289,8 @@ mod tests {
     fn stopping_one_call_stops_all_calls_of_the_cell() {
         for (waits, interrupts) in [(true, false), (false, true)] {
             let mut calls = CellHostCalls::default();
-            let call = |number| CodeCall {
-                waits,
+            let call = |number| HostCall {
+                blocking: waits,
                 ..call(number)
             };
             calls.enqueue(call(1));
@@ -309,8 +309,8 @@ mod tests {
         at.said = vec!["a".into(), "b".into()];
         at.outcome = Some(TurnOutcome::Complete);
         let told = json!({"text": "a\n\nb", "last": "b"});
-        assert_eq!(at.reply(), CallReply::Value(told));
+        assert_eq!(at.reply(), HostReply::Value(told));
         at.outcome = Some(TurnOutcome::Interrupted);
-        assert_eq!(at.reply(), CallReply::Interrupted);
+        assert_eq!(at.reply(), HostReply::Interrupted);
     }
 }

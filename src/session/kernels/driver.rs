@@ -8,27 +8,27 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::{CheckedDirectory, KernelRequest, Lease, Opened, Opening, KernelChoice};
+use super::{CheckedDirectory, KernelChoice, KernelPlacement, KernelRequest, Lease, OpenedKernel};
 use crate::agent::{
-    Activity, AgentEvent, AgentFailure, ConsultRequest, Consulted, FailureKind, SuggestRequest,
+    Activity, AgentEvent, AgentFailure, ConsultReply, ConsultRequest, FailureKind, SuggestRequest,
     ToolCall, WorkStatus,
 };
 use crate::runtime::{
-    CallReply, CodeCall, HostRequest, Death, RequestId, RuntimeEvent, RuntimeRequest,
+    Death, HostCall, HostReply, HostRequest, RequestId, RuntimeEvent, RuntimeRequest,
 };
 use crate::schema::{self, AnswerSchema};
-use crate::session::asking::{Asker, ApprovalEvent};
+use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, Notice};
-use crate::session::floor::ActiveJob;
 use crate::session::handle::Command;
 use crate::session::host_calls::ActiveAgentCall;
 use crate::session::host_calls::{answered, schema_error};
+use crate::session::ids::ToolCaller;
 use crate::session::prompt::PromptEvent;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::task::Session;
-use crate::session::ticket::ToolCaller;
+use crate::session::scheduler::ActiveJob;
 use crate::session::tool_return::ToolReturn;
-use crate::session::toolbox::{Offer, RUN_CELLS, NESTED_CELLS, ToolEvent};
+use crate::session::tools::{NESTED_CELLS, RUN_CELLS, ToolEvent, ToolOffer};
 use crate::text::counted;
 
 /// The system prompt of a question beside the turn.
@@ -38,8 +38,8 @@ with what was asked for and nothing else.";
 
 impl Session {
     /// Finds the place a call wants its cells to run at, and the kernel there; [`ToolEvent::Opened`] comes.
-    pub(in crate::session) fn open_kernel(&mut self, opening: Opening) {
-        let (call, inbox) = (self.toolbox.call(), self.inbox.clone());
+    pub(in crate::session) fn open_kernel(&mut self, opening: KernelPlacement) {
+        let (call, inbox) = (self.tool_runner.call_id(), self.inbox.clone());
         let place = match &opening.cwd {
             Some(folder) => self.cwd.join(folder),
             None => self.cwd.clone(),
@@ -55,11 +55,20 @@ impl Session {
     }
 
     /// The place was checked at.
-    pub(in crate::session) fn kernel_at(&mut self, opening: &Opening, checked: CheckedDirectory) {
+    pub(in crate::session) fn kernel_at(
+        &mut self,
+        opening: &KernelPlacement,
+        checked: CheckedDirectory,
+    ) {
         let cwd = match checked {
-            Err(why) => return self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Err(why))),
+            Err(why) => {
+                return self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why)));
+            }
             Ok(cwd) if opening.which == KernelChoice::Live => {
-                return self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Ok(Opened::live(cwd))));
+                return self.on_tool_event(
+                    ToolCaller::Turn,
+                    ToolEvent::KernelOpened(Ok(OpenedKernel::live(cwd))),
+                );
             }
             Ok(cwd) => cwd,
         };
@@ -73,15 +82,17 @@ impl Session {
             .lease(wish.clone(), fresh, opening.reset, Instant::now());
         self.end_kernels(ends);
         match leased {
-            Err(why) => self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Err(why))),
-            Ok(Lease::Up(opened)) => self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Ok(opened))),
+            Err(why) => self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why))),
+            Ok(Lease::Up(opened)) => {
+                self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Ok(opened)))
+            }
             Ok(Lease::Starting) => {}
             Ok(Lease::Start(number)) => self.start_kernel(number, &wish),
         }
     }
 
     fn start_kernel(&mut self, number: u32, wish: &KernelRequest) {
-        let planned = (self.setup.kernels)(wish);
+        let planned = (self.deps.kernels)(wish);
         self.runtimes.add(number, planned);
     }
 
@@ -122,7 +133,7 @@ impl Session {
                     runtime.is_ready();
                 }
                 if let Some(opened) = self.kernels.up(number, info.unprotected) {
-                    self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Ok(opened)));
+                    self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Ok(opened)));
                 }
             }
             RuntimeEvent::StartFailed(failure)
@@ -132,7 +143,7 @@ impl Session {
                 self.end_kernels(vec![number]);
                 let why = format!("{}; {}", failure.message, failure.hint);
                 if awaited {
-                    self.on_tool_event(ToolCaller::Turn, ToolEvent::Opened(Err(why)));
+                    self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why)));
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
@@ -148,19 +159,21 @@ impl Session {
                 if !restarting {
                     self.end_kernels(vec![number]);
                 }
-                if self.toolbox.role() == role {
+                if self.tool_runner.role() == role {
                     self.resume_tools();
                 }
             }
-            RuntimeEvent::Answered { id, answer } => self.on_answer(role, id, answer),
+            RuntimeEvent::Replied { id, answer } => self.on_answer(role, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => {
                 // Code of the agent's own reads nobody's record.
                 if let Some(runtime) = self.runtimes.of(role) {
-                    runtime.tell(RuntimeRequest::ReplyRecord { call, place: None });
+                    runtime.notify(RuntimeRequest::ReplyRecord { call, place: None });
                 }
             }
-            RuntimeEvent::Called { id, call } => self.on_agent_code_call(role, id, call),
-            RuntimeEvent::CalledOff { call } => self.on_agent_code_call_cancelled(role, call),
+            RuntimeEvent::HostCalled { id, call } => self.on_agent_code_call(role, id, call),
+            RuntimeEvent::HostCallCancelled { call } => {
+                self.on_agent_code_call_cancelled(role, call)
+            }
             RuntimeEvent::Notice(text) => {
                 let notice = Notice::note(format!("the agent's kernel: {text}"));
                 self.out_or_background().send(notice);
@@ -206,22 +219,26 @@ impl Session {
         &mut self,
         role: RuntimeRole,
         id: Option<RequestId>,
-        call: CodeCall,
+        call: HostCall,
     ) {
-        if let Some(why) = schema_error(&call.wish) {
-            self.reply_to(role, call.call, CallReply::Refused(why));
-        } else if id.is_some_and(|id| self.toolbox.is_running_request(role, id)) {
-            self.from_agent.enqueue(role, call);
+        if let Some(why) = schema_error(&call.request) {
+            self.reply_to(role, call.call, HostReply::Refused(why));
+        } else if id.is_some_and(|id| self.tool_runner.is_running_request(role, id)) {
+            self.agent_calls.enqueue(role, call);
             self.begin_next_agent_call();
         } else {
             let why = "only a cell that runs can ask the session for something".to_owned();
-            self.reply_to(role, call.call, CallReply::Refused(why));
+            self.reply_to(role, call.call, HostReply::Refused(why));
         }
     }
 
     /// Code of the agent no longer waits for a call.
-    pub(in crate::session) fn on_agent_code_call_cancelled(&mut self, role: RuntimeRole, call: u64) {
-        if let Some(at) = self.from_agent.cancel(role, call) {
+    pub(in crate::session) fn on_agent_code_call_cancelled(
+        &mut self,
+        role: RuntimeRole,
+        call: u64,
+    ) {
+        if let Some(at) = self.agent_calls.cancel(role, call) {
             self.on_call_cancelled(&at);
             self.begin_next_agent_call();
         }
@@ -229,20 +246,22 @@ impl Session {
 
     /// The code has ended, or nobody waits for it: so does what it asked for.
     pub(in crate::session) fn on_agent_code_end(&mut self) {
-        if let Some(at) = self.from_agent.clear() {
+        if let Some(at) = self.agent_calls.clear() {
             self.on_call_cancelled(&at);
         }
     }
 
     /// Closes its question and shows it as interrupted.
     fn on_call_cancelled(&mut self, at: &ActiveAgentCall) {
-        self.on_approval(ApprovalEvent::Cancelled(Asker::Tool(ToolCaller::Code)));
-        self.show_of_code(at.ended(&CallReply::Interrupted));
+        self.on_approval(ApprovalEvent::Cancelled(ApprovalRequester::Tool(
+            ToolCaller::Code,
+        )));
+        self.show_of_code(at.ended(&HostReply::Interrupted));
     }
 
-    fn reply_to(&mut self, role: RuntimeRole, call: u64, reply: CallReply) {
+    fn reply_to(&mut self, role: RuntimeRole, call: u64, reply: HostReply) {
         if let Some(runtime) = self.runtimes.of(role) {
-            runtime.tell(RuntimeRequest::ReplyCall { call, reply });
+            runtime.notify(RuntimeRequest::ReplyCall { call, reply });
         }
     }
 
@@ -250,15 +269,18 @@ impl Session {
     fn show_of_code(&mut self, activity: Activity) {
         match self.agent_turns.running() {
             Some(turn) => {
-                self.on_prompt(PromptEvent::Agent(AgentEvent::Worked { turn, activity }));
+                self.on_prompt(PromptEvent::Agent(AgentEvent::ActivityUpdated {
+                    turn,
+                    activity,
+                }));
             }
-            None => self.say([AnswerEvent::Worked(activity)]),
+            None => self.publish([AnswerEvent::Worked(activity)]),
         }
     }
 
     /// The call in hand is over: its code goes on, and its next call begins.
-    fn finish_agent_call(&mut self, reply: CallReply) {
-        let Some(at) = self.from_agent.finish() else {
+    fn finish_agent_call(&mut self, reply: HostReply) {
+        let Some(at) = self.agent_calls.finish() else {
             return;
         };
         self.show_of_code(at.ended(&reply));
@@ -267,10 +289,10 @@ impl Session {
     }
 
     fn begin_next_agent_call(&mut self) {
-        let Some(wish) = self.from_agent.next() else {
+        let Some(wish) = self.agent_calls.next() else {
             return;
         };
-        if let Some(at) = &self.from_agent.active {
+        if let Some(at) = &self.agent_calls.active {
             let begun = at.activity(WorkStatus::Running, "");
             self.show_of_code(begun);
         }
@@ -280,7 +302,7 @@ impl Session {
                 schema,
                 tools,
             } => match self.ask_refusal(&tools) {
-                Some(why) => self.finish_agent_call(CallReply::Refused(why.to_owned())),
+                Some(why) => self.finish_agent_call(HostReply::Refused(why.to_owned())),
                 None => self.consult(prompt, schema),
             },
             HostRequest::Tool { name, arguments } => {
@@ -295,7 +317,7 @@ impl Session {
     }
 
     fn ask_refusal(&self, tools: &[String]) -> Option<&'static str> {
-        if !matches!(self.floor.holder(), Some(ActiveJob::Prompt(_))) {
+        if !matches!(self.scheduler.active(), Some(ActiveJob::Prompt(_))) {
             return Some("ask() is for code of a turn: nobody here is in one");
         }
         let none = "ask() offers no functions to the agent here: it waits for this code, and what it is asked is \
@@ -306,7 +328,7 @@ impl Session {
     /// Asks the agent beside its turn.
     fn consult(&mut self, prompt: String, schema: Option<serde_json::Value>) {
         let (open, closed) = oneshot::channel::<()>();
-        let Some(at) = &mut self.from_agent.active else {
+        let Some(at) = &mut self.agent_calls.active else {
             return;
         };
         at.asked = Some(open);
@@ -314,7 +336,7 @@ impl Session {
         let (number, inbox) = (at.number, self.inbox.clone());
         let structured = self.agent_turns.agent.get().capabilities().structured;
         let (schema, said) = match &schema {
-            Some(schema) => schema::asked_for(schema, structured),
+            Some(schema) => schema::for_agent(schema, structured),
             None => (None, None),
         };
         let said = said.map(|said| format!("\n\n{said}")).unwrap_or_default();
@@ -346,23 +368,23 @@ impl Session {
     }
 
     /// The agent has answered beside its turn.
-    pub(in crate::session) fn on_consulted(&mut self, number: u64, told: Consulted) {
-        if self.from_agent.active.as_ref().map(|at| at.number) != Some(number) {
+    pub(in crate::session) fn on_consulted(&mut self, number: u64, told: ConsultReply) {
+        if self.agent_calls.active.as_ref().map(|at| at.number) != Some(number) {
             return;
         }
         let reply = match told {
             Ok(answer) => {
                 if let Some(usage) = answer.usage {
-                    self.on_prompt(PromptEvent::UsedBeside(usage));
+                    self.on_prompt(PromptEvent::SideUsage(usage));
                 }
                 let schema = self
-                    .from_agent
+                    .agent_calls
                     .active
                     .as_ref()
                     .and_then(|at| at.schema.as_ref());
                 answered(&answer.text, &answer.text, schema)
             }
-            Err(failure) => CallReply::Refused(failure.message),
+            Err(failure) => HostReply::Refused(failure.message),
         };
         self.finish_agent_call(reply);
     }
@@ -371,17 +393,17 @@ impl Session {
     fn begin_agent_tool(&mut self, call: ToolCall) {
         let name = call.name.clone();
         if name == RUN_CELLS {
-            return self.finish_agent_call(CallReply::Refused(NESTED_CELLS.to_owned()));
+            return self.finish_agent_call(HostReply::Refused(NESTED_CELLS.to_owned()));
         }
-        let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
+        let offer = ToolOffer::current(&self.choices, &self.runtimes.user, &self.skill_registry);
         let mut names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
         names.retain(|name| name != RUN_CELLS);
-        let functions = self.floor.prompt();
+        let functions = self.scheduler.prompt();
         if !names.contains(&name) && !functions.is_some_and(|prompt| prompt.offers(&name)) {
             let names = names.join(", ");
             let why =
                 format!("there is no tool `{name}` for code that the agent runs: it has {names}");
-            return self.finish_agent_call(CallReply::Refused(why));
+            return self.finish_agent_call(HostReply::Refused(why));
         }
         if let Some(result) = self.begin_tool(ToolCaller::Code, call) {
             self.on_agent_tool_return(result);
@@ -392,10 +414,10 @@ impl Session {
     pub(in crate::session) fn on_agent_tool_return(&mut self, result: ToolReturn) {
         let ToolReturn { success, text, .. } = result;
         self.finish_agent_call(match success {
-            true => CallReply::Value(text.into()),
+            true => HostReply::Value(text.into()),
             false => {
                 let why = text.strip_prefix("Error: ").unwrap_or(&text);
-                CallReply::Refused(why.to_owned())
+                HostReply::Refused(why.to_owned())
             }
         });
     }

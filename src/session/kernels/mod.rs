@@ -38,7 +38,7 @@ pub(super) enum KernelChoice {
 
 /// The kernel and place that a call asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Opening {
+pub(super) struct KernelPlacement {
     pub which: KernelChoice,
     /// Where, as the agent wrote it; `None`: where the user is.
     pub cwd: Option<String>,
@@ -58,7 +58,7 @@ pub struct KernelRequest {
 
 /// A kernel that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Opened {
+pub(super) struct OpenedKernel {
     /// `None`: the user's interpreter.
     pub number: Option<u32>,
     pub cwd: PathBuf,
@@ -71,7 +71,7 @@ pub(super) struct Opened {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lease {
     /// One that is up.
-    Up(Opened),
+    Up(OpenedKernel),
     /// One that comes up.
     Starting,
     /// This one is to be started; [`Kernels::up`] follows.
@@ -198,7 +198,7 @@ impl Kernels {
     }
 
     /// A kernel came up; what a call that waits for it gets.
-    pub(super) fn up(&mut self, number: u32, unprotected: Option<String>) -> Option<Opened> {
+    pub(super) fn up(&mut self, number: u32, unprotected: Option<String>) -> Option<OpenedKernel> {
         let kernel = self.all.get_mut(&number)?;
         kernel.up = Some(unprotected);
         (self.leased == Some(number)).then(|| kernel.opened(number))
@@ -274,8 +274,8 @@ impl Kernels {
 
 impl Kernel {
     /// How the one before ended is reported once.
-    fn opened(&mut self, number: u32) -> Opened {
-        Opened {
+    fn opened(&mut self, number: u32) -> OpenedKernel {
+        OpenedKernel {
             number: Some(number),
             cwd: self.request.cwd.clone(),
             unprotected: self.up.clone().flatten(),
@@ -284,10 +284,10 @@ impl Kernel {
     }
 }
 
-impl Opened {
+impl OpenedKernel {
     /// The user's own, at this place.
     pub(super) fn live(cwd: PathBuf) -> Self {
-        Opened {
+        OpenedKernel {
             number: None,
             cwd,
             unprotected: None,

@@ -115,7 +115,7 @@ fn what_became_of_the_one_before_is_told_once_and_two_deaths_stop_it() {
     );
     let (leased, _) = kernels.lease(request("/a"), false, false, start);
     assert!(
-        matches!(leased, Ok(Lease::Up(Opened { lost: None, .. }))),
+        matches!(leased, Ok(Lease::Up(OpenedKernel { lost: None, .. }))),
         "{leased:?}"
     );
     kernels.died(1, "killed on request", false, false, start);

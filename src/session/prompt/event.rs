@@ -5,9 +5,9 @@ use std::time::Instant;
 use super::turn::TurnEffect;
 use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
 use crate::dialog::Dialog;
-use crate::history::{PromptStart, RecordedThread};
-use crate::runtime::{RuntimeReply, RuntimeCapabilities, RuntimeRequest};
-use crate::session::attached::Attachments;
+use crate::record::{PromptStart, RecordedThread};
+use crate::runtime::{RuntimeCapabilities, RuntimeReply, RuntimeRequest};
+use crate::session::attachments::Attachments;
 use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::outputs::Outputs;
 use crate::session::tool_return::ToolReturn;
@@ -16,19 +16,19 @@ pub(in crate::session) enum PromptEvent {
     /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt names.
     RecordRead(Box<Dialog>, Attachments),
     /// The answer to the last [`PromptEffect::AskRuntime`].
-    Answered(RuntimeReply),
+    RuntimeAnswered(RuntimeReply),
     /// The answer to [`PromptEffect::AskAboutPictures`]; true: send the prompt without its pictures.
-    WithoutPictures(bool),
+    PictureQuestionAnswered(bool),
     /// The agent has ended the interrupted turn.
-    AgentFree,
+    AgentIdle,
     Agent(AgentEvent),
     ToolReturned(ToolReturn),
     /// The user answered a question of the agent: the agent's id of the question, and the answer.
-    AgentAnswered(String, QuestionAnswer),
+    AgentQuestionAnswered(String, QuestionAnswer),
     /// Tokens of a request that code of the turn made beside it.
-    UsedBeside(Usage),
+    SideUsage(Usage),
     /// No code of the turn runs any more.
-    ToolsAway,
+    ToolsStopped,
     /// The user pressed Ctrl-C.
     Interrupted,
     /// Save the answer so far if due.
@@ -41,34 +41,34 @@ pub(in crate::session) enum PromptEvent {
 pub(in crate::session) enum PromptEffect {
     Show(SessionEvent),
     /// Warn once per agent about features the agent does not support: a key, and the text.
-    Lacking(Vec<(&'static str, String)>),
+    WarnUnsupported(Vec<(&'static str, String)>),
     /// [`PromptEvent::Answered`] follows.
     AskRuntime(RuntimeRequest),
     /// Ask whether to send the prompt without its pictures: the reasons why they cannot be sent.
     /// [`PromptEvent::WithoutPictures`] follows.
     AskAboutPictures(Vec<String>),
     /// Withdraw that question.
-    AskNoMore,
+    WithdrawPictureQuestion,
     /// Interrupt the evaluation of the prompt's references.
     InterruptRuntime,
     /// Record that the prompt is sent.
-    Begin(PromptStart),
-    Start(Box<TurnRequest>),
+    RecordStart(PromptStart),
+    StartTurn(Box<TurnRequest>),
     /// An effect of the turn; never [`TurnEffect::End`].
     Turn(TurnEffect),
     /// Record the answer so far, in its stored form.
-    Save(String),
+    SaveAnswer(String),
     /// Withdraw questions and cancel tool calls; [`PromptEvent::ToolsAway`] follows when no code of the turn runs.
-    PutAway,
+    CancelTools,
     /// Record the outcome.
-    Finish(Box<Finished>),
+    RecordEnd(Box<PromptOutcome>),
     /// The prompt is over: the scheduler may start the next job.
-    Leave,
+    Done,
 }
 
 /// How a prompt that is in the record ended.
 #[derive(Debug)]
-pub(in crate::session) struct Finished {
+pub(in crate::session) struct PromptOutcome {
     pub outcome: TurnOutcome,
     /// `None` when the prompt was interrupted before it was sent.
     pub exchange: Option<CompletedExchange>,
@@ -84,7 +84,7 @@ pub(in crate::session) struct CompletedExchange {
     /// The answer in its stored form.
     pub stored: String,
     /// The texts of the answer, in order.
-    pub said: Vec<String>,
+    pub texts: Vec<String>,
     /// The thread to continue.
     pub thread: Option<RecordedThread>,
     /// All text that was sent, when exact logging is on.
@@ -92,10 +92,10 @@ pub(in crate::session) struct CompletedExchange {
 }
 
 /// Session state that a prompt may read.
-pub(in crate::session) struct Around<'a> {
+pub(in crate::session) struct PromptContext<'a> {
     pub now: Instant,
     pub outputs: &'a Outputs,
     /// Each `SKILL.md` loaded since the previous prompt.
     pub skills: &'a [String],
-    pub able: &'a RuntimeCapabilities,
+    pub runtime: &'a RuntimeCapabilities,
 }

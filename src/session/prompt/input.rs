@@ -7,7 +7,7 @@ use super::preview::Preview;
 use crate::agent::InputPart;
 use crate::dialog::Expansion;
 use crate::output::limits::exceeds;
-use crate::session::attached::Attachments;
+use crate::session::attachments::Attachments;
 use crate::session::events::Notice;
 use crate::session::outputs::{OutputKind, Outputs};
 

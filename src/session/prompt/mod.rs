@@ -25,20 +25,22 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
-use crate::input::{FileReference, named_files};
+use crate::input::{FileReference, file_references};
 use crate::schema;
 use crate::session::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
 use crate::text::xml_text;
 
 use input::{PromptInput, PromptPictures};
-use preparation::{Preparation, Progress};
+use preparation::{Preparation, PreparationProgress};
 use request::SentRequest;
 use turn::{Turn, TurnEvent};
 
-pub(super) use event::{Around, CompletedExchange, Finished, PromptEffect, PromptEvent};
+pub(super) use event::{
+    CompletedExchange, PromptContext, PromptEffect, PromptEvent, PromptOutcome,
+};
 pub(super) use preview::Preview;
-pub(super) use request::Surroundings;
-pub(super) use tool_mentions::{callable, functions};
+pub(super) use request::RequestContext;
+pub(super) use tool_mentions::{callable_specs, mentioned_functions};
 pub(super) use turn::{TurnEffect, TurnEnd};
 
 /// New bytes of an answer after which it is saved.
@@ -103,7 +105,7 @@ impl ActiveTurn {
         }
         self.saved_bytes = self.turn.received_bytes();
         self.saved_at = now;
-        Some(PromptEffect::Save(self.turn.stored()))
+        Some(PromptEffect::SaveAnswer(self.turn.stored()))
     }
 }
 
@@ -129,7 +131,7 @@ impl Prompt {
     }
 
     /// Attaches files and requires an answer that fits the schema.
-    pub(super) fn with(
+    pub(super) fn with_attachments(
         mut self,
         attached: Vec<InputPart>,
         schema: Option<serde_json::Value>,
@@ -151,7 +153,7 @@ impl Prompt {
     }
 
     /// Sets whether a user can answer questions about the prompt; `None`: as in the whole session.
-    pub(super) fn asking(mut self, asks: Option<bool>) -> Self {
+    pub(super) fn with_can_ask(mut self, asks: Option<bool>) -> Self {
         self.asks = asks;
         self
     }
@@ -172,13 +174,13 @@ impl Prompt {
     }
 
     /// The In numbers that the prompt takes out of the conversation.
-    pub(super) fn replaced(&self) -> Option<RangeInclusive<u32>> {
+    pub(super) fn replaced_lines(&self) -> Option<RangeInclusive<u32>> {
         self.input.replaces.clone()
     }
 
     /// The files that the prompt's text names.
-    pub(super) fn names_files(&self) -> Vec<FileReference> {
-        named_files(&self.input.reference_text())
+    pub(super) fn named_files(&self) -> Vec<FileReference> {
+        file_references(&self.input.reference_text())
     }
 
     /// True when the turn in progress may call `name`.
@@ -199,8 +201,8 @@ impl Prompt {
     pub(super) fn on<'a>(
         &mut self,
         event: PromptEvent,
-        around: &Around<'_>,
-        surroundings: impl FnOnce() -> Surroundings<'a>,
+        around: &PromptContext<'_>,
+        surroundings: impl FnOnce() -> RequestContext<'a>,
     ) -> Vec<PromptEffect> {
         match (
             std::mem::replace(&mut self.state, PromptState::Settled),
@@ -213,7 +215,7 @@ impl Prompt {
                 let actions = notices.chain(actions).collect();
                 self.on_progress((progress, actions), around, surroundings)
             }
-            (PromptState::Preparing(stage), PromptEvent::Answered(answer)) => {
+            (PromptState::Preparing(stage), PromptEvent::RuntimeAnswered(answer)) => {
                 let progress = stage.on_answer(answer, &mut self.input, around);
                 self.on_progress(progress, around, surroundings)
             }
@@ -223,7 +225,7 @@ impl Prompt {
                     tools,
                     lost,
                 }),
-                PromptEvent::WithoutPictures(goes),
+                PromptEvent::PictureQuestionAnswered(goes),
             ) => {
                 self.input.pictures.omission_confirmed = true;
                 match goes {
@@ -231,7 +233,7 @@ impl Prompt {
                     false => self.refuse(format!("{NOT_SENT}: {}", lost.join("; "))),
                 }
             }
-            (PromptState::Queued(ready), PromptEvent::AgentFree) => {
+            (PromptState::Queued(ready), PromptEvent::AgentIdle) => {
                 let (request, sent) = *ready;
                 vec![self.start(request, sent, around)]
             }
@@ -241,10 +243,11 @@ impl Prompt {
             (PromptState::Running(running), PromptEvent::ToolReturned(result)) => {
                 self.on_turn(running, TurnEvent::ToolReturned(result), around)
             }
-            (PromptState::Running(running), PromptEvent::AgentAnswered(question, answer)) => {
-                self.on_turn(running, TurnEvent::Answered { question, answer }, around)
-            }
-            (PromptState::Running(running), PromptEvent::UsedBeside(usage)) => {
+            (
+                PromptState::Running(running),
+                PromptEvent::AgentQuestionAnswered(question, answer),
+            ) => self.on_turn(running, TurnEvent::Answered { question, answer }, around),
+            (PromptState::Running(running), PromptEvent::SideUsage(usage)) => {
                 self.on_turn(running, TurnEvent::UsedBeside(usage), around)
             }
             (
@@ -255,7 +258,7 @@ impl Prompt {
                 self.state = PromptState::Running(running);
                 saved.into_iter().collect()
             }
-            (PromptState::Stopping(stopping), PromptEvent::ToolsAway) => {
+            (PromptState::Stopping(stopping), PromptEvent::ToolsStopped) => {
                 let (sent, end) = *stopping;
                 self.settle(sent, end, around)
             }
@@ -270,16 +273,16 @@ impl Prompt {
     /// Applies the progress of the preparation.
     fn on_progress<'a>(
         &mut self,
-        (progress, mut actions): (Progress, Vec<PromptEffect>),
-        around: &Around<'_>,
-        surroundings: impl FnOnce() -> Surroundings<'a>,
+        (progress, mut actions): (PreparationProgress, Vec<PromptEffect>),
+        around: &PromptContext<'_>,
+        surroundings: impl FnOnce() -> RequestContext<'a>,
     ) -> Vec<PromptEffect> {
         match progress {
-            Progress::Waiting(stage) => self.state = PromptState::Preparing(stage),
-            Progress::Ready { dialog, tools } => {
+            PreparationProgress::Waiting(stage) => self.state = PromptState::Preparing(stage),
+            PreparationProgress::Ready { dialog, tools } => {
                 actions.extend(self.compose(dialog, tools, &surroundings(), around));
             }
-            Progress::Refused(line) => actions.extend(self.refuse(line)),
+            PreparationProgress::Refused(line) => actions.extend(self.refuse(line)),
         }
         actions
     }
@@ -289,10 +292,10 @@ impl Prompt {
         &mut self,
         dialog: Box<Dialog>,
         tools: Vec<ToolSpec>,
-        surroundings: &Surroundings<'_>,
-        around: &Around<'_>,
+        surroundings: &RequestContext<'_>,
+        around: &PromptContext<'_>,
     ) -> Vec<PromptEffect> {
-        let able = &surroundings.able;
+        let able = &surroundings.agent;
         let no_images = (!able.images).then(|| unsupported::no_image_input(able));
         if let Some(lost) = self.input.only_lost_pictures(no_images.clone()) {
             let asks = PromptEffect::AskAboutPictures(lost.clone());
@@ -308,7 +311,7 @@ impl Prompt {
         let left_out = no_images
             .filter(|_| self.input.picture_count() > 0 && !self.input.pictures.omission_confirmed);
         if let Some(schema) = self.input.schema.take() {
-            let (sent, text) = schema::asked_for(&schema, able.structured);
+            let (sent, text) = schema::for_agent(&schema, able.structured);
             self.input.schema = sent;
             let text =
                 text.map(|text| format!("<answer-schema>{}</answer-schema>\n", xml_text(&text)));
@@ -321,11 +324,11 @@ impl Prompt {
             let preview = preview.render(
                 &request,
                 &sent.before,
-                able.beside_tools,
+                able.tool_instructions,
                 dialog,
                 surroundings.thread,
             );
-            return vec![PromptEffect::Show(preview), PromptEffect::Leave];
+            return vec![PromptEffect::Show(preview), PromptEffect::Done];
         }
         request::place_instructions(&mut request, able, sent.commanded);
         let mut actions = Vec::new();
@@ -334,7 +337,7 @@ impl Prompt {
             actions.push(PromptEffect::Show(Notice::note(line).into()));
         }
         if !warnings.is_empty() {
-            actions.push(PromptEffect::Lacking(warnings));
+            actions.push(PromptEffect::WarnUnsupported(warnings));
         }
         let large = dialog.next_too_large().into_iter().filter(|_| able.images);
         actions.extend(large.map(|line| {
@@ -344,7 +347,7 @@ impl Prompt {
             PromptEffect::Show(Notice::warning(line).into())
         }));
         let start = request::prompt_start(&mut self.input, dialog);
-        actions.push(PromptEffect::Begin(start));
+        actions.push(PromptEffect::RecordStart(start));
         if surroundings.agent_is_busy {
             self.state = PromptState::Queued(Box::new((request, sent)));
         } else {
@@ -357,10 +360,10 @@ impl Prompt {
         &mut self,
         request: TurnRequest,
         sent: SentRequest,
-        around: &Around<'_>,
+        around: &PromptContext<'_>,
     ) -> PromptEffect {
         self.state = PromptState::Running(Box::new(ActiveTurn::new(sent, around.now)));
-        PromptEffect::Start(Box::new(request))
+        PromptEffect::StartTurn(Box::new(request))
     }
 
     /// Passes an event to the turn. When the turn ends, the prompt waits until the code of its tools has stopped.
@@ -368,7 +371,7 @@ impl Prompt {
         &mut self,
         mut running: Box<ActiveTurn>,
         event: TurnEvent,
-        around: &Around<'_>,
+        around: &PromptContext<'_>,
     ) -> Vec<PromptEffect> {
         let mut actions = Vec::new();
         let mut end = None;
@@ -380,7 +383,7 @@ impl Prompt {
         }
         match end {
             Some(end) => {
-                actions.push(PromptEffect::PutAway);
+                actions.push(PromptEffect::CancelTools);
                 self.state = PromptState::Stopping(Box::new((running.sent, end)));
             }
             None => {
@@ -391,7 +394,11 @@ impl Prompt {
         actions
     }
 
-    fn on_interrupt(&mut self, state: PromptState, around: &Around<'_>) -> Vec<PromptEffect> {
+    fn on_interrupt(
+        &mut self,
+        state: PromptState,
+        around: &PromptContext<'_>,
+    ) -> Vec<PromptEffect> {
         let mut actions = Vec::new();
         match state {
             PromptState::Running(running) => {
@@ -403,24 +410,26 @@ impl Prompt {
                 return vec![PromptEffect::InterruptRuntime];
             }
             PromptState::Settled => return actions,
-            PromptState::Queued(_) => actions.push(PromptEffect::Finish(Box::new(Finished {
-                outcome: TurnOutcome::Interrupted,
-                exchange: None,
-                usage: None,
-            }))),
+            PromptState::Queued(_) => {
+                actions.push(PromptEffect::RecordEnd(Box::new(PromptOutcome {
+                    outcome: TurnOutcome::Interrupted,
+                    exchange: None,
+                    usage: None,
+                })))
+            }
             // Nothing was sent or recorded, so the prompt goes back to the editor.
             PromptState::Preparing(Preparation::Evaluating { .. }) => {
                 actions.push(PromptEffect::InterruptRuntime);
                 actions.extend(self.refill_editor());
             }
             PromptState::Preparing(Preparation::ConfirmingPictures { .. }) => {
-                actions.push(PromptEffect::AskNoMore);
+                actions.push(PromptEffect::WithdrawPictureQuestion);
                 actions.extend(self.refill_editor());
             }
             PromptState::Preparing(_) => actions.extend(self.refill_editor()),
         }
         actions.push(self.end_event(TurnOutcome::Interrupted, None, around));
-        actions.push(PromptEffect::Leave);
+        actions.push(PromptEffect::Done);
         actions
     }
 
@@ -429,34 +438,34 @@ impl Prompt {
         &mut self,
         sent: SentRequest,
         end: TurnEnd,
-        around: &Around<'_>,
+        around: &PromptContext<'_>,
     ) -> Vec<PromptEffect> {
         let TurnEnd {
             outcome,
             stored,
-            said,
+            texts: said,
             usage,
             thread,
         } = end;
         let failed = matches!(outcome, TurnOutcome::Failed(_));
         let (thread, sent) = sent.finish(&stored, thread);
-        let finished = Finished {
+        let finished = PromptOutcome {
             outcome: outcome.clone(),
             exchange: Some(CompletedExchange {
                 prompt: self.input.text.clone(),
                 stored,
-                said,
+                texts: said,
                 thread,
                 sent,
             }),
             usage,
         };
-        let mut actions = vec![PromptEffect::Finish(Box::new(finished))];
+        let mut actions = vec![PromptEffect::RecordEnd(Box::new(finished))];
         if failed {
             actions.extend(self.refill_editor());
         }
         actions.push(self.end_event(outcome, usage, around));
-        actions.push(PromptEffect::Leave);
+        actions.push(PromptEffect::Done);
         actions
     }
 
@@ -465,7 +474,7 @@ impl Prompt {
         let notice = SessionEvent::Notice(Notice::warning(line));
         let mut actions = vec![PromptEffect::Show(notice)];
         actions.extend(self.refill_editor());
-        actions.push(PromptEffect::Leave);
+        actions.push(PromptEffect::Done);
         actions
     }
 
@@ -480,7 +489,7 @@ impl Prompt {
         &self,
         outcome: TurnOutcome,
         usage: Option<crate::agent::Usage>,
-        around: &Around<'_>,
+        around: &PromptContext<'_>,
     ) -> PromptEffect {
         PromptEffect::Show(SessionEvent::End(EndEvent::Turn {
             outcome,

@@ -3,7 +3,7 @@
 //! Invariant: a request that the runtime does not support is not sent to it; `RuntimeCapabilities::refusal` is taken as
 //! the answer.
 
-use super::event::{Around, PromptEffect};
+use super::event::{PromptContext, PromptEffect};
 use super::input::PromptInput;
 use super::references::{EvaluatedReferences, PromptReferences, requested_error};
 use super::tool_mentions::ToolMentions;
@@ -34,7 +34,7 @@ pub(super) enum Preparation {
     },
 }
 
-pub(super) enum Progress {
+pub(super) enum PreparationProgress {
     Waiting(Preparation),
     Ready {
         dialog: Box<Dialog>,
@@ -44,7 +44,7 @@ pub(super) enum Progress {
     Refused(String),
 }
 
-type PreparationStep = (Progress, Vec<PromptEffect>);
+type PreparationStep = (PreparationProgress, Vec<PromptEffect>);
 
 impl Preparation {
     /// Looks the tools up, or continues when the conversation mentions none.
@@ -52,15 +52,15 @@ impl Preparation {
         self,
         dialog: Box<Dialog>,
         input: &mut PromptInput,
-        around: &Around<'_>,
+        around: &PromptContext<'_>,
     ) -> PreparationStep {
         let Preparation::Reading = self else {
-            return (Progress::Waiting(self), Vec::new());
+            return (PreparationProgress::Waiting(self), Vec::new());
         };
         around.outputs.keep_cells(&dialog);
         let mentions = match ToolMentions::collect(&input.reference_text(), &dialog) {
             Ok(mentions) => mentions,
-            Err(line) => return (Progress::Refused(line), Vec::new()),
+            Err(line) => return (PreparationProgress::Refused(line), Vec::new()),
         };
         let names = mentions.names();
         if names.is_empty() {
@@ -68,10 +68,10 @@ impl Preparation {
         }
         let request = RuntimeRequest::DescribeTools { names };
         let stage = Preparation::LookingUp { dialog, mentions };
-        match around.able.refusal(&request) {
+        match around.runtime.refusal(&request) {
             Some(answer) => stage.on_answer(answer, input, around),
             None => (
-                Progress::Waiting(stage),
+                PreparationProgress::Waiting(stage),
                 vec![PromptEffect::AskRuntime(request)],
             ),
         }
@@ -81,15 +81,15 @@ impl Preparation {
         self,
         answer: RuntimeReply,
         input: &mut PromptInput,
-        around: &Around<'_>,
+        around: &PromptContext<'_>,
     ) -> PreparationStep {
         match self {
             Preparation::Reading | Preparation::ConfirmingPictures { .. } => {
-                (Progress::Waiting(self), Vec::new())
+                (PreparationProgress::Waiting(self), Vec::new())
             }
             Preparation::LookingUp { dialog, mentions } => match mentions.specs_from(answer) {
                 Ok(tools) => evaluate(dialog, tools, input, around),
-                Err(line) => (Progress::Refused(line), Vec::new()),
+                Err(line) => (PreparationProgress::Refused(line), Vec::new()),
             },
             Preparation::Evaluating {
                 dialog,
@@ -97,7 +97,7 @@ impl Preparation {
                 references,
             } => {
                 let actions = expand(&references, answer, input, around);
-                (Progress::Ready { dialog, tools }, actions)
+                (PreparationProgress::Ready { dialog, tools }, actions)
             }
         }
     }
@@ -108,7 +108,7 @@ fn evaluate(
     dialog: Box<Dialog>,
     tools: Vec<ToolSpec>,
     input: &mut PromptInput,
-    around: &Around<'_>,
+    around: &PromptContext<'_>,
 ) -> PreparationStep {
     let references = PromptReferences::collect(&input.reference_text(), &dialog, around.skills);
     input.expansion.xml = requested_error(&input.reference_text(), &dialog);
@@ -116,15 +116,15 @@ fn evaluate(
         preview.set_unevaluated(&references.variables, &references.shells);
     }
     if references.is_empty() || input.preview.is_some() {
-        return (Progress::Ready { dialog, tools }, Vec::new());
+        return (PreparationProgress::Ready { dialog, tools }, Vec::new());
     }
     let request = RuntimeRequest::Evaluate {
         variables: references.variables.clone(),
         shells: references.shells.clone(),
     };
-    if let Some(answer) = around.able.refusal(&request) {
+    if let Some(answer) = around.runtime.refusal(&request) {
         let actions = expand(&references, answer, input, around);
-        return (Progress::Ready { dialog, tools }, actions);
+        return (PreparationProgress::Ready { dialog, tools }, actions);
     }
     let started = references.shells.iter().enumerate().map(|(n, command)| {
         show(AnswerEvent::CommandStarted {
@@ -139,7 +139,7 @@ fn evaluate(
         tools,
         references,
     };
-    (Progress::Waiting(stage), actions)
+    (PreparationProgress::Waiting(stage), actions)
 }
 
 /// Renders the evaluated references, or the reason why they could not be evaluated, into the prompt.
@@ -147,7 +147,7 @@ fn expand(
     references: &PromptReferences,
     answer: RuntimeReply,
     input: &mut PromptInput,
-    around: &Around<'_>,
+    around: &PromptContext<'_>,
 ) -> Vec<PromptEffect> {
     let mut actions = Vec::new();
     if let RuntimeReply::Evaluated { shells, .. } = &answer {

@@ -6,11 +6,11 @@
 use super::tool_mentions::first_mention;
 use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
-use crate::history::RecordedThread;
 use crate::magics::PreviewKind;
 use crate::output::limits::grouped;
-use crate::session::events::{SessionEvent, ToldEvent};
-use crate::session::toolbox::is_built_in;
+use crate::record::RecordedThread;
+use crate::session::events::{SessionEvent, TextEvent};
+use crate::session::tools::is_built_in;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::session) struct Preview {
@@ -23,7 +23,7 @@ pub(in crate::session) struct Preview {
 const ASCII_PER_TOKEN: usize = 4;
 
 impl Preview {
-    pub(in crate::session) fn of(shown: PreviewKind) -> Self {
+    pub(in crate::session) fn new(shown: PreviewKind) -> Self {
         Preview {
             shown,
             unevaluated: Vec::new(),
@@ -56,9 +56,9 @@ impl Preview {
                     &status,
                     &self.unevaluated,
                 );
-                SessionEvent::Told(ToldEvent::Verbatim(text))
+                SessionEvent::Text(TextEvent::Verbatim(text))
             }
-            PreviewKind::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
+            PreviewKind::Tools => SessionEvent::Text(TextEvent::Text(tools(request, dialog))),
         }
     }
 }
@@ -132,13 +132,13 @@ fn context(
     let exchanges = dialog.exchanges();
     let numbers = exchanges.iter().map(|exchange| exchange.line);
     let mut earlier = Vec::new();
-    let mut history = TextSize::default();
+    let mut record = TextSize::default();
     for (exchange, line) in request.history.iter().zip(numbers) {
         let (user, assistant) = (
             TextSize::measure(&exchange.user),
             TextSize::measure(&exchange.assistant),
         );
-        history = history.plus(user).plus(assistant);
+        record = record.plus(user).plus(assistant);
         earlier.push(format!(
             "  [{line}] {} + {} characters{}",
             grouped(user.characters() as u64),
@@ -146,10 +146,10 @@ fn context(
             pictures(exchange.images.len())
         ));
     }
-    total = total.plus(history);
+    total = total.plus(record);
     lines.push(match earlier.len() {
         0 => "earlier exchanges: none".to_owned(),
-        number => format!("earlier exchanges: {number} ({})", character_count(history)),
+        number => format!("earlier exchanges: {number} ({})", character_count(record)),
     });
     lines.extend(earlier);
     lines.push(format!("thread: {status}"));
@@ -189,7 +189,7 @@ fn context(
 
 /// Whether the agent's thread is continued, and if not, why.
 fn thread_status(request: &TurnRequest, known: Option<&RecordedThread>, digest: &str) -> String {
-    if request.settings.threads == crate::agent::Threads::Ephemeral {
+    if request.settings.threads == crate::agent::ThreadMode::Ephemeral {
         return "new for each prompt, sent with the earlier exchanges".to_owned();
     }
     if let Some(thread) = &request.thread {

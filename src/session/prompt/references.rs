@@ -14,8 +14,8 @@ use std::sync::Arc;
 use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
 };
-use crate::input::{is_name, is_ours, may_call, note_value, references};
-use crate::runtime::{RuntimeReply, Variable};
+use crate::input::{is_ipycodex_input, is_name, may_call, note_value, references};
+use crate::runtime::{ReferenceValue, RuntimeReply};
 use crate::session::events::Notice;
 use crate::session::outputs::{OutputKind, Outputs};
 use crate::session::pictures::Pictures;
@@ -61,7 +61,7 @@ impl PromptReferences {
         );
         let notes = dialog.cells.iter().filter(|cell| is_live(cell, dialog));
         // A cell that the agent ran is not a note of the user.
-        for note in notes.filter(|cell| cell.line > visible && cell.told.is_none()) {
+        for note in notes.filter(|cell| cell.line > visible && cell.in_answer_of.is_none()) {
             let Some(text) = note_value(&note.source) else {
                 continue;
             };
@@ -111,7 +111,7 @@ impl PromptReferences {
             other => {
                 let (why, able) = match other {
                     RuntimeReply::Failed(why) => (why, true),
-                    RuntimeReply::Unable(why) => (why, false),
+                    RuntimeReply::Unsupported(why) => (why, false),
                     _ => ("the interpreter gave no values".to_owned(), true),
                 };
                 let message = format!("what the prompt refers to could not be evaluated: {why}");
@@ -132,14 +132,14 @@ impl PromptReferences {
         variables.sort_by(|a, b| expression(a).cmp(expression(b)));
         for found in variables {
             match found {
-                Variable::Undefined { names, .. } => {
+                ReferenceValue::Undefined { names, .. } => {
                     undefined.extend(
                         names
                             .iter()
                             .map(|name| cut_characters(name, LONGEST_NAME).into_owned()),
                     );
                 }
-                Variable::Value {
+                ReferenceValue::Value {
                     expression,
                     type_name,
                     text,
@@ -198,16 +198,16 @@ impl PromptReferences {
 
     /// Values to render when the evaluation failed: each is an error, except that with a runtime that can evaluate
     /// (`able`), names count as undefined.
-    fn placeholders(&self, why: &str, able: bool) -> (Vec<Variable>, Vec<String>) {
+    fn placeholders(&self, why: &str, able: bool) -> (Vec<ReferenceValue>, Vec<String>) {
         let text = format!("Error: {why}");
         let variables = self.variables.iter().map(|expression| {
             if able && is_name(expression) {
-                Variable::Undefined {
+                ReferenceValue::Undefined {
                     names: vec![expression.clone()],
                     expression: expression.clone(),
                 }
             } else {
-                Variable::Value {
+                ReferenceValue::Value {
                     expression: expression.clone(),
                     type_name: "Error".to_owned(),
                     text: text.clone(),
@@ -231,9 +231,10 @@ pub(super) fn requested_error(prompt: &str, dialog: &Dialog) -> String {
         return String::new();
     }
     let mut newest = dialog.cells.iter().rev();
-    let failed = newest.find(|cell| cell.failed && is_live(cell, dialog) && !is_ours(&cell.source));
+    let failed = newest
+        .find(|cell| cell.failed && is_live(cell, dialog) && !is_ipycodex_input(&cell.source));
     failed.map_or_else(String::new, |cell| {
-        let told = |prompt: &PromptEntry| !prompt.hidden && Some(prompt.line) == cell.told;
+        let told = |prompt: &PromptEntry| !prompt.hidden && Some(prompt.line) == cell.in_answer_of;
         let is_new = cell.line > last_prompt_line(dialog, false);
         last_error(cell, is_new && !dialog.prompts.iter().any(told))
     })
@@ -261,9 +262,11 @@ fn deduplicate(list: &mut Vec<String>, most: usize) -> usize {
     surplus
 }
 
-fn expression(variable: &Variable) -> &str {
+fn expression(variable: &ReferenceValue) -> &str {
     match variable {
-        Variable::Value { expression, .. } | Variable::Undefined { expression, .. } => expression,
+        ReferenceValue::Value { expression, .. } | ReferenceValue::Undefined { expression, .. } => {
+            expression
+        }
     }
 }
 

@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use super::input::PromptInput;
 use crate::agent::{
-    AgentCapabilities, Exchange, InputPart, McpServer, Offering, ThreadDigest, ToolSpec,
+    AgentCapabilities, Descriptor, Exchange, InputPart, McpServer, ThreadDigest, ToolSpec,
     TurnRequest,
 };
 use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
-use crate::history::{PromptStart, RecordedThread};
-use crate::input::is_ours;
-use crate::session::toolbox::is_built_in;
+use crate::input::is_ipycodex_input;
+use crate::record::{PromptStart, RecordedThread};
+use crate::session::tools::is_built_in;
 
 /// Session state that a request is built from, besides the prompt and the conversation.
-pub(in crate::session) struct Surroundings<'a> {
+pub(in crate::session) struct RequestContext<'a> {
     pub instructions: String,
     pub choices: &'a Choices,
     pub cwd: PathBuf,
     /// The agent's thread, as far as it is known.
     pub thread: Option<&'a RecordedThread>,
-    pub able: AgentCapabilities,
+    pub agent: AgentCapabilities,
     /// The agent's own commands.
-    pub commands: &'a [Offering],
+    pub commands: &'a [Descriptor],
     /// The built-in tools that are offered.
     pub tools: Vec<ToolSpec>,
     /// The server that offers the built-in tools to an agent that takes tools from MCP servers only.
@@ -60,7 +60,7 @@ impl SentRequest {
         thread: Option<String>,
     ) -> (Option<RecordedThread>, Option<String>) {
         let mut digest = self.digest;
-        digest.answered(stored);
+        digest.add_answer(stored);
         let thread = thread.map(|id| RecordedThread {
             id,
             digest: digest.hex(),
@@ -74,9 +74,9 @@ pub(super) fn compose(
     input: &mut PromptInput,
     dialog: &Dialog,
     tools: Vec<ToolSpec>,
-    around: &Surroundings<'_>,
+    around: &RequestContext<'_>,
 ) -> (TurnRequest, SentRequest) {
-    let sees = around.able.images;
+    let sees = around.agent.images;
     let seen = |images: Vec<Arc<str>>| if sees { images } else { Vec::new() };
     let mut offered = around.tools.clone();
     offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
@@ -88,9 +88,9 @@ pub(super) fn compose(
         &around.instructions,
         &offered,
     );
-    digest.served(&settings.mcp_servers);
+    digest.add_mcp_servers(&settings.mcp_servers);
     if !settings.shell {
-        digest.without_shell();
+        digest.add_shell_disabled();
     }
     let history = dialog.exchanges().into_iter().map(|past| Exchange {
         user: past.user,
@@ -99,11 +99,11 @@ pub(super) fn compose(
     });
     let history: Vec<Exchange> = history.inspect(|exchange| digest.add(exchange)).collect();
     let before = digest.hex();
-    let (sent, files) = input.take_attached(around.able.files);
+    let (sent, files) = input.take_attached(around.agent.files);
     let context = dialog.next_context();
     let recorded = user_entry(&input.expansion.xml, &context, &input.text);
     let images = seen(dialog.next_pictures(&input.expansion));
-    digest.asked(&recorded, &images);
+    digest.add_prompt(&recorded, &images);
     let (command, rest) =
         match input.verbatim.is_none() && is_agent_command(&input.text, around.commands) {
             true => {
@@ -166,7 +166,9 @@ pub(super) fn place_instructions(
 /// The record's entry for the start of the prompt; takes the expansion out of `input`.
 pub(super) fn prompt_start(input: &mut PromptInput, dialog: &Dialog) -> PromptStart {
     let code = dialog.cells.iter().rev();
-    let code = code.into_iter().find(|cell| !is_ours(&cell.source));
+    let code = code
+        .into_iter()
+        .find(|cell| !is_ipycodex_input(&cell.source));
     PromptStart {
         line: input.line,
         history_line: code.map_or(0, |cell| cell.line),
@@ -177,7 +179,7 @@ pub(super) fn prompt_start(input: &mut PromptInput, dialog: &Dialog) -> PromptSt
 }
 
 /// True when the prompt begins with `/` and the name of one of `commands`.
-fn is_agent_command(prompt: &str, commands: &[Offering]) -> bool {
+fn is_agent_command(prompt: &str, commands: &[Descriptor]) -> bool {
     let name = prompt.trim_start().strip_prefix('/');
     let name = name.and_then(|rest| rest.split_whitespace().next());
     name.is_some_and(|name| commands.iter().any(|command| command.id == name))

@@ -4,8 +4,8 @@ use super::*;
 use crate::agent::{
     AgentCapabilities, AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId,
 };
-use crate::runtime::{RuntimeReply, RuntimeRequest, ToolLookup, Variable};
-use crate::session::attached::Attachments;
+use crate::runtime::{ReferenceValue, RuntimeReply, RuntimeRequest, ToolLookup};
+use crate::session::attachments::Attachments;
 use crate::session::events::AnswerEvent;
 use crate::session::outputs::Outputs;
 use crate::session::tests::choices;
@@ -53,11 +53,11 @@ fn word(action: &PromptEffect) -> String {
         }
         PromptEffect::AskRuntime(_) => "evaluate".into(),
         PromptEffect::AskAboutPictures(lost) => format!("asks {}", lost.join("; ")),
-        PromptEffect::AskNoMore => "asks no more".into(),
+        PromptEffect::WithdrawPictureQuestion => "asks no more".into(),
         PromptEffect::InterruptRuntime => "interrupt runtime".into(),
-        PromptEffect::Lacking(lines) => format!("lacks {}", lines.len()),
-        PromptEffect::Begin(start) => format!("begin {}", start.prompt),
-        PromptEffect::Start(request) => format!("start {}", request.tools.len()),
+        PromptEffect::WarnUnsupported(lines) => format!("lacks {}", lines.len()),
+        PromptEffect::RecordStart(start) => format!("begin {}", start.prompt),
+        PromptEffect::StartTurn(request) => format!("start {}", request.tools.len()),
         PromptEffect::Turn(TurnEffect::Show(AnswerEvent::Text { delta, .. })) => delta.clone(),
         PromptEffect::Turn(TurnEffect::Show(_)) => "show".into(),
         PromptEffect::Turn(TurnEffect::CallTool(_)) => "call".into(),
@@ -65,13 +65,13 @@ fn word(action: &PromptEffect) -> String {
         PromptEffect::Turn(TurnEffect::CancelAgent) => "cancel".into(),
         PromptEffect::Turn(TurnEffect::InterruptTool) => "interrupt tool".into(),
         PromptEffect::Turn(_) => "turn".into(),
-        PromptEffect::Save(stored) => format!("save {stored}"),
-        PromptEffect::PutAway => "put away".into(),
-        PromptEffect::Finish(finished) => match &finished.exchange {
+        PromptEffect::SaveAnswer(stored) => format!("save {stored}"),
+        PromptEffect::CancelTools => "put away".into(),
+        PromptEffect::RecordEnd(finished) => match &finished.exchange {
             Some(exchange) => format!("finish {} {:?}", exchange.stored, exchange.thread.is_some()),
             None => "finish nothing".into(),
         },
-        PromptEffect::Leave => "leave".into(),
+        PromptEffect::Done => "leave".into(),
     }
 }
 
@@ -79,20 +79,20 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
     let choices = choices();
     let runtime = crate::runtime::RuntimeCapabilities::all("Python");
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
-    let around = Around {
+    let around = PromptContext {
         now: Instant::now(),
         outputs: &outputs,
         skills: &[],
-        able: &runtime,
+        runtime: &runtime,
     };
     let mut words = Vec::new();
     for event in events {
-        let surroundings = Surroundings {
+        let surroundings = RequestContext {
             instructions: "be brief".into(),
             choices: &choices,
             cwd: "/".into(),
             thread: None,
-            able: AgentCapabilities::full("test"),
+            agent: AgentCapabilities::full("test"),
             commands: &[],
             tools: Vec::new(),
             own_server: None,
@@ -104,18 +104,18 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
             On::Record | On::RecordWhileBusy => {
                 PromptEvent::RecordRead(Box::default(), Attachments::default())
             }
-            On::Tools(found) => PromptEvent::Answered(RuntimeReply::Tools(found)),
-            On::Values => PromptEvent::Answered(RuntimeReply::Evaluated {
-                variables: vec![Variable::Undefined {
+            On::Tools(found) => PromptEvent::RuntimeAnswered(RuntimeReply::Tools(found)),
+            On::Values => PromptEvent::RuntimeAnswered(RuntimeReply::Evaluated {
+                variables: vec![ReferenceValue::Undefined {
                     names: vec!["x".into()],
                     expression: "x".into(),
                 }],
                 shells: Vec::new(),
             }),
             On::Lost => {
-                PromptEvent::Answered(RuntimeReply::Failed("the interpreter is gone".into()))
+                PromptEvent::RuntimeAnswered(RuntimeReply::Failed("the interpreter is gone".into()))
             }
-            On::Free => PromptEvent::AgentFree,
+            On::Free => PromptEvent::AgentIdle,
             On::Text(delta) => agent(AgentEvent::Text {
                 turn: TURN,
                 message: 1,
@@ -143,7 +143,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
                     hints: Vec::new(),
                 },
             }),
-            On::Away => PromptEvent::ToolsAway,
+            On::Away => PromptEvent::ToolsStopped,
             On::Interrupt => PromptEvent::Interrupted,
         };
         let done = prompt.on(event, &around, || surroundings);

@@ -14,7 +14,7 @@ use crate::agent::ToolSpec;
 use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
 use crate::runtime::{RuntimeReply, ToolLookup};
-use crate::session::toolbox::is_built_in;
+use crate::session::tools::is_built_in;
 use crate::text::{cut_characters, frontmatter};
 
 /// Longest name of a tool, in characters.
@@ -74,7 +74,7 @@ impl ToolMentions {
         match answer {
             RuntimeReply::Tools(found) => self.resolve(found),
             _ if self.required.iter().all(|name| is_built_in(name)) => Ok(Vec::new()),
-            RuntimeReply::Failed(why) | RuntimeReply::Unable(why) => Err(why),
+            RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why) => Err(why),
             _ => Err("the interpreter did not say what the tools are".to_owned()),
         }
     }
@@ -132,12 +132,12 @@ impl ToolMentions {
 }
 
 /// The names of functions that a conversation mentions, whatever the next prompt is.
-pub(in crate::session) fn functions(dialog: &Dialog) -> Vec<String> {
+pub(in crate::session) fn mentioned_functions(dialog: &Dialog) -> Vec<String> {
     ToolMentions::collect("", dialog).map_or_else(|_| Vec::new(), |mentions| mentions.names())
 }
 
 /// The tools among look-ups of such names; built-in names are left out.
-pub(in crate::session) fn callable(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
+pub(in crate::session) fn callable_specs(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
     let own = |lookup: &ToolLookup| match lookup {
         ToolLookup::Found { name, .. } => !is_built_in(name),
         ToolLookup::Missing(_) | ToolLookup::NotCallable(_) => false,
@@ -191,7 +191,7 @@ pub(in crate::session) fn first_mention(name: &str, dialog: &Dialog) -> String {
 
 /// True for cells whose notes count: of the user, in the conversation, after the last reset.
 fn may_hold_note(cell: &CellEntry, dialog: &Dialog) -> bool {
-    cell.line > dialog.reset_line && !cell.is_excluded() && cell.told.is_none()
+    cell.line > dialog.reset_line && !cell.is_excluded() && cell.in_answer_of.is_none()
 }
 
 /// The tool results in a stored answer whose frontmatter declares tools.

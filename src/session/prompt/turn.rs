@@ -15,14 +15,14 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::agent::{
-    AgentEvent, AgentQuestion, AgentReply, Aside, Decision, FileChange, InputPart, QuestionAnswer,
-    ToolCall, Usage,
+    AgentEvent, AgentNotice, AgentQuestion, AgentReply, Decision, FileChange, InputPart,
+    QuestionAnswer, ToolCall, Usage,
 };
 use crate::dialog::{AnswerBuilder, ToolRecord, call_line, interrupted, tool_line};
-use crate::session::answered::answer_event;
+use crate::session::answer_events::answer_event;
 use crate::session::events::{AnswerEvent, TurnOutcome};
 use crate::session::tool_return::ToolReturn;
-use crate::session::toolbox::shows_itself;
+use crate::session::tools::shows_itself;
 
 #[derive(Debug, Clone)]
 pub(super) enum TurnEvent {
@@ -48,7 +48,7 @@ pub(in crate::session) enum TurnEffect {
     /// Ask the user; [`TurnEvent::Answered`] follows.
     Ask(AgentQuestion),
     /// Withdraw the question with this id.
-    Withdraw(String),
+    WithdrawQuestion(String),
     /// Interrupt the running tool; the turn ignores its return.
     InterruptTool,
     Reply(AgentReply),
@@ -63,7 +63,7 @@ pub(in crate::session) struct TurnEnd {
     /// The answer in its stored form.
     pub stored: String,
     /// The texts of the answer, in order.
-    pub said: Vec<String>,
+    pub texts: Vec<String>,
     /// Tokens, when the agent reported them.
     pub usage: Option<Usage>,
     /// The agent's thread, when it can be continued.
@@ -124,7 +124,7 @@ impl Turn {
             TurnEvent::ToolReturned(returned) => self.on_tool_returned(returned),
             TurnEvent::Answered { question, answer } => self.on_answer(&question, answer),
             TurnEvent::UsedBeside(usage) => {
-                self.side_usage = Usage::both(self.side_usage, Some(usage));
+                self.side_usage = Usage::sum(self.side_usage, Some(usage));
                 Vec::new()
             }
             TurnEvent::Interrupted => {
@@ -141,11 +141,11 @@ impl Turn {
                 self.queue.push_back(AgentRequest::Call(call));
                 self.start_next()
             }
-            AgentEvent::Asked { question, .. } => {
+            AgentEvent::QuestionAsked { question, .. } => {
                 self.queue.push_back(AgentRequest::Question(question));
                 self.start_next()
             }
-            AgentEvent::Withdrawn { id, .. } => self.withdraw(&id),
+            AgentEvent::RequestWithdrawn { id, .. } => self.withdraw(&id),
             AgentEvent::Finished {
                 interrupted,
                 thread,
@@ -178,42 +178,43 @@ impl Turn {
         match event {
             AgentEvent::Text { message, delta, .. } => {
                 self.received_bytes += delta.len();
-                self.answer.text(*message, delta);
+                self.answer.push_text(*message, delta);
             }
-            AgentEvent::Restarted { message, .. } => self.answer.restarted(*message),
+            AgentEvent::TextRestarted { message, .. } => self.answer.restart_message(*message),
             AgentEvent::Thought { part, delta, .. } => {
                 self.received_bytes += delta.len();
-                self.answer.thought(*part, delta);
+                self.answer.push_thought(*part, delta);
             }
-            AgentEvent::CommandRan { command, .. } | AgentEvent::CommandDenied { command, .. } => {
+            AgentEvent::CommandEnded { command, .. }
+            | AgentEvent::CommandDenied { command, .. } => {
                 self.received_bytes += command.output.len() + 1;
-                self.answer.command(command);
+                self.answer.push_command(command);
             }
-            AgentEvent::Planned { steps, .. } => {
+            AgentEvent::PlanUpdated { steps, .. } => {
                 let plan = steps
                     .iter()
-                    .map(|step| (step.text.as_str(), step.status.word()));
-                self.answer.plan(&plan.collect::<Vec<_>>());
+                    .map(|step| (step.text.as_str(), step.status.as_str()));
+                self.answer.set_plan(&plan.collect::<Vec<_>>());
                 self.received_bytes += 1;
             }
-            AgentEvent::Worked { activity, .. } => {
+            AgentEvent::ActivityUpdated { activity, .. } => {
                 if let Some(work) = activity.record() {
                     self.received_bytes += work.title.len() + work.result.len();
-                    self.answer.work(&work);
+                    self.answer.push_work(&work);
                 }
             }
             AgentEvent::FilesChanged { changes, .. } => {
                 let work = FileChange::record(changes);
                 self.received_bytes += work.title.len();
-                self.answer.work(&work);
+                self.answer.push_work(&work);
             }
-            AgentEvent::Aside {
-                aside: Aside::Wrote(written),
+            AgentEvent::Notice {
+                notice: AgentNotice::FileWritten(written),
                 ..
             } => {
                 let work = written.record();
                 self.received_bytes += work.title.len();
-                self.answer.work(&work);
+                self.answer.push_work(&work);
             }
             AgentEvent::Usage { usage, .. } => self.usage = Some(*usage),
             _ => {}
@@ -253,7 +254,7 @@ impl Turn {
         self.stopped = question.options.iter().any(|option| {
             option.kind == Decision::Stop && answer == QuestionAnswer::Chosen(option.id.clone())
         });
-        let reply = AgentReply::Answered {
+        let reply = AgentReply::Answer {
             question: question.id,
             answer,
         };
@@ -269,7 +270,7 @@ impl Turn {
         if self.current.take_if(is_asked).is_none() {
             return Vec::new();
         }
-        let mut actions = vec![TurnEffect::Withdraw(id.to_owned())];
+        let mut actions = vec![TurnEffect::WithdrawQuestion(id.to_owned())];
         actions.extend(self.start_next());
         actions
     }
@@ -284,7 +285,7 @@ impl Turn {
         let already_shown = shows_itself(&call.name);
         let line = tool_line(&call.name, &call.arguments, &returned.text);
         self.received_bytes += returned.text.len() + 1;
-        self.answer.tool(&ToolRecord {
+        self.answer.push_tool(&ToolRecord {
             id: call.id.clone(),
             name: call.name,
             arguments: call.arguments,
@@ -329,8 +330,8 @@ impl Turn {
         let end = TurnEffect::End(Box::new(TurnEnd {
             outcome,
             stored,
-            said: self.answer.texts(),
-            usage: Usage::both(self.usage, self.side_usage),
+            texts: self.answer.texts(),
+            usage: Usage::sum(self.usage, self.side_usage),
             thread,
         }));
         let interrupt = self.is_calling_tool().then_some(TurnEffect::InterruptTool);

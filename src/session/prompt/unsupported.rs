@@ -3,7 +3,7 @@
 //! Pure. The session remembers which warnings it has shown, since each is shown once per agent.
 
 use super::input::PromptInput;
-use super::request::Surroundings;
+use super::request::RequestContext;
 use crate::agent::{AgentCapabilities, Sandbox, ToolSpec};
 use crate::config::{AgentTools, Choices, SETTINGS};
 use crate::dialog::Dialog;
@@ -15,9 +15,9 @@ pub(super) fn warnings(
     input: &PromptInput,
     dialog: &Dialog,
     functions: &[ToolSpec],
-    around: &Surroundings<'_>,
+    around: &RequestContext<'_>,
 ) -> Vec<(&'static str, String)> {
-    let (able, choices) = (&around.able, around.choices);
+    let (able, choices) = (&around.agent, around.choices);
     let name = &able.name;
     let mut lines: Vec<(&str, String)> = SETTINGS
         .iter()
@@ -42,12 +42,12 @@ pub(super) fn warnings(
         );
         lines.push(("mcp servers", line));
     }
-    if able.own_tools && choices.sandbox != Sandbox::FullAccess {
+    if able.unsandboxed_tools && choices.sandbox != Sandbox::FullAccess {
         let line =
             format!("the agent `{name}` has tools of its own, which `sandbox` does not confine");
         lines.push(("own tools", line));
     }
-    if !able.without_shell && choices.agent_tools == AgentTools::Python {
+    if !able.optional_shell && choices.agent_tools == AgentTools::Python {
         let line = format!("the agent `{name}` keeps its shell: `agent_tools` cannot take it away");
         lines.push(("shell", line));
     }

@@ -2,13 +2,13 @@
 
 use super::agents::connecting;
 use super::*;
-use crate::agent::{AgentCapabilities, Login, LoginMethod, LoginProgram, Offering};
+use crate::agent::{AgentCapabilities, Descriptor, Login, LoginMethod, LoginProgram};
 use crate::session::{QuestionChoice, Reply};
 
 /// A session with such an agent.
 fn stage_for(able: AgentCapabilities, turns: Vec<Vec<AgentEvent>>) -> Stage {
     let mut script = scripted::Script::new(turns);
-    script.able = able.into();
+    script.capabilities = able.into();
     let agent = script.clone();
     let mut stage = stage_with(Vec::new(), move |parts| parts.agent = connecting(&agent));
     stage.agent = script;
@@ -145,7 +145,7 @@ fn a_prompt_whose_picture_is_all_it_has_waits_for_a_word() {
         let run = submit(true, Vec::new());
         let question = loop {
             match run.next_blocking(Some(Duration::from_secs(60))) {
-                Next::Event(event) => {
+                NextEvent::Event(event) => {
                     if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
                         break question;
                     }
@@ -199,7 +199,7 @@ fn a_thread_of_another_process_is_for_agents_that_resume() {
         (AgentCapabilities::full("able"), Some("T")),
         (
             AgentCapabilities {
-                resumes: false,
+                resumes_threads: false,
                 ..AgentCapabilities::full("unable")
             },
             None,
@@ -208,11 +208,11 @@ fn a_thread_of_another_process_is_for_agents_that_resume() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.sqlite");
         let mut script = scripted::Script::new(vec![says("one"), says("two")]);
-        script.able = able.into();
+        script.capabilities = able.into();
         let agent = script.clone();
         let stage = stage_with(Vec::new(), move |parts| {
             parts.agent = connecting(&agent);
-            (parts.history, parts.reports) = super::resume::open(&path, None);
+            (parts.record, parts.reports) = super::resume::open(&path, None);
         });
         stage.run(".first");
         stage.session.close(Duration::from_secs(60));
@@ -220,7 +220,7 @@ fn a_thread_of_another_process_is_for_agents_that_resume() {
         let path = directory.path().join("history.sqlite");
         let stage = stage_with(Vec::new(), move |parts| {
             parts.agent = connecting(&again);
-            (parts.history, parts.reports) = super::resume::open(&path, Some(1));
+            (parts.record, parts.reports) = super::resume::open(&path, Some(1));
             parts.resumed = true;
         });
         stage.run(".second");
@@ -235,7 +235,7 @@ fn ways_to_log_in_are_told_and_taken() {
     let able = AgentCapabilities {
         login: Login::Methods(vec![
             LoginMethod {
-                of: Offering {
+                descriptor: Descriptor {
                     id: "key".into(),
                     name: "API key".into(),
                     description: "of the account".into(),
@@ -243,12 +243,12 @@ fn ways_to_log_in_are_told_and_taken() {
                 program: None,
             },
             LoginMethod {
-                of: Offering {
+                descriptor: Descriptor {
                     id: "terminal".into(),
-                    ..Offering::default()
+                    ..Descriptor::default()
                 },
                 program: Some(LoginProgram {
-                    words: vec!["agent".into(), "log in".into()],
+                    command: vec!["agent".into(), "log in".into()],
                     variables: Vec::new(),
                 }),
             },

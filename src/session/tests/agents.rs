@@ -4,12 +4,12 @@ use super::*;
 use crate::session::{ConnectAgent, PlanAgent};
 
 pub(super) fn connecting(script: &scripted::Script) -> ConnectAgent {
-    let plan = AgentPlan {
+    let plan = AgentConfig {
         kind: AgentKind::Scripted(script.clone()),
         variables: Default::default(),
         cwd: "/".into(),
         client_version: "0".into(),
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
     };
     Box::new(move || crate::agent::connect::connect(plan))
 }

@@ -9,12 +9,12 @@ use crate::agent::{AgentFailure, FailureKind, Limit, Model, Usage};
 fn with_agent(script: scripted::Script) -> Stage {
     let agent = script.clone();
     let mut stage = stage_with(Vec::new(), move |parts| {
-        let plan = AgentPlan {
+        let plan = AgentConfig {
             kind: AgentKind::Scripted(agent),
             variables: Default::default(),
             cwd: "/".into(),
             client_version: "0".into(),
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
         };
         parts.agent = Box::new(move || crate::agent::connect::connect(plan));
     });
@@ -137,7 +137,7 @@ fn a_thread_that_is_lost_is_said() {
     }]]);
     let run = stage.submit(".slow");
     while !matches!(run.next_blocking(Some(Duration::from_secs(60))),
-        Next::Event(event) if matches!(*event, SessionEvent::Answer(_)))
+        NextEvent::Event(event) if matches!(*event, SessionEvent::Answer(_)))
     {}
     stage.session.interrupt();
     words(&run);
@@ -268,7 +268,7 @@ fn models_are_listed_and_one_that_is_not_is_set_with_a_warning() {
 #[test]
 fn an_agent_that_is_missing_costs_one_line() {
     let mut script = scripted::Script::new(Vec::new());
-    script.untold = Some(AgentFailure {
+    script.lookup_failure = Some(AgentFailure {
         kind: FailureKind::Missing,
         message: "`codex` was not found".into(),
         hints: vec!["install it".into()],
@@ -320,7 +320,7 @@ fn an_interrupt_by_command_goes_beside_the_queue() {
     assert_eq!(said(&stage, "%ipycodex interrupt"), "nothing is running");
     let cell = stage.submit("hang");
     let after = stage.submit("after");
-    while !matches!(cell.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "= 42")
+    while !matches!(cell.next_blocking(Some(Duration::from_secs(60))), NextEvent::Event(event) if word(&event) == "= 42")
     {
     }
     assert_eq!(stage.run("%ipycodex interrupt"), ["[3]"]);
@@ -338,7 +338,7 @@ fn ctrl_c_ends_the_waiting_for_an_agent_that_does_not_tell() {
     });
     let run = stage.submit("%ipycodex model");
     while !matches!(run.next_blocking(Some(Duration::from_secs(60))),
-        Next::Event(event) if word(&event) == "model is not set")
+        NextEvent::Event(event) if word(&event) == "model is not set")
     {}
     stage.session.interrupt();
     assert_eq!(words(&run), ["stopped waiting"]);
@@ -351,9 +351,9 @@ fn scripted_mute() -> (
     tokio::sync::mpsc::Receiver<AgentEvent>,
 ) {
     use crate::agent::{
-        Agent, AgentCapabilities, Facts, Lookup, SuggestRequest, SuggestReply, TurnRequest,
+        Agent, AgentCapabilities, Lookup, LookupReply, SuggestReply, SuggestRequest, TurnRequest,
     };
-    struct Mute(Vec<oneshot::Sender<Result<Facts, AgentFailure>>>);
+    struct Mute(Vec<oneshot::Sender<Result<LookupReply, AgentFailure>>>);
     impl Agent for Mute {
         fn capabilities(&self) -> AgentCapabilities {
             AgentCapabilities::full("mute")
@@ -363,7 +363,7 @@ fn scripted_mute() -> (
         }
         fn reply(&mut self, _: TurnId, _: AgentReply) {}
         fn cancel(&mut self, _: TurnId) {}
-        fn look_up(&mut self, _: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+        fn look_up(&mut self, _: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>> {
             let (tell, told) = oneshot::channel();
             self.0.push(tell);
             told

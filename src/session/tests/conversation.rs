@@ -128,7 +128,7 @@ fn an_interpreter_that_is_killed_is_told_with_the_reason() {
         let mut kill = Some(stage.session.clone());
         let death = loop {
             let event = match run.next_blocking(Some(Duration::from_secs(60))) {
-                Next::Event(event) => *event,
+                NextEvent::Event(event) => *event,
                 other => panic!("{other:?}"),
             };
             match (kill.take(), event) {
@@ -171,8 +171,8 @@ fn the_conversation_is_told_as_it_was_seen() {
     }
     let run = stage.submit("%ipycodex history");
     let mut paged = None;
-    while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
-        if let SessionEvent::Told(ToldEvent::Page(bundle)) = *event {
+    while let NextEvent::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
+        if let SessionEvent::Text(TextEvent::Page(bundle)) = *event {
             paged = bundle.text("text/plain");
         }
     }

@@ -1,7 +1,7 @@
 //! What front-ends other than an editor need: tools called outside of turns, silent inputs, a queue that stops.
 
 use super::*;
-use crate::session::toolbox::tests::answering;
+use crate::session::tools::tests::answering;
 
 fn called(name: &str, arguments: Value) -> ToolCall {
     ToolCall {
@@ -24,10 +24,10 @@ fn returned(run: &Run) -> (Vec<String>, String, bool) {
     let mut words = Vec::new();
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) => match *event {
+            NextEvent::Event(event) => match *event {
                 SessionEvent::End(EndEvent::Call { content, success }) => {
                     let ended = run.next_blocking(Some(Duration::from_secs(60)));
-                    assert!(matches!(ended, Next::Ended), "{ended:?}");
+                    assert!(matches!(ended, NextEvent::Ended), "{ended:?}");
                     let text = content.into_iter().find_map(|part| match part {
                         InputPart::Text(text) => Some(text),
                         InputPart::Image(_) | InputPart::File { .. } => None,
@@ -100,7 +100,7 @@ fn a_call_that_is_stopped_returns_when_its_code_has_ended() {
         caller(true),
     );
     let run = run.run;
-    crate::session::toolbox::tests::until(&run, "= 42");
+    crate::session::tools::tests::until(&run, "= 42");
     let next = stage.submit("next");
     stage.session.interrupt();
     let (_, text, success) = returned(&run);

@@ -29,19 +29,19 @@ use super::handle::Command;
 use super::*;
 pub(super) use words::{word, words};
 
-use crate::agent::connect::{AgentKind, AgentPlan, Patience};
+use crate::agent::connect::{AgentConfig, AgentKind, Timeouts};
 use crate::agent::scripted;
 use crate::agent::{AgentEvent, AgentReply, InputPart, Sandbox, ToolCall, TurnId, WebSearchUse};
 use crate::config::{AgentChoice, Provenance};
-use crate::history::{Begin, Opening};
 use crate::input::Mode;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
+use crate::record::{RecordOptions, SessionSpec};
 use crate::runtime::connect::RuntimePlan;
-use crate::runtime::scripted::{Call, ControlCalls, Script};
+use crate::runtime::scripted::{ControlCall, ControlCalls, Script};
 use crate::runtime::{
-    BranchWish, Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeReply,
-    RuntimeEvent, RuntimeRequest, Snapshot, ToolLookup,
+    BranchRequest, Death, DisplayData, Ending, Finish, OutputStream, RequestId, RuntimeEvent,
+    RuntimeReply, RuntimeRequest, Snapshot, ToolLookup,
 };
 use crate::skills::{Catalog, Consent};
 
@@ -70,9 +70,9 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
 /// A runtime that plays what [`cell`] says, and another one after a death.
 fn kernel() -> PlannedRuntime {
     let mut script = usual();
-    let again = script.opening.clone();
-    let mut scene = script.scene;
-    script.scene = Box::new(move |id, request| {
+    let again = script.initial_events.clone();
+    let mut scene = script.on_request;
+    script.on_request = Box::new(move |id, request| {
         let mut events = scene(id, request);
         if matches!(events.last(), Some(RuntimeEvent::Died { .. })) {
             events.extend(again.clone());
@@ -81,8 +81,8 @@ fn kernel() -> PlannedRuntime {
     });
     let plan = RuntimePlan::Scripted(script);
     PlannedRuntime {
-        able: crate::runtime::connect::capabilities(&plan),
-        told_at_start: false,
+        capabilities: crate::runtime::connect::capabilities(&plan),
+        needs_session_at_start: false,
         connect: Box::new(move |_| crate::runtime::connect::connect(plan)),
     }
 }
@@ -104,7 +104,7 @@ fn usual() -> Script {
                 RuntimeReply::Snapshot(look(code, *unprotected)),
             )]
         }
-        RuntimeRequest::Branch(BranchWish::Run {
+        RuntimeRequest::Branch(BranchRequest::Run {
             code, unprotected, ..
         }) => {
             vec![answered(
@@ -135,14 +135,14 @@ fn usual() -> Script {
         }
         _ => Script::default_reply(id, request),
     })
-    .reacting(move |call| {
+    .with_control_handler(move |call| {
         let ended = |id, ending| RuntimeEvent::Finished {
             id,
             finish: finish(ending),
         };
         let running = hung.lock().unwrap().take();
         match (call, running) {
-            (Call::Interrupt, Some(id)) => {
+            (ControlCall::Interrupt, Some(id)) => {
                 let error = CellError {
                     name: "KeyboardInterrupt".into(),
                     ..CellError::default()
@@ -152,8 +152,8 @@ fn usual() -> Script {
                     ended(id, Ending::Interrupted),
                 ]
             }
-            (Call::Interrupt, None) => Vec::new(),
-            (Call::Kill, running) => {
+            (ControlCall::Interrupt, None) => Vec::new(),
+            (ControlCall::Kill, running) => {
                 let cell = running.map(|id| ended(id, Ending::Died(Death::Killed)));
                 let death = RuntimeEvent::Died {
                     death: Death::Killed,
@@ -175,30 +175,30 @@ fn stage_of(
     let agent = scripted::Script::new(turns);
     let here = PathBuf::from("/");
     let runtime = RuntimePlan::Scripted(runtime);
-    let plan = AgentPlan {
+    let plan = AgentConfig {
         kind: AgentKind::Scripted(agent.clone()),
         variables: Default::default(),
         cwd: here.clone(),
         client_version: "0".into(),
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
     };
-    let opening = Opening {
+    let opening = RecordOptions {
         path: here.join("nowhere"),
         record: false,
         named: false,
         leave_log: false,
     };
-    let begin = Begin {
+    let begin = SessionSpec {
         cwd: "/".into(),
         resume: None,
         provider: "scripted".into(),
         once: false,
     };
-    let (history, reports) = crate::history::open(opening, begin);
+    let (record, reports) = crate::record::open(opening, begin);
     let mut parts = Parts {
         runtime: PlannedRuntime {
-            able: crate::runtime::connect::capabilities(&runtime),
-            told_at_start: false,
+            capabilities: crate::runtime::connect::capabilities(&runtime),
+            needs_session_at_start: false,
             connect: Box::new(move |_| crate::runtime::connect::connect(runtime)),
         },
         shell: kernel(),
@@ -207,7 +207,7 @@ fn stage_of(
         missing: Box::new(|_| None),
         kernels: Box::new(|_| kernel()),
         own_server: None,
-        history,
+        record,
         reports,
         instructions: "be brief".into(),
         choices: choices(),
@@ -219,16 +219,16 @@ fn stage_of(
         keys: Arc::default(),
         resumed: false,
         runtime_at_once: true,
-        turn: Box::new(|| ()),
+        wait_for_start: Box::new(|| ()),
         asks: true,
-        at_home: StartupFiles::default(),
+        startup_files: StartupFiles::default(),
         skills: Box::new(|| Skills {
             catalog: Catalog::default(),
             consent: Consent::none(),
-            trouble: None,
+            warning: None,
         }),
         artifacts: PathBuf::from("/nowhere"),
-        record: PathBuf::from("/nowhere"),
+        record_path: PathBuf::from("/nowhere"),
         notebooks: NotebookPlaces::default(),
     };
     change(&mut parts);
@@ -292,9 +292,9 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
         id,
         finish: finish(ending),
     };
-    let display = Display {
+    let display = DisplayData {
         execution_count: count,
-        ..Display::of(MimeBundle::plain("42"))
+        ..DisplayData::new(MimeBundle::plain("42"))
     };
     let mut events = vec![
         RuntimeEvent::Started { id },
@@ -334,7 +334,7 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
         "plot" | "figure" => {
             let data = if code == "plot" { "AAAA" } else { PNG };
             let bundle = MimeBundle::new(vec![("image/png".into(), json!(data))]);
-            let display = Display::of(bundle);
+            let display = DisplayData::new(bundle);
             events.push(RuntimeEvent::Display {
                 id: Some(id),
                 display,
@@ -364,7 +364,7 @@ fn output(id: RequestId, text: &str) -> RuntimeEvent {
 }
 
 fn answered(id: RequestId, answer: RuntimeReply) -> RuntimeEvent {
-    RuntimeEvent::Answered { id, answer }
+    RuntimeEvent::Replied { id, answer }
 }
 
 /// A turn that makes these calls, then says `text`.

@@ -1,7 +1,7 @@
 //! What a prompt refers to, from its submission to what is sent: order, interrupts, a dead interpreter, long outputs.
 
 use super::*;
-use crate::runtime::Variable;
+use crate::runtime::ReferenceValue;
 use crate::runtime::scripted::Script;
 
 /// A runtime that knows `x` and runs every command; `hang` is not answered, `die` kills it. Requests are counted.
@@ -22,14 +22,14 @@ fn evaluating() -> Script {
         }
         RuntimeRequest::Evaluate { variables, shells } => {
             let look = |expression: &String| match expression.as_str() {
-                "x" => Variable::Value {
+                "x" => ReferenceValue::Value {
                     expression: expression.clone(),
                     type_name: "int".into(),
                     text: "41".into(),
                     image: None,
                     failed: false,
                 },
-                _ => Variable::Undefined {
+                _ => ReferenceValue::Undefined {
                     expression: expression.clone(),
                     names: vec![expression.clone()],
                 },
@@ -97,8 +97,8 @@ fn an_interrupt_while_a_command_runs_gives_the_prompt_back() {
     let run = stage.submit(".!`hang`");
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) if word(&event) == "waiting" => break,
-            Next::Event(_) => {}
+            NextEvent::Event(event) if word(&event) == "waiting" => break,
+            NextEvent::Event(_) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -41,8 +41,8 @@ fn replay(stage: &Stage, quiet: bool, steps: Vec<ReplayStep>) -> Run {
 fn up_to(run: &Run, wanted: &str) {
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) if word(&event) == wanted => return,
-            Next::Event(_) => {}
+            NextEvent::Event(event) if word(&event) == wanted => return,
+            NextEvent::Event(_) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -1,26 +1,26 @@
 //! Sessions taken up: what is told of them, what runs again, and one session left for another.
 
 use super::*;
-use crate::history::{self, CellEnd, PromptStart, RecordedOutcome};
+use crate::record::{self, CellStatus, PromptStart, RecordedOutcome};
 
 /// A record with session 1 (`mine`): `a = 1`, an exchange, a cell that failed, `exit()`, `b`.
 fn recorded() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("history.sqlite");
-    let (history, mut reports) = open(&path, None);
+    let (record, mut reports) = open(&path, None);
     let cell = |line, source: &str, state| {
-        history.input(line, source, source);
-        history.output(line, "", Vec::new(), state, 1);
+        record.record_input(line, source, source);
+        record.record_output(line, "", Vec::new(), state, 1);
     };
-    cell(1, "a = 1", CellEnd::Complete);
-    history.input(2, ".what is a?", ".what is a?");
-    let turn = history.begin_prompt(PromptStart::new(2, 1, "what is a?"));
-    history.finish_prompt(turn, RecordedOutcome::Complete, "one", None);
-    cell(3, "1/0", CellEnd::Failed);
-    cell(4, "exit()", CellEnd::Complete);
-    cell(5, "b", CellEnd::Complete);
-    history.rename("mine");
-    history.close();
+    cell(1, "a = 1", CellStatus::Complete);
+    record.record_input(2, ".what is a?", ".what is a?");
+    let turn = record.begin_prompt(PromptStart::new(2, 1, "what is a?"));
+    record.finish_prompt(turn, RecordedOutcome::Complete, "one", None);
+    cell(3, "1/0", CellStatus::Failed);
+    cell(4, "exit()", CellStatus::Complete);
+    cell(5, "b", CellStatus::Complete);
+    record.rename("mine");
+    record.close();
     while reports.blocking_recv().is_some() {}
     (directory, path)
 }
@@ -29,17 +29,17 @@ pub(super) fn open(
     path: &std::path::Path,
     resume: Option<i64>,
 ) -> (
-    crate::history::History,
+    crate::record::RecordHandle,
     UnboundedReceiver<crate::report::Report>,
 ) {
-    history::open(
-        Opening {
+    record::open(
+        RecordOptions {
             path: path.to_owned(),
             record: true,
             named: false,
             leave_log: false,
         },
-        Begin {
+        SessionSpec {
             cwd: "/".into(),
             resume,
             provider: "demo".into(),
@@ -51,7 +51,7 @@ pub(super) fn open(
 /// A session on that record: its runtime lacks all names that are asked for, one for each source.
 fn on(path: &std::path::Path, resume: Option<i64>, turns: Vec<Vec<AgentEvent>>) -> Stage {
     let runtime = Script::new(|id, request| match request {
-        RuntimeRequest::Missing { sources } => {
+        RuntimeRequest::FindMissingNames { sources } => {
             let names = sources.iter().map(|source| format!("of {source}"));
             vec![answered(id, RuntimeReply::Missing(names.collect()))]
         }
@@ -59,7 +59,7 @@ fn on(path: &std::path::Path, resume: Option<i64>, turns: Vec<Vec<AgentEvent>>) 
         _ => Script::default_reply(id, request),
     });
     stage_of(runtime, turns, |parts| {
-        (parts.history, parts.reports) = open(path, resume);
+        (parts.record, parts.reports) = open(path, resume);
         parts.resumed = resume.is_some();
     })
 }
@@ -79,7 +79,7 @@ fn a_thread_is_gone_on_with_by_the_agent_that_has_it() {
         stage.session.close(Duration::from_secs(60));
         let goes_on = agent == AgentChoice::Demo;
         let stage = stage_with(vec![says("two")], |parts| {
-            (parts.history, parts.reports) = open(&path, Some(1));
+            (parts.record, parts.reports) = open(&path, Some(1));
             parts.resumed = true;
             parts.choices.agent = agent;
         });
@@ -94,16 +94,16 @@ fn a_thread_is_gone_on_with_by_the_agent_that_has_it() {
 fn what_is_gone_is_said_once_the_interpreter_has_answered() {
     let (_directory, path) = recorded();
     let stage = on(&path, Some(1), Vec::new());
-    stage.session.started().unwrap();
+    stage.session.await_start().unwrap();
     let earlier = stage.session.earlier().unwrap();
     assert_eq!((earlier.session, earlier.entries.len()), (1, 5));
-    stage.session.look_for_gone();
+    stage.session.find_missing_names();
     let said = loop {
         match stage
             .background
             .next_blocking(Some(Duration::from_secs(60)))
         {
-            Next::Event(event) => {
+            NextEvent::Event(event) => {
                 if let SessionEvent::Notice(notice) = *event {
                     break notice;
                 }
@@ -125,7 +125,7 @@ fn what_is_gone_is_said_once_the_interpreter_has_answered() {
 fn the_cells_run_again_under_their_numbers_and_leave_the_record_as_it_was() {
     let (_directory, path) = recorded();
     let stage = on(&path, Some(1), vec![says("ok")]);
-    stage.session.started().unwrap();
+    stage.session.await_start().unwrap();
     assert_eq!(
         stage.run("%ipycodex replay show")[1],
         "In [1]: a = 1\nIn [5]: b\n1 cell that did not end well is left out: [3]"
@@ -200,7 +200,7 @@ fn what_a_stopped_replay_left_is_named() {
     });
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) => {
+            NextEvent::Event(event) => {
                 if let SessionEvent::End(EndEvent::Replay(replayed)) = *event {
                     let hints = replayed.notice().hints;
                     return assert_eq!(hints, ["`%ipycodex replay 2-3` goes on after it"]);
@@ -262,7 +262,7 @@ fn a_session_that_cannot_be_taken_up_leaves_all_as_it_is() {
         stage.run("%ipycodex resume 2"),
         ["[3]", "session 2 is the one you are in"]
     );
-    let wishes = stage.session.editor_wishes();
+    let wishes = stage.session.editor_requests();
     assert_eq!(stage.run("%ipycodex resume"), ["[4]"]);
     let pick = SessionPick {
         current: 2,

@@ -172,14 +172,14 @@ fn what_cannot_be_interrupted_or_restarted_says_so_and_goes_on() {
     let mut said = Vec::new();
     while said.last().is_none_or(|word| word != "= 42") {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) => said.push(word(&event)),
+            NextEvent::Event(event) => said.push(word(&event)),
             other => panic!("{other:?} after {said:?}"),
         }
     }
     stage.session.interrupt();
     stage.session.kill();
     let told = || match run.next_blocking(Some(Duration::from_secs(60))) {
-        Next::Event(event) => word(&event),
+        NextEvent::Event(event) => word(&event),
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -258,7 +258,7 @@ fn what_comes_after_its_cell_knows_its_cell() {
         RuntimeRequest::Execute(execute) => {
             let mut events = cell(id, &execute.code, execute.execution_count);
             if execute.code == "leave a task" {
-                let display = Display::of(MimeBundle::plain("still here"));
+                let display = DisplayData::new(MimeBundle::plain("still here"));
                 let id = Some(id);
                 events.push(RuntimeEvent::Display { id, display });
             }
@@ -273,7 +273,7 @@ fn what_comes_after_its_cell_knows_its_cell() {
         .background
         .next_blocking(Some(Duration::from_secs(60)))
     {
-        Next::Event(event) => assert_eq!(word(&event), "late 2 = still here"),
+        NextEvent::Event(event) => assert_eq!(word(&event), "late 2 = still here"),
         other => panic!("{other:?}"),
     }
 }

@@ -13,8 +13,8 @@ fn an_interrupt_ends_the_turn_keeps_the_part_and_the_next_turn_sees_it() {
     let run = stage.submit(".slow");
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) if matches!(*event, SessionEvent::Answer(_)) => break,
-            Next::Event(_) => {}
+            NextEvent::Event(event) if matches!(*event, SessionEvent::Answer(_)) => break,
+            NextEvent::Event(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -66,7 +66,7 @@ fn a_failed_turn_stores_nothing_and_gives_the_prompt_back() {
 fn an_interrupt_of_a_cell_goes_to_the_runtime() {
     let stage = stage(Vec::new());
     let run = stage.submit("hang");
-    while !matches!(run.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "= 42")
+    while !matches!(run.next_blocking(Some(Duration::from_secs(60))), NextEvent::Event(event) if word(&event) == "= 42")
     {
     }
     stage.session.interrupt();
@@ -75,8 +75,8 @@ fn an_interrupt_of_a_cell_goes_to_the_runtime() {
     assert_eq!(closed.resumable, None);
     // The session is gone, and so is the run, whether or not the cell's end was told in time.
     let last = std::iter::repeat_with(|| run.next_blocking(Some(Duration::from_secs(60))))
-        .find(|next| !matches!(next, Next::Event(_)));
-    assert!(matches!(last, Some(Next::Ended)));
+        .find(|next| !matches!(next, NextEvent::Event(_)));
+    assert!(matches!(last, Some(NextEvent::Ended)));
     assert!(stage.run("late").is_empty());
     drop(stage.background);
 }
@@ -90,7 +90,7 @@ fn a_reading_of_the_record_for_a_stopped_prompt_reaches_no_other() {
             Skills {
                 catalog: Catalog::default(),
                 consent: Consent::none(),
-                trouble: None,
+                warning: None,
             }
         });
     });
@@ -100,7 +100,7 @@ fn a_reading_of_the_record_for_a_stopped_prompt_reaches_no_other() {
     assert!(words(&stopped).contains(&"Interrupted".to_owned()));
     stage.run("a cell");
     let next = stage.submit(".two");
-    let stale = Command::RecordRead(ticket::JobId(1), Box::default(), Default::default());
+    let stale = Command::RecordRead(ids::JobId(1), Box::default(), Default::default());
     assert!(stage.session.commands.send(stale).is_ok());
     drop(found);
     words(&next);

@@ -3,21 +3,21 @@
 use std::sync::mpsc;
 
 use super::*;
-use crate::agent::{AgentFailure, FailureKind, SuggestRequest, SuggestReply};
-use crate::session::{Draft, Suggesting};
+use crate::agent::{AgentFailure, FailureKind, SuggestReply, SuggestRequest};
+use crate::session::{Draft, PendingSuggestion};
 
 fn suggesting(turns: Vec<Vec<AgentEvent>>, suggested: Vec<SuggestReply>) -> Stage {
     let mut script = scripted::Script::new(turns);
-    script.suggested = suggested;
+    script.suggestions = suggested;
     let agent = script.clone();
     let mut stage = stage_with(Vec::new(), move |parts| {
         parts.choices.completion_model = "small".into();
-        let plan = AgentPlan {
+        let plan = AgentConfig {
             kind: AgentKind::Scripted(agent),
             variables: Default::default(),
             cwd: "/".into(),
             client_version: "0".into(),
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
         };
         parts.agent = Box::new(move || crate::agent::connect::connect(plan));
     });
@@ -34,7 +34,7 @@ fn draft(before: &str, after: &str) -> Draft {
 }
 
 impl Stage {
-    fn suggest(&self, draft: Draft) -> (Suggesting, mpsc::Receiver<SuggestReply>) {
+    fn suggest(&self, draft: Draft) -> (PendingSuggestion, mpsc::Receiver<SuggestReply>) {
         let (tell, told) = mpsc::channel();
         let take = Box::new(move |suggested| drop(tell.send(suggested)));
         (self.session.suggest(draft, take), told)
@@ -134,8 +134,8 @@ fn a_turn_that_runs_is_neither_waited_for_nor_disturbed() {
     let run = stage.submit(".first");
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) if matches!(*event, SessionEvent::Answer(_)) => break,
-            Next::Event(_) => {}
+            NextEvent::Event(event) if matches!(*event, SessionEvent::Answer(_)) => break,
+            NextEvent::Event(_) => {}
             other => panic!("an answer begins, not {other:?}"),
         }
     }

@@ -18,13 +18,13 @@ fn short(text: &str) -> String {
 
 /// The thread, the earlier exchanges and the input of a request.
 fn told(request: &TurnRequest) -> (bool, Vec<String>, String) {
-    let history = request.history.iter();
-    let history = history.map(|turn| format!("{} => {}", short(&turn.user), turn.assistant));
+    let record = request.history.iter();
+    let record = record.map(|turn| format!("{} => {}", short(&turn.user), turn.assistant));
     let input = request.input.iter().filter_map(|part| match part {
         InputPart::Text(text) => Some(short(text)),
         InputPart::Image(_) | InputPart::File { .. } => None,
     });
-    (request.thread.is_some(), history.collect(), input.collect())
+    (request.thread.is_some(), record.collect(), input.collect())
 }
 
 /// Cell 1, prompt 2, cell 3, prompt 4.
@@ -38,12 +38,12 @@ fn talk() -> Stage {
 
 /// What the last of `inputs` makes the agent get after that talk: its thread, the history, the input.
 #[track_caller]
-fn check(inputs: &[&str], goes_on: bool, history: &[&str], input: &str) {
+fn check(inputs: &[&str], goes_on: bool, record: &[&str], input: &str) {
     let stage = talk();
     let said: Vec<_> = inputs.iter().map(|text| stage.run(text)).collect();
     let requests = stage.agent.requests();
     let (thread, told, sent) = told(requests.last().unwrap());
-    assert_eq!(told, history, "{said:?}");
+    assert_eq!(told, record, "{said:?}");
     assert_eq!(sent, input, "{said:?}");
     assert_eq!(thread, goes_on, "{inputs:?}");
 }

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::config::RunCells;
-use crate::runtime::{CellStep, Checkpoint, CheckpointWish, Checkpoints, Stepped};
-use crate::session::toolbox::tests::answering;
+use crate::runtime::{CellStep, Checkpoint, CheckpointRequest, CheckpointStep, Checkpoints};
+use crate::session::tools::tests::answering;
 
 /// Checkpoints there are before these cells.
 fn there(before: &[u32]) -> Checkpoints {
@@ -31,13 +31,13 @@ fn talk(before: &'static [u32], change: impl FnOnce(&mut Parts)) -> (Stage, Arc<
     let went = Arc::new(Mutex::new(Vec::new()));
     let known = Arc::clone(&went);
     let mut script = usual();
-    let mut scene = script.scene;
-    script.scene = Box::new(move |id, request| match request {
-        RuntimeRequest::Checkpoints(CheckpointWish::Back { to: Some(to), .. }) => {
+    let mut scene = script.on_request;
+    script.on_request = Box::new(move |id, request| match request {
+        RuntimeRequest::Checkpoints(CheckpointRequest::Back { to: Some(to), .. }) => {
             known.lock().unwrap().push(*to);
-            let stepped = Stepped {
+            let stepped = CheckpointStep {
                 over: (*to..6).map(step).collect(),
-                ..Stepped::default()
+                ..CheckpointStep::default()
             };
             vec![answered(id, RuntimeReply::Stepped(Box::new(stepped)))]
         }
@@ -74,8 +74,8 @@ fn check(what: &str, reply: Option<Reply>) -> (Vec<String>, Vec<u32>, String) {
     stage.run(".next");
     let went = went.lock().unwrap().clone();
     let next = stage.agent.requests().pop().unwrap();
-    let history = next.history.iter().map(|turn| turn.user.as_str());
-    let told: String = history.collect::<String>() + &stage.sent(stage.agent.requests().len() - 1);
+    let record = next.history.iter().map(|turn| turn.user.as_str());
+    let told: String = record.collect::<String>() + &stage.sent(stage.agent.requests().len() - 1);
     (said, went, told)
 }
 
@@ -154,8 +154,8 @@ fn whoever_stops_at_the_question_has_taken_nothing_back() {
     let run = stage.submit("%ipycodex undo");
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Event(event) if matches!(*event, SessionEvent::Question(_)) => break,
-            Next::Event(_) => {}
+            NextEvent::Event(event) if matches!(*event, SessionEvent::Question(_)) => break,
+            NextEvent::Event(_) => {}
             other => panic!("{other:?}"),
         }
     }

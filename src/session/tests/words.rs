@@ -6,10 +6,11 @@ pub(in crate::session) fn words(run: &Run) -> Vec<String> {
     let mut words = Vec::new();
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Ended => return words,
-            Next::Nothing => panic!("nothing for 60 s after {words:?}"),
-            Next::Event(event) if matches!(*event, SessionEvent::Cell(CellEvent::Started)) => {}
-            Next::Event(event) => words.push(word(&event)),
+            NextEvent::Ended => return words,
+            NextEvent::Nothing => panic!("nothing for 60 s after {words:?}"),
+            NextEvent::Event(event) if matches!(*event, SessionEvent::Cell(CellEvent::Started)) => {
+            }
+            NextEvent::Event(event) => words.push(word(&event)),
         }
     }
 }
@@ -23,12 +24,12 @@ pub(in crate::session) fn word(event: &SessionEvent) -> String {
         SessionEvent::Question(QuestionEvent::Asked(question)) => format!("? {}", question.id),
         SessionEvent::Question(QuestionEvent::Over(id)) => format!("over {id}"),
         SessionEvent::End(event) => ended(event),
-        SessionEvent::Told(ToldEvent::Text(text) | ToldEvent::Verbatim(text)) => text.clone(),
-        SessionEvent::Told(ToldEvent::Help(page)) => page.text(),
-        SessionEvent::Told(ToldEvent::Earlier(earlier)) => {
+        SessionEvent::Text(TextEvent::Text(text) | TextEvent::Verbatim(text)) => text.clone(),
+        SessionEvent::Text(TextEvent::Help(page)) => page.text(),
+        SessionEvent::Text(TextEvent::Earlier(earlier)) => {
             format!("earlier {}: {}", earlier.session, earlier.entries.len())
         }
-        SessionEvent::Told(event) => format!("{event:?}"),
+        SessionEvent::Text(event) => format!("{event:?}"),
         SessionEvent::Notice(notice) => notice.message.clone(),
         SessionEvent::After(AfterEvent::Refill(text)) => format!("refill {text}"),
         SessionEvent::After(event) => format!("{event:?}"),
@@ -83,18 +84,18 @@ fn of_answer(event: &AnswerEvent) -> String {
             let steps: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
             format!("plan {}", steps.join(", "))
         }
-        AnswerEvent::CellsStand(cells) => {
-            let cells: Vec<&str> = cells.iter().map(|cell| cell.status.word()).collect();
+        AnswerEvent::CellsProgress(cells) => {
+            let cells: Vec<&str> = cells.iter().map(|cell| cell.status.as_str()).collect();
             format!("cells {}", cells.join(", "))
         }
-        AnswerEvent::Worked(activity) => match activity.ended() {
+        AnswerEvent::Worked(activity) => match activity.summary_line() {
             Some(line) => line,
-            None => format!("⌛ {}", activity.told()),
+            None => format!("⌛ {}", activity.title_with_locations()),
         },
         AnswerEvent::FilesChanged(files) => {
             let files = files
                 .iter()
-                .map(|file| format!("{} {}", file.change.word(), file.path));
+                .map(|file| format!("{} {}", file.change.as_str(), file.path));
             files.collect::<Vec<_>>().join(", ")
         }
         other => format!("{other:?}"),

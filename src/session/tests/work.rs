@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::*;
 use crate::agent::{
-    Activity, ActivityKind, Change, Choosable, Decision, FileChange, FileLocation, News, Offering,
-    PlanStep, QuestionAnswer, ConfigOption, Subject, WorkStatus,
+    Activity, ActivityKind, AgentUpdate, Change, ConfigOption, Decision, Descriptor, FileChange,
+    FileLocation, PlanStep, QuestionAnswer, QuestionOption, Subject, WorkStatus,
 };
 use crate::session::{QuestionChoice, Reply};
 
@@ -14,14 +14,14 @@ fn plan(first: WorkStatus) -> AgentEvent {
         text: text.into(),
         status,
     };
-    AgentEvent::Planned {
+    AgentEvent::PlanUpdated {
         turn: TURN,
         steps: vec![step("look", first), step("tell", WorkStatus::Waiting)],
     }
 }
 
 fn worked(status: WorkStatus) -> AgentEvent {
-    AgentEvent::Worked {
+    AgentEvent::ActivityUpdated {
         turn: TURN,
         activity: Activity {
             id: "w".into(),
@@ -30,7 +30,7 @@ fn worked(status: WorkStatus) -> AgentEvent {
             status,
             content: vec![InputPart::Text("x = 1".into())],
             denied: false,
-            places: vec![FileLocation {
+            locations: vec![FileLocation {
                 path: "a.py".into(),
                 line: Some(3),
             }],
@@ -39,12 +39,12 @@ fn worked(status: WorkStatus) -> AgentEvent {
 }
 
 fn modes(current: &str) -> AgentEvent {
-    let offering = |id: &str| Offering {
+    let offering = |id: &str| Descriptor {
         id: id.into(),
-        ..Offering::default()
+        ..Descriptor::default()
     };
-    AgentEvent::News(News::Modes(ConfigOption {
-        of: offering("mode"),
+    AgentEvent::Update(AgentUpdate::Modes(ConfigOption {
+        descriptor: offering("mode"),
         current: current.into(),
         values: vec![offering("code"), offering("plan")],
     }))
@@ -96,15 +96,17 @@ fn plans_work_and_changes_are_shown_as_they_come_and_recorded_as_they_stood_last
 fn news_belong_to_no_turn_and_are_listed_for_whoever_asks() {
     let mut first = vec![
         modes("code"),
-        AgentEvent::News(News::Title("Sums".into())),
+        AgentEvent::Update(AgentUpdate::Title("Sums".into())),
         modes("plan"),
     ];
     first.extend(says("one"));
     // Told after the end of the turn, as commands and titles are.
-    first.push(AgentEvent::News(News::Commands(vec![Offering {
-        id: "review".into(),
-        ..Offering::default()
-    }])));
+    first.push(AgentEvent::Update(AgentUpdate::Commands(vec![
+        Descriptor {
+            id: "review".into(),
+            ..Descriptor::default()
+        },
+    ])));
     let stage = stage(vec![first]);
     assert_eq!(
         stage.run(".first"),
@@ -127,7 +129,7 @@ fn news_belong_to_no_turn_and_are_listed_for_whoever_asks() {
 
 /// Asks with options in the agent's words, the lasting one first.
 fn asks() -> Vec<AgentEvent> {
-    let option = |id: &str, kind| Choosable {
+    let option = |id: &str, kind| QuestionOption {
         id: id.into(),
         name: id.to_uppercase(),
         kind,
@@ -144,9 +146,9 @@ fn asks() -> Vec<AgentEvent> {
             option("yes", Decision::AllowOnce),
             option("no", Decision::RejectOnce),
         ],
-        reasons: false,
+        accepts_reason: false,
     };
-    let mut turn = vec![AgentEvent::Asked {
+    let mut turn = vec![AgentEvent::QuestionAsked {
         turn: TURN,
         question,
     }];
@@ -163,7 +165,7 @@ fn an_agents_own_options_are_offered_and_what_was_chosen_goes_back() {
     ] {
         let run = stage.submit(".go");
         let mut offered = Vec::new();
-        while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
+        while let NextEvent::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
             if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
                 offered = question.choices();
                 stage.session.answer(question.id, Reply::Chosen(choice));
@@ -171,7 +173,7 @@ fn an_agents_own_options_are_offered_and_what_was_chosen_goes_back() {
         }
         // One that lasts is the agent's to keep: the next question is asked again.
         assert_eq!(offered, [0, 1, 2].map(QuestionChoice::Named));
-        let Some(AgentReply::Answered { answer, .. }) = stage.agent.replies().pop() else {
+        let Some(AgentReply::Answer { answer, .. }) = stage.agent.replies().pop() else {
             panic!("no answer: {:?}", stage.agent.replies());
         };
         assert_eq!(answer, QuestionAnswer::Chosen(expected.into()));
@@ -186,19 +188,19 @@ fn where_nobody_can_be_asked_the_option_that_changes_nothing_is_taken() {
     let question = "q".into();
     assert_eq!(
         stage.agent.replies(),
-        [AgentReply::Answered { question, answer }]
+        [AgentReply::Answer { question, answer }]
     );
 }
 
 #[test]
 fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
-    let command = |id: &str| Offering {
+    let command = |id: &str| Descriptor {
         id: id.into(),
-        ..Offering::default()
+        ..Descriptor::default()
     };
     let mut first = vec![
         modes("code"),
-        AgentEvent::News(News::Commands(vec![command("review")])),
+        AgentEvent::Update(AgentUpdate::Commands(vec![command("review")])),
     ];
     first.extend(says("one"));
     let able = crate::agent::AgentCapabilities {
@@ -209,8 +211,8 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
         ..crate::agent::AgentCapabilities::full("able")
     };
     let mut script = scripted::Script::new(vec![first, says("two"), says("three")]);
-    script.able = able.into();
-    script.kept = vec![crate::agent::Kept {
+    script.capabilities = able.into();
+    script.sessions = vec![crate::agent::ListedSession {
         id: "S1".into(),
         title: "Sums".into(),
         updated: String::new(),
@@ -244,7 +246,10 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
     );
     assert_eq!(said("%ipycodex option"), "mode: code (one of code, plan)");
     assert_eq!(said("%ipycodex option mode plan"), "mode: plan");
-    assert_eq!(script.chosen(), [("mode".to_owned(), "plan".to_owned())]);
+    assert_eq!(
+        script.option_changes(),
+        [("mode".to_owned(), "plan".to_owned())]
+    );
     assert_eq!(
         said("%ipycodex option mode"),
         "mode: plan (one of code, plan)"
@@ -267,7 +272,7 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
 fn a_file_goes_whole_to_an_agent_that_takes_files_and_as_text_to_others() {
     for files in [true, false] {
         let mut script = scripted::Script::new(vec![says("one"), says("two")]);
-        script.able = crate::agent::AgentCapabilities {
+        script.capabilities = crate::agent::AgentCapabilities {
             files,
             ..crate::agent::AgentCapabilities::full("able")
         }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::input::Mode;
 use crate::output::mime::MimeBundle;
-use crate::runtime::{LOOK, RuntimeReply, RuntimeRequest};
+use crate::runtime::{INSPECTION_MIME, RuntimeReply, RuntimeRequest};
 use crate::terminal::complete::menu_state::{DOC, MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, source};
 use crate::terminal::complete::sources::Sources;
@@ -268,7 +268,7 @@ fn shown(answer: &RuntimeReply, name: &str) -> DocText {
 
 /// The pieces of an inspection.
 fn read(bundle: &MimeBundle) -> Option<DocText> {
-    let look = bundle.get(LOOK)?.as_object()?;
+    let look = bundle.get(INSPECTION_MIME)?.as_object()?;
     let text = |name: &str| look.get(name).and_then(Value::as_str).unwrap_or_default();
     let signature = text("signature");
     let name = visible(text("name")).into_owned();
@@ -436,7 +436,7 @@ mod tests {
     use super::*;
 
     fn look(text: serde_json::Value) -> DocText {
-        let bundle = MimeBundle::new([(LOOK.to_owned(), text)].into_iter().collect());
+        let bundle = MimeBundle::new([(INSPECTION_MIME.to_owned(), text)].into_iter().collect());
         shown(&RuntimeReply::Inspection(Some(bundle)), "f")
     }
 

@@ -2,7 +2,7 @@
 //! for here, on a thread of their own, never in the editor.
 
 use crate::environment::Environment;
-use crate::magics::{self, CommandValues, values};
+use crate::magics::{self, CommandValues, argument_values};
 use crate::session::SessionHandle;
 use crate::terminal::complete::files::{files, programs};
 use crate::terminal::complete::found::FoundCompletion;
@@ -35,7 +35,7 @@ pub(super) fn look_up(
         CompletionSource::Commands { start } => fitting(commands(), *start, typed(*start)),
         CompletionSource::Values { start, command } => {
             let typed = typed(*start);
-            match values(command) {
+            match argument_values(command) {
                 CommandValues::Words(words) => fitting(
                     words.into_iter().map(|word| plain(word.to_owned())),
                     *start,

@@ -56,7 +56,7 @@ pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> CompletionSource 
     }
     match classify(text, mode) {
         Input::Prompt(_) => prompt(text, cursor, body),
-        Input::Leave => CompletionSource::Nothing,
+        Input::Exit => CompletionSource::Nothing,
         Input::Shell { .. } => shell_command(text, cursor, body),
         Input::Command { .. } => python(text, cursor, body),
         Input::Empty | Input::Note { .. } | Input::Cell { .. } => {

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use reedline::{FileBackedHistory, Hinter};
 
 use super::*;
-use crate::session::Suggesting;
+use crate::session::PendingSuggestion;
 use crate::terminal::snapshot::Snapshot;
 
 struct Stage {
@@ -31,7 +31,7 @@ fn stage_with(mode: Mode, earlier: &[&str]) -> Stage {
     hints.connect(
         Box::new(move |draft, take| {
             ask.send((draft, take)).unwrap();
-            Suggesting::done()
+            PendingSuggestion::done()
         }),
         move |text| say.send(text.to_owned()).unwrap(),
     );

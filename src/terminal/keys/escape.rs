@@ -5,7 +5,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
-use crate::config::{KeyMatch, ChordPriority};
+use crate::config::{ChordPriority, KeyMatch};
 use crate::terminal::keys::action_events;
 
 /// Of Esc and a character that came in one read: the character.
@@ -19,11 +19,11 @@ pub(super) fn behind(event: &Event) -> Option<KeyEvent> {
 /// A chord with this meaning does something that vi has no key for; `empty`: nothing is typed.
 pub(super) fn is_chord(meaning: &KeyMatch, empty: bool) -> bool {
     match meaning {
-        KeyMatch::Begun => true,
+        KeyMatch::Prefix => true,
         KeyMatch::Actions(actions) => actions.iter().any(|action| {
             let means = empty || action.shares() != ChordPriority::WhereNothingIsTyped;
             means && !action_events::is_of_vi(*action)
         }),
-        KeyMatch::Nothing => false,
+        KeyMatch::NoMatch => false,
     }
 }

@@ -130,7 +130,7 @@ impl PaintCapture {
             && let (Some(rows), Some((wide, _))) = (frame.full_rows(), catch.size())
             && !(rows * columns).is_multiple_of(wide)
         {
-            let _ = catch.screen.trusted(b"\x1b[A");
+            let _ = catch.screen.write_trusted(b"\x1b[A");
             let _ = catch.screen.flush();
         }
     }
@@ -160,7 +160,7 @@ impl CaptureState {
         painted.retain(|byte| *byte != HIDDEN);
         let bytes = self.filter.pass(&painted, catch.size());
         // reedline finds errors of the terminal by itself.
-        let _ = catch.screen.trusted(&bytes);
+        let _ = catch.screen.write_trusted(&bytes);
         let _ = catch.screen.flush();
     }
 
@@ -175,7 +175,7 @@ impl CaptureState {
             return;
         };
         let room = room(frame.first, replaces, goes_up(*columns), *rows);
-        let _ = catch.screen.trusted(room.as_bytes());
+        let _ = catch.screen.write_trusted(room.as_bytes());
         let _ = catch.screen.flush();
     }
 }

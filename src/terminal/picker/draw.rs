@@ -3,7 +3,7 @@
 //! In: the picker and a size. Out: a frame that fits; without room the preview goes first, then the help.
 
 use crate::dialog::display_form;
-use crate::history::{SessionPreview, Scope, SearchHit, SessionRow};
+use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
 use crate::runtime::TerminalSize;
 use crate::terminal::layout::{PanelStyle, with_excerpt, wrapped};
 use crate::terminal::panel::PanelFrame;
@@ -58,11 +58,11 @@ pub(super) fn frame(picker: &Picker, size: TerminalSize) -> PanelFrame {
         } else {
             "  no matching session"
         };
-        lines.push(Line::of(PanelStyle::Dim, none));
+        lines.push(Line::styled(PanelStyle::Dim, none));
     }
     let bottom = height.saturating_sub(help.len());
     if looks {
-        lines.push(Line::of(PanelStyle::Dim, "─".repeat(width)));
+        lines.push(Line::styled(PanelStyle::Dim, "─".repeat(width)));
         let preview = preview(picker, width, bottom.saturating_sub(lines.len()));
         lines.extend(preview);
     }
@@ -90,7 +90,7 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
     let room = width.saturating_sub(title.len() + columns(&count) + 4);
     // The end of a long path is its most telling part.
     let place = cut_front(&place, room);
-    Line::of(PanelStyle::Strong, title)
+    Line::styled(PanelStyle::Strong, title)
         .and(PanelStyle::Dim, format!("  {place}  "))
         .and(PanelStyle::Dim, count)
 }
@@ -102,12 +102,12 @@ fn filter_line(picker: &Picker) -> (Line, usize) {
         PickerMode::Delete(id) => {
             let question = format!("Delete session {id} and everything in it? (y/N) ");
             let column = columns(&question);
-            return (Line::of(PanelStyle::Strong, question), column);
+            return (Line::styled(PanelStyle::Strong, question), column);
         }
         PickerMode::Name(_, name) => ("Name: ", name),
     };
     let column = label.len() + columns(entry.before());
-    let line = Line::of(PanelStyle::Strong, label).and(PanelStyle::Plain, entry.text());
+    let line = Line::styled(PanelStyle::Strong, label).and(PanelStyle::Plain, entry.text());
     (line, column)
 }
 
@@ -117,7 +117,7 @@ fn header(width: usize) -> Line {
     } else {
         "      ID  Start         Last prompt"
     };
-    Line::of(PanelStyle::Dim, text)
+    Line::styled(PanelStyle::Dim, text)
 }
 
 fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen: bool) -> Line {
@@ -129,7 +129,7 @@ fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen:
         let start: String = row.start.chars().skip(5).take(11).collect();
         format!("{mark}{:>6}  {start:12}  ", row.id)
     };
-    let mut line = Line::of(PanelStyle::Plain, facts.clone());
+    let mut line = Line::styled(PanelStyle::Plain, facts.clone());
     let mut room = width.saturating_sub(facts.len());
     if let Some(name) = &row.name {
         let name = format!("[{}] ", visible(name));
@@ -165,14 +165,17 @@ fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
     };
     let mut lines = Vec::new();
     if let Some(name) = &row.name {
-        lines.push(Line::of(PanelStyle::Strong, format!("[{}]", visible(name))));
+        lines.push(Line::styled(
+            PanelStyle::Strong,
+            format!("[{}]", visible(name)),
+        ));
     }
     if *picker.scope() == Scope::All {
-        lines.push(Line::of(PanelStyle::Dim, visible(&row.cwd)));
+        lines.push(Line::styled(PanelStyle::Dim, visible(&row.cwd)));
     }
     if let Some(found) = picker.found(row.id) {
         lines.extend(found.iter().take(room).map(|entry| {
-            let line = Line::of(PanelStyle::Dim, format!("[{}] ", entry.line));
+            let line = Line::styled(PanelStyle::Dim, format!("[{}] ", entry.line));
             with_excerpt(line, &entry.text, &entry.at, width.saturating_sub(8))
         }));
     } else if let Some(glance) = picker.glance() {
@@ -191,7 +194,7 @@ fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
         let text = expand_tabs(&visible_lines(text.trim_end()), 0);
         for (at, line) in text.lines().enumerate() {
             let label = if at == 0 { &label } else { &more };
-            inputs.push(Line::of(PanelStyle::Dim, label).and(PanelStyle::Plain, line));
+            inputs.push(Line::styled(PanelStyle::Dim, label).and(PanelStyle::Plain, line));
         }
     }
     let Some((prompt, answer)) = &glance.exchange else {
@@ -202,7 +205,7 @@ fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
     let rows = wrapped(prompt.trim_end(), width)
         .into_iter()
         .take((room / 3).max(1));
-    lines.extend(rows.map(|row| Line::of(PanelStyle::Strong, row)));
+    lines.extend(rows.map(|row| Line::styled(PanelStyle::Strong, row)));
     // The start of the answer, and under it the last inputs, if there are any.
     let keep = inputs.len().min(room / 3);
     let left = room.saturating_sub(lines.len() + keep);
@@ -211,7 +214,7 @@ fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
         answer
             .into_iter()
             .take(left)
-            .map(|row| Line::of(PanelStyle::Plain, row)),
+            .map(|row| Line::styled(PanelStyle::Plain, row)),
     );
     lines.extend(inputs.split_off(inputs.len() - keep));
     lines
@@ -220,14 +223,14 @@ fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
 /// The keys, or what there is to say, on one or two lines.
 fn help(picker: &Picker, width: usize) -> Vec<Line> {
     if let Some(message) = picker.message() {
-        return vec![Line::of(PanelStyle::Strong, visible(message))];
+        return vec![Line::styled(PanelStyle::Strong, visible(message))];
     }
     if !matches!(picker.mode(), PickerMode::Choice) {
         let keys = match picker.mode() {
             PickerMode::Name(..) => "Enter rename · Esc back",
             _ => "y delete · any other key keeps it",
         };
-        return vec![Line::of(PanelStyle::Dim, keys)];
+        return vec![Line::styled(PanelStyle::Dim, keys)];
     }
     let mut lines = vec![String::new()];
     for key in KEYS {
@@ -247,7 +250,7 @@ fn help(picker: &Picker, width: usize) -> Vec<Line> {
     }
     lines
         .into_iter()
-        .map(|line| Line::of(PanelStyle::Dim, line))
+        .map(|line| Line::styled(PanelStyle::Dim, line))
         .collect()
 }
 

@@ -3,7 +3,7 @@
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32String};
 
-use crate::history::SessionRow;
+use crate::record::SessionRow;
 
 /// Characters of a prompt that are looked at: in a whole one nearly everything is found.
 const LOOKED_AT: usize = 240;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crossterm::event::Event;
 
-use crate::history::{Archive, Scope};
+use crate::record::{Archive, Scope};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
@@ -52,7 +52,7 @@ pub fn pick(
     cwd: &Path,
     without: Option<i64>,
 ) -> Result<PickerOutcome, Report> {
-    let near = archive.near(cwd)?;
+    let near = archive.nearby_scope(cwd)?;
     let mut picker = Picker::new(near);
     more(&mut picker, archive, without)?;
     if picker.is_empty() {
@@ -61,7 +61,7 @@ pub fn pick(
     let panel = Panel::open(screen, guard)?;
     loop {
         if let Some(id) = picker.wants_glance() {
-            picker.set_glance(id, archive.glance(id)?);
+            picker.set_glance(id, archive.preview(id)?);
         }
         panel.show(&draw::frame(&picker, panel.size()))?;
         let event = loop {
@@ -98,7 +98,11 @@ pub fn pick(
 ///
 /// # Errors
 /// As [`pick`].
-pub fn pick_at_startup(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<PickerOutcome, Report> {
+pub fn pick_at_startup(
+    screen: &Screen,
+    archive: &mut Archive,
+    cwd: &Path,
+) -> Result<PickerOutcome, Report> {
     let guard = TerminalGuard::acquire();
     let _watch = match &guard {
         Some(guard) => {
@@ -122,7 +126,7 @@ fn more(picker: &mut Picker, archive: &mut Archive, without: Option<i64>) -> Res
         return Ok(true);
     }
     if let Some((needle, before)) = picker.next_search() {
-        let (mut found, last) = archive.find(needle, &scope, before, PAGE)?;
+        let (mut found, last) = archive.search(needle, &scope, before, PAGE)?;
         found.retain(|entry| Some(entry.session) != without);
         return Ok(picker.add_found(found, last));
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nucleo_matcher::Utf32String;
 
-use crate::history::{SessionPreview, Scope, SearchHit, SessionRow};
+use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
 use crate::report::Report;
 use crate::terminal::picker::matching::{Scorer, text_of};
 use crate::text::entry::Entry;

@@ -4,7 +4,7 @@
 
 use nu_ansi_term::Style;
 
-use crate::history::{CellEnd, Facts};
+use crate::record::{CellStatus, InputInfo};
 use crate::runtime::TerminalSize;
 use crate::terminal::layout::{PanelStyle, with_excerpt};
 use crate::terminal::panel::PanelFrame;
@@ -34,7 +34,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
         "(reverse-search) "
     };
     let cursor = label.len() + columns(&typed);
-    let mut lines = vec![Line::of(PanelStyle::Strong, label).and(PanelStyle::Plain, typed)];
+    let mut lines = vec![Line::styled(PanelStyle::Strong, label).and(PanelStyle::Plain, typed)];
     if count > 0 && cursor + 16 < width {
         let more = if search.is_complete() { "" } else { "+" };
         let counted = format!("  {}/{count}{more}", place + 1);
@@ -76,7 +76,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
         } else {
             KEYS_IN_SHORT
         };
-        lines.push(Line::of(PanelStyle::Dim, keys));
+        lines.push(Line::styled(PanelStyle::Dim, keys));
     }
     PanelFrame {
         lines,
@@ -85,7 +85,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
 }
 
 /// The line between list and input, with what is known of it.
-fn rule(facts: Option<&Facts>, width: usize) -> Line {
+fn rule(facts: Option<&InputInfo>, width: usize) -> Line {
     let known = facts.map(|facts| {
         let parts = [ended(facts.state), &facts.time, &facts.directory];
         let parts = parts.into_iter().filter(|part| !part.is_empty());
@@ -95,21 +95,21 @@ fn rule(facts: Option<&Facts>, width: usize) -> Line {
     let known = visible(&known);
     let known = cut(&known, width);
     let rest = "─".repeat(width.saturating_sub(columns(&known)));
-    Line::of(PanelStyle::Dim, known.into_owned() + &rest)
+    Line::styled(PanelStyle::Dim, known.into_owned() + &rest)
 }
 
-fn ended(state: Option<CellEnd>) -> &'static str {
+fn ended(state: Option<CellStatus>) -> &'static str {
     match state {
-        Some(CellEnd::Complete) => "ok",
-        Some(CellEnd::Failed) => "error",
-        Some(CellEnd::Cancelled) => "interrupted",
+        Some(CellStatus::Complete) => "ok",
+        Some(CellStatus::Failed) => "error",
+        Some(CellStatus::Cancelled) => "interrupted",
         None => "",
     }
 }
 
 /// One row of the list.
-fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Facts>) -> Line {
-    let mark = Line::of(PanelStyle::Plain, mark);
+fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&InputInfo>) -> Line {
+    let mark = Line::styled(PanelStyle::Plain, mark);
     let room = width.saturating_sub(2 + facts.map_or(0, |_| FACTS));
     let line = match needle.find(text) {
         Some(at) => with_excerpt(mark, text, &at, room),
@@ -165,7 +165,7 @@ mod tests {
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
     use super::*;
-    use crate::history::RecordedInput;
+    use crate::record::RecordedInput;
 
     fn searched(inputs: &[String], typed: &str, older: usize) -> ReverseSearch {
         let mut search = ReverseSearch::new(
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn what_is_known_of_an_input_stands_beside_it_where_there_is_room() {
         let mut search = searched(&["beta = 2".into(), "1 / beta".into()], "beta", 0);
-        for (index, state) in [(0, CellEnd::Complete), (1, CellEnd::Failed)] {
-            let facts = Facts {
+        for (index, state) in [(0, CellStatus::Complete), (1, CellStatus::Failed)] {
+            let facts = InputInfo {
                 directory: "/home/somebody/a/long/way/down".into(),
                 state: Some(state),
                 time: "2026-11-22 10:00".into(),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
-use crate::history::{RecallSearch, Recall};
+use crate::record::{Recall, RecallSearch};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
@@ -50,7 +50,7 @@ fn run_search(
     recall.wait_loaded(PATIENCE);
     let mut back = OlderInputs {
         recall,
-        further: recall.further(""),
+        further: recall.search(""),
         text: String::new(),
     };
     let mut search = ReverseSearch::new(recall.newest_first(), back.further.is_some());
@@ -107,10 +107,10 @@ impl OlderInputs<'_> {
     fn step(&mut self, search: &mut ReverseSearch) -> bool {
         if self.text != search.needle().text() {
             self.text = search.needle().text().to_owned();
-            self.further = self.recall.further(&self.text);
+            self.further = self.recall.search(&self.text);
         }
         let further = self.further.as_mut();
-        let found = further.and_then(|further| further.more(|text| search.fits(text)));
+        let found = further.and_then(|further| further.next_batch(|text| search.fits(text)));
         search.add(found)
     }
 
@@ -121,7 +121,7 @@ impl OlderInputs<'_> {
         };
         let (place, _) = search.places();
         for (index, typed) in search.unknown(place.saturating_sub(rows)..place + rows) {
-            search.learn(index, further.facts(&typed));
+            search.learn(index, further.info(&typed));
         }
     }
 }

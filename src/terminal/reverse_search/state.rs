@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::history::{Facts, RecordedInput};
+use crate::record::{InputInfo, RecordedInput};
 use crate::text::entry::Entry;
 use crate::text::escape::editable;
 use crate::text::needle::Needle;
@@ -40,7 +40,7 @@ struct Candidate {
     /// As it stands in the editor.
     text: Arc<str>,
     /// `None`: nobody has looked yet.
-    facts: Option<Option<Facts>>,
+    facts: Option<Option<InputInfo>>,
 }
 
 impl Candidate {
@@ -139,12 +139,12 @@ impl ReverseSearch {
     }
 
     /// Sets the facts of an input.
-    pub(super) fn learn(&mut self, index: usize, facts: Option<Facts>) {
+    pub(super) fn learn(&mut self, index: usize, facts: Option<InputInfo>) {
         self.inputs[index].facts = Some(facts);
     }
 
     /// The facts of the match at this index.
-    pub(super) fn facts(&self, place: usize) -> Option<&Facts> {
+    pub(super) fn facts(&self, place: usize) -> Option<&InputInfo> {
         let index = self.fitting.get(place)?;
         self.inputs.get(*index)?.facts.as_ref()?.as_ref()
     }

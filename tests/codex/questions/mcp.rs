@@ -54,7 +54,10 @@ fn mcp_servers_ask_forms() {
         let answers = [decided(Decision::AllowOnce), filled("old"), filled("36")];
         let events = ask(&real, &mut real.harness(), "survey", &answers);
         assert_eq!(events.text(), "done", "{model}: {events:?}");
-        let Subject::Permissions { wanted, .. } = &events.questions[0].subject else {
+        let Subject::Permissions {
+            requested: wanted, ..
+        } = &events.questions[0].subject
+        else {
             panic!("{events:?}");
         };
         assert_eq!(

@@ -26,7 +26,7 @@ fn asked(method: &str, params: Value) -> (Subject, AnswerFormat) {
 }
 
 fn decided(answer_format: &AnswerFormat, decision: Decision) -> Value {
-    match answer_format.answer(&QuestionAnswer::usual(decision)) {
+    match answer_format.answer(&QuestionAnswer::from_decision(decision)) {
         AnswerOutcome::Answer(value) => value,
         AnswerOutcome::AskAgain(why) => panic!("{why}"),
     }
@@ -77,7 +77,7 @@ fn a_command_is_shown_as_it_runs() {
     let more = json!({"command": "a", "cwd": "/p", "reason": "r",
         "additionalPermissions": {"network": {"enabled": true}, "fileSystem": {"write": ["/w"], "read": null}}});
     let expected = Subject::Permissions {
-        wanted: vec!["run: a".into(), "network".into(), "write /w".into()],
+        requested: vec!["run: a".into(), "network".into(), "write /w".into()],
         cwd: "/p".into(),
         reason: Some("r".into()),
     };
@@ -139,7 +139,7 @@ fn an_edit_shows_its_changes() {
     let reason = Some("(it also wants: write /r)".to_owned());
     assert_eq!(rooted, Subject::Edit { changes, reason });
     let bare = asked(EDIT, json!({"itemId": "gone", "grantRoot": "/r"})).0;
-    assert!(matches!(bare, Subject::Permissions { wanted, .. } if wanted == ["write /r"]));
+    assert!(matches!(bare, Subject::Permissions { requested, .. } if requested == ["write /r"]));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn permissions_are_granted_as_asked() {
         json!({"cwd": "/p", "reason": null, "permissions": wanted}),
     );
     let Subject::Permissions {
-        wanted: lines,
+        requested: lines,
         cwd,
         reason,
     } = subject
@@ -200,7 +200,7 @@ fn permissions_are_granted_as_asked() {
         "availableDecisions": ["accept", "acceptForSession", "cancel"]});
     let (subject, answer_format) = asked(COMMAND, network);
     assert!(
-        matches!(subject, Subject::Permissions { wanted, .. } if wanted == ["network: https h", "for: curl h"])
+        matches!(subject, Subject::Permissions { requested, .. } if requested == ["network: https h", "for: curl h"])
     );
     assert_eq!(
         decided(&answer_format, Decision::AllowAlways),
@@ -223,9 +223,9 @@ fn questions_of_the_model_are_a_form() {
     };
     assert_eq!(server, "");
     assert_eq!(fields[0].options, [("Blue".to_owned(), "b".to_owned())]);
-    assert_eq!((fields[0].free, fields[0].secret), (true, false));
+    assert_eq!((fields[0].free_text, fields[0].secret), (true, false));
     assert_eq!(
-        (fields[1].free, fields[1].secret),
+        (fields[1].free_text, fields[1].secret),
         (true, true),
         "no options: free text"
     );
@@ -294,8 +294,8 @@ fn elicitations_are_forms_links_and_calls() {
             "requestedSchema": {"type": "object", "properties": {}}}),
     );
     assert!(
-        matches!(&subject, Subject::Permissions { wanted, reason, .. }
-        if wanted == &["call the tool t of the MCP server s", "with {\"a\":1}"] && reason.as_deref() == Some("Allow?"))
+        matches!(&subject, Subject::Permissions { requested, reason, .. }
+        if requested == &["call the tool t of the MCP server s", "with {\"a\":1}"] && reason.as_deref() == Some("Allow?"))
     );
     assert_eq!(
         decided(&tool, Decision::AllowOnce),

@@ -4,7 +4,7 @@ use super::{ask_again, auto_answer};
 use crate::agent::codex::questions::AnswerFormat;
 use crate::agent::form::Form;
 use crate::agent::{
-    AgentQuestion, Approvals, Effort, Sandbox, Subject, Threads, TurnSettings, WebSearchUse,
+    AgentQuestion, Approvals, Effort, Sandbox, Subject, ThreadMode, TurnSettings, WebSearchUse,
 };
 use serde_json::{Value, json};
 
@@ -14,12 +14,12 @@ fn settings(approvals: Approvals, sandbox: Sandbox) -> TurnSettings {
         effort: Effort::Low,
         search: WebSearchUse::Off,
         cwd: "/".into(),
-        threads: Threads::Session,
+        threads: ThreadMode::Session,
         approvals,
         sandbox,
         shell: true,
         mcp_servers: Vec::new(),
-        start: None,
+        start_timeout: None,
     }
 }
 
@@ -74,7 +74,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
 fn a_form_asked_again_says_why_once() {
     let form = Form::parse(&json!({"properties": {}})).expect("a form");
     let own = "Who?\n\nTell us.";
-    let mut question = AgentQuestion::usual(
+    let mut question = AgentQuestion::with_default_options(
         "0",
         Subject::Form {
             server: "s".into(),

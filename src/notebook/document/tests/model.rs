@@ -240,17 +240,17 @@ proptest! {
             0 => {
                 let place = at.index(count + 1);
                 cells.insert(place, new_cell(kind.name(), &source));
-                Action::Insert { cell: Some(place), kind, source: source.clone() }
+                CellAction::Insert { cell: Some(place), kind, source: source.clone() }
             }
             _ if count == 0 => return Ok(()),
             1 => {
                 cells.remove(at.index(count));
-                Action::Delete { cell: at.index(count) }
+                CellAction::Delete { cell: at.index(count) }
             }
             2 => {
                 let cell = cells.remove(at.index(count));
                 cells.insert(to.index(count), cell);
-                Action::Move { cell: at.index(count), to: to.index(count) }
+                CellAction::Move { cell: at.index(count), to: to.index(count) }
             }
             _ => {
                 let cell = &mut cells[at.index(count)];
@@ -261,7 +261,7 @@ proptest! {
                 if seen(&was) != source {
                     cell["source"] = source.clone().into();
                 }
-                Action::Edit { cell: at.index(count), kind: Some(kind), source: Some(source.clone()), clear: false }
+                CellAction::Edit { cell: at.index(count), kind: Some(kind), source: Some(source.clone()), clear: false }
             }
         };
         let changed = acted(&text, &action).unwrap();
@@ -278,7 +278,7 @@ proptest! {
         // The bytes of every cell that is not meant are there, and so is what stands around the list.
         let (old, new) = (parse(&text), parse(&changed));
         let meant = match &action {
-            Action::Edit { cell, .. } | Action::Delete { cell } => Some(*cell),
+            CellAction::Edit { cell, .. } | CellAction::Delete { cell } => Some(*cell),
             _ => None,
         };
         let raws: Vec<&str> = new.cells().map(|cell| cell.raw()).collect();
@@ -352,12 +352,12 @@ proptest! {
                 cell.outputs();
                 cell.id();
             }
-            if let Ok(draft) = apply(&document, &edited) {
-                draft.written(&document).ok();
+            if let Ok(draft) = apply_marked_text(&document, &edited) {
+                draft.render(&document).ok();
             }
-            let insert = Action::Insert { cell: None, kind: CellKind::Code, source: edited.clone() };
-            if let Ok(outcome) = act(&document, &insert)
-                && let Ok(written) = outcome.draft.written(&document)
+            let insert = CellAction::Insert { cell: None, kind: CellKind::Code, source: edited.clone() };
+            if let Ok(outcome) = apply_action(&document, &insert)
+                && let Ok(written) = outcome.draft.render(&document)
             {
                 let again = Document::parse(written.text()).unwrap();
                 prop_assert_eq!(again.len(), document.len() + 1);

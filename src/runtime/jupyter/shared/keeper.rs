@@ -15,8 +15,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::gateway_dir::{GatewayDir, GatewayRecord};
 use crate::files::{FileMode, write_whole};
-use crate::jupyter::{Gateway, ReservedPort, fresh_name};
-use crate::process::{Child, Leadership, Plan, spawn};
+use crate::jupyter::{Gateway, ReservedPort, unique_id};
+use crate::process::{Child, Leadership, SpawnPlan, spawn};
 use crate::text::escape::visible;
 
 /// How long a gateway may take until it answers.
@@ -101,14 +101,14 @@ fn start_once(
     let told = |error: std::io::Error| error.to_string();
     let kept = ReservedPort::find().map_err(told)?;
     let port = kept.number();
-    let token = fresh_name();
+    let token = unique_id();
     let config = config(port, &token);
     write_whole(&dir.config(), config.as_bytes(), FileMode::Private)
         .map_err(|error| error.to_string())?;
     let log = File::create(dir.log()).map_err(told)?;
     let nothing = File::open("/dev/null").map_err(told)?;
     let errors = log.try_clone().map_err(told)?;
-    let mut plan = Plan::new(
+    let mut plan = SpawnPlan::new(
         python,
         Leadership::Session,
         OwnedFd::from(nothing),

@@ -97,7 +97,7 @@ pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailur
         }
         dir.end_keeper(&record);
     }
-    can_share(python, &plan.variables)?;
+    check_gateway_packages(python, &plan.variables)?;
     start_keeper(plan, python, &dir)?;
     match dir.record().and_then(|record| record.gateway()) {
         Some(gateway) => Ok((gateway, lease)),
@@ -119,7 +119,7 @@ fn not_usable(folder: &Path, why: &str) -> StartFailure {
 ///
 /// # Errors
 /// What it lacks, and how it is had.
-pub fn can_share(
+pub fn check_gateway_packages(
     python: &Path,
     variables: &BTreeMap<OsString, OsString>,
 ) -> Result<(), StartFailure> {

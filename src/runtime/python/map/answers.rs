@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::super::{
-    CommAct, CommMessage, Completeness, Completion, PARTS, RuntimeReply, Snapshot, ToolLookup,
-    Variable,
+    CommMessage, CommOp, Completeness, Completion, PARTS_MIME, ReferenceValue, RuntimeReply,
+    Snapshot, ToolLookup,
 };
 use super::super::wire::{Comm, Raised};
 use super::kind::{INTERRUPTED, RequestKind};
@@ -108,7 +108,7 @@ fn list<T>(values: Value, read: impl Fn(Value) -> Option<T>) -> Vec<T> {
 }
 
 /// `{expression, type, text, image?, failed?}` or `{expression, undefined: [names]}`.
-fn variable(value: Value) -> Option<Variable> {
+fn variable(value: Value) -> Option<ReferenceValue> {
     #[derive(Deserialize)]
     struct Wire {
         expression: String,
@@ -125,11 +125,11 @@ fn variable(value: Value) -> Option<Variable> {
     }
     let wire: Wire = serde_json::from_value(value).ok()?;
     Some(match wire.undefined {
-        Some(names) => Variable::Undefined {
+        Some(names) => ReferenceValue::Undefined {
             expression: wire.expression,
             names,
         },
-        None => Variable::Value {
+        None => ReferenceValue::Value {
             expression: wire.expression,
             type_name: wire.type_name,
             text: wire.text,
@@ -179,7 +179,7 @@ fn result_of(mut wire: Map<String, Value>) -> MimeBundle {
         return MimeBundle::default();
     };
     if let Some(parts @ Value::Array(_)) = wire.remove("parts") {
-        bundle.insert(PARTS.into(), parts);
+        bundle.insert(PARTS_MIME.into(), parts);
     }
     bundle_of(bundle)
 }
@@ -270,13 +270,13 @@ fn bytes(base64: &String) -> Vec<u8> {
 /// A message of a comm in the words of the contract.
 pub(super) fn comm_message(wire: Comm) -> CommMessage {
     CommMessage {
-        comm: wire.comm,
-        act: match wire.op.as_str() {
-            "open" => CommAct::Open {
+        comm_id: wire.comm,
+        op: match wire.op.as_str() {
+            "open" => CommOp::Open {
                 target: wire.target.unwrap_or_default(),
             },
-            "close" => CommAct::Close,
-            _ => CommAct::Say,
+            "close" => CommOp::Close,
+            _ => CommOp::Msg,
         },
         data: wire.data,
         metadata: wire.metadata,

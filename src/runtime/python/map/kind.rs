@@ -1,7 +1,7 @@
 //! What kind of end a request has, and the ends that no frame brings.
 
 use crate::runtime::{
-    Death, Ending, Finish, RequestId, RuntimeReply, RuntimeEvent, RuntimeRequest,
+    Death, Ending, Finish, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest,
 };
 
 /// The answer to a request that an interrupt ended.
@@ -31,18 +31,18 @@ impl RequestKind {
     /// `None` for a reply, which has no end.
     pub(in crate::runtime) fn from_request(request: &RuntimeRequest) -> Option<Self> {
         Some(match request {
-            RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => RequestKind::Execute,
+            RuntimeRequest::Execute(_) | RuntimeRequest::Startup(_) => RequestKind::Execute,
             RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
             RuntimeRequest::Evaluate { .. } => RequestKind::Evaluate,
-            RuntimeRequest::Express { .. } => RequestKind::Express,
+            RuntimeRequest::EvaluateExpressions { .. } => RequestKind::Express,
             RuntimeRequest::Snapshot { .. }
-            | RuntimeRequest::Try { .. }
+            | RuntimeRequest::DryRun { .. }
             | RuntimeRequest::Branch(_) => RequestKind::Snapshot,
             RuntimeRequest::Complete { .. } => RequestKind::Complete,
             RuntimeRequest::Inspect { .. } => RequestKind::Inspect,
             RuntimeRequest::IsComplete { .. } => RequestKind::IsComplete,
             RuntimeRequest::DescribeTools { .. } => RequestKind::DescribeTools,
-            RuntimeRequest::Missing { .. } => RequestKind::Missing,
+            RuntimeRequest::FindMissingNames { .. } => RequestKind::Missing,
             RuntimeRequest::SetVariables { .. } => RequestKind::SetVariables,
             RuntimeRequest::Comm(_) => RequestKind::Comm,
             RuntimeRequest::Checkpoints(_) => RequestKind::Checkpoints,
@@ -79,11 +79,11 @@ impl RequestKind {
     pub(in crate::runtime) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
         match self {
             RequestKind::Execute => finished(id, Ending::Died(death.clone())),
-            RequestKind::Shutdown => RuntimeEvent::Answered {
+            RequestKind::Shutdown => RuntimeEvent::Replied {
                 id,
                 answer: RuntimeReply::Done,
             },
-            _ => RuntimeEvent::Answered {
+            _ => RuntimeEvent::Replied {
                 id,
                 answer: RuntimeReply::Failed(format!("the Python interpreter ended: {death}")),
             },
@@ -109,7 +109,7 @@ pub(in crate::runtime) fn finished(id: RequestId, ending: Ending) -> RuntimeEven
 pub(in crate::runtime) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
     match kind {
         RequestKind::Execute => finished(id, Ending::Interrupted),
-        _ => RuntimeEvent::Answered {
+        _ => RuntimeEvent::Replied {
             id,
             answer: RuntimeReply::Failed(INTERRUPTED.into()),
         },

@@ -250,7 +250,7 @@ fn only_replies_have_no_end() {
         reply: crate::runtime::InputReply::Eof,
     };
     assert_eq!(RequestKind::from_request(&reply), None);
-    let cell = RuntimeRequest::Execute(crate::runtime::Execute::aside(String::new()));
+    let cell = RuntimeRequest::Execute(crate::runtime::Execute::unnumbered(String::new()));
     assert_eq!(RequestKind::from_request(&cell), Some(RequestKind::Execute));
     let end = RequestKind::Complete.end(RequestId(1), &Death::Exited(1));
     assert!(format!("{end:?}").contains("exit code 1"));

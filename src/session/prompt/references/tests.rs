@@ -83,8 +83,8 @@ fn there_is_a_limit() {
     assert!(expanded.notices[1].message.ends_with("450 were left out"));
 }
 
-fn value(expression: &str, type_name: &str, text: &str) -> Variable {
-    Variable::Value {
+fn value(expression: &str, type_name: &str, text: &str) -> ReferenceValue {
+    ReferenceValue::Value {
         expression: expression.into(),
         type_name: type_name.into(),
         text: text.into(),
@@ -93,8 +93,8 @@ fn value(expression: &str, type_name: &str, text: &str) -> Variable {
     }
 }
 
-fn undefined(expression: &str, names: &[&str]) -> Variable {
-    Variable::Undefined {
+fn undefined(expression: &str, names: &[&str]) -> ReferenceValue {
+    ReferenceValue::Undefined {
         expression: expression.into(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
     }
@@ -164,7 +164,7 @@ fn without_an_interpreter_the_prompt_says_so() {
 
 #[test]
 fn what_has_no_value_is_said_to_both() {
-    let failed = |expression: &str, error: &str, text: &str| Variable::Value {
+    let failed = |expression: &str, error: &str, text: &str| ReferenceValue::Value {
         expression: expression.into(),
         type_name: error.into(),
         text: format!("Error: {text}"),
@@ -195,14 +195,14 @@ fn what_has_no_value_is_said_to_both() {
 
 #[test]
 fn pictures_come_along_and_huge_values_are_cut() {
-    let picture = |n: usize| Variable::Value {
+    let picture = |n: usize| ReferenceValue::Value {
         expression: format!("p{n}"),
         type_name: "Figure".into(),
         text: "<Figure>".into(),
         image: Some(format!("data:image/png;base64,{n}")),
         failed: false,
     };
-    let mut variables: Vec<Variable> = (0..9).map(picture).collect();
+    let mut variables: Vec<ReferenceValue> = (0..9).map(picture).collect();
     variables.push(value("x", "str", &"é\n".repeat(40_000)));
     let answer = RuntimeReply::Evaluated {
         variables,

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::dialog::{CellEntry, AnswerBuilder, PromptEntry, ToolRecord};
+use crate::dialog::{AnswerBuilder, CellEntry, PromptEntry, ToolRecord};
 
 /// A stored answer with one call of `name` that gave `result`.
 fn answered(name: &str, result: &str) -> String {
     let mut answer = AnswerBuilder::default();
-    answer.text(1, "Well:");
-    answer.tool(&ToolRecord {
+    answer.push_text(1, "Well:");
+    answer.push_tool(&ToolRecord {
         id: "c".into(),
         name: name.into(),
         arguments: json!({}),

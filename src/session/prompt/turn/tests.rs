@@ -73,10 +73,10 @@ fn word(action: &TurnEffect) -> String {
         TurnEffect::Show(_) => "show".into(),
         TurnEffect::CallTool(call) => format!("call {}", call.id),
         TurnEffect::Ask(question) => format!("ask {}", question.id),
-        TurnEffect::Withdraw(id) => format!("withdraw {id}"),
+        TurnEffect::WithdrawQuestion(id) => format!("withdraw {id}"),
         TurnEffect::InterruptTool => "interrupt tool".into(),
         TurnEffect::Reply(
-            AgentReply::ToolResult { call: id, .. } | AgentReply::Answered { question: id, .. },
+            AgentReply::ToolResult { call: id, .. } | AgentReply::Answer { question: id, .. },
         ) => format!("reply {id}"),
         TurnEffect::CancelAgent => "cancel".into(),
         TurnEffect::End(end) => match &end.outcome {
@@ -117,7 +117,7 @@ fn nothing_comes_after_the_end() {
 
 #[test]
 fn a_restarted_text_replaces_what_was_cut() {
-    let restart = TurnEvent::Agent(AgentEvent::Restarted {
+    let restart = TurnEvent::Agent(AgentEvent::TextRestarted {
         turn: TURN,
         message: 1,
     });
@@ -198,7 +198,7 @@ fn what_was_denied_is_kept_and_said_once() {
         TurnEvent::Agent(AgentEvent::CommandDenied {
             turn: TURN,
             command,
-            told,
+            user_knows: told,
         })
     };
     let no = TurnEvent::ToolReturned(ToolReturn::denied(
@@ -238,13 +238,13 @@ fn a_plan_and_work_of_the_agents_own_are_kept_as_they_stood_last() {
             text: "look".into(),
             status,
         };
-        TurnEvent::Agent(AgentEvent::Planned {
+        TurnEvent::Agent(AgentEvent::PlanUpdated {
             turn: TURN,
             steps: vec![step],
         })
     };
     let work = |kind, status| {
-        TurnEvent::Agent(AgentEvent::Worked {
+        TurnEvent::Agent(AgentEvent::ActivityUpdated {
             turn: TURN,
             activity: Activity {
                 id: "w".into(),
@@ -253,7 +253,7 @@ fn a_plan_and_work_of_the_agents_own_are_kept_as_they_stood_last() {
                 status,
                 content: vec![InputPart::Text("rain".into())],
                 denied: false,
-                places: Vec::new(),
+                locations: Vec::new(),
             },
         })
     };

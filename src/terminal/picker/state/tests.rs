@@ -1,7 +1,7 @@
 //! Keys typed at lists of sessions.
 
 use super::*;
-use crate::history::HitKind;
+use crate::record::HitKind;
 
 fn row(id: i64, name: &str, prompt: &str) -> SessionRow {
     SessionRow {

@@ -8,21 +8,21 @@ fn asked(id: &str) -> TurnEvent {
         cwd: "/".into(),
         reason: None,
     };
-    TurnEvent::Agent(AgentEvent::Asked {
+    TurnEvent::Agent(AgentEvent::QuestionAsked {
         turn: TURN,
-        question: AgentQuestion::usual(id, subject),
+        question: AgentQuestion::with_default_options(id, subject),
     })
 }
 
 fn answered(id: &str, kind: Decision) -> TurnEvent {
     TurnEvent::Answered {
         question: id.into(),
-        answer: QuestionAnswer::usual(kind),
+        answer: QuestionAnswer::from_decision(kind),
     }
 }
 
 fn withdrawn(id: &str) -> TurnEvent {
-    TurnEvent::Agent(AgentEvent::Withdrawn {
+    TurnEvent::Agent(AgentEvent::RequestWithdrawn {
         turn: TURN,
         id: id.into(),
     })

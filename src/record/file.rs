@@ -1,0 +1,360 @@
+//! The file itself: recognised, made private, opened, or set aside.
+//!
+//! Directory 0700, file 0600 whatever the umask (SQLite gives `-wal` and `-shm` the file's mode). Invariants: nothing
+//! of a file changes, its mode included, before it is known to be ours or IPython's, or empty; a damaged one is renamed
+//! with its companions, never overwritten, and only at our own place or when it is known whose it is; a locked one is
+//! [`OpenError::Locked`].
+
+use std::fs;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::read_only::{ReadConnection, keep_query_plans};
+use super::recovery_copy::with_suffix;
+use super::schema::{self, MigrationOutcome, RecordKind};
+use super::sqlite_error::{is_corrupt, is_locked};
+use super::values::RecordOptions;
+use crate::report::Report;
+
+/// Pages of the log at which a commit waits until they are in the file; before that, idle time is used.
+const LOG_PAGES: u32 = 8_000;
+
+/// Why there is no connection.
+pub(super) enum OpenError {
+    /// Another program holds it: try again.
+    Locked(Report),
+    /// Full or failing: try again.
+    Retry(Report),
+    /// This file will not do, and why.
+    Unusable(Report),
+}
+
+/// A database in memory with our tables.
+pub(super) fn open_in_memory() -> Connection {
+    let mut db = Connection::open_in_memory().expect("a database in memory needs no file");
+    schema::migrate(&mut db, |_| Ok(())).expect("the schema is valid");
+    db
+}
+
+/// Opens the file, making it when missing; what happened on the way goes to `tell`.
+pub(super) fn open(
+    opening: &RecordOptions,
+    patience: Duration,
+    report: &mut dyn FnMut(Report),
+) -> Result<Connection, OpenError> {
+    let path = &opening.path;
+    let file = open_or_create(path).map_err(|error| io_error(path, error))?;
+    match probe(opening, &file, patience) {
+        Ok(()) => {}
+        // At our own place whatever is no record is in the way of one.
+        Err(ProbeError::Corrupt(error)) if !opening.named => {
+            drop(file);
+            return replace_corrupt(path, &error, patience, report);
+        }
+        Err(ProbeError::Corrupt(error)) => {
+            return Err(OpenError::Unusable(damage_report(path, &error)));
+        }
+        Err(ProbeError::Foreign(kind)) => {
+            return Err(OpenError::Unusable(foreign_report(path, kind)));
+        }
+        Err(ProbeError::Busy(error)) => return Err(sqlite_open_error(path, &error)),
+    }
+    let private = make_private(&file);
+    drop(file);
+    private.map_err(|error| io_error(path, error))?;
+    match connect(path, patience) {
+        Ok((db, MigrationOutcome::Ready { renamed })) => {
+            if let Some(table) = renamed {
+                report(Report::failure(format!(
+                    "`{}` had an `ai_prompts` table of another form: it is kept as `{table}`",
+                    path.display()
+                )));
+            }
+            Ok(db)
+        }
+        Ok((_, MigrationOutcome::Unsupported(kind))) => {
+            Err(OpenError::Unusable(foreign_report(path, kind)))
+        }
+        Err(error) if is_corrupt(&error) => replace_corrupt(path, &error, patience, report),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
+            Err(OpenError::Unusable(unwritable_report(path)))
+        }
+        Err(error) => Err(sqlite_open_error(path, &error)),
+    }
+}
+
+/// Renames the damaged file and begins another one in its place.
+fn replace_corrupt(
+    path: &Path,
+    damage: &rusqlite::Error,
+    patience: Duration,
+    report: &mut dyn FnMut(Report),
+) -> Result<Connection, OpenError> {
+    report(set_aside(path, damage).map_err(OpenError::Unusable)?);
+    open_or_create(path).map_err(|error| OpenError::Unusable(Report::from(error)))?;
+    match connect(path, patience) {
+        Ok((db, _)) => Ok(db),
+        Err(error) => Err(sqlite_open_error(path, &error)),
+    }
+}
+
+/// Why a file is not written to.
+enum ProbeError {
+    /// It is no database, or its tables cannot be told.
+    Corrupt(rusqlite::Error),
+    Foreign(RecordKind),
+    Busy(rusqlite::Error),
+}
+
+/// Whether this may be written to; nothing is changed to find out.
+fn probe(opening: &RecordOptions, file: &fs::File, patience: Duration) -> Result<(), ProbeError> {
+    if !has_sqlite_header(file) {
+        return Err(ProbeError::Corrupt(not_a_database()));
+    }
+    match ReadConnection::kind(&opening.path, patience) {
+        Ok(RecordKind::Empty | RecordKind::Ours(_)) => Ok(()),
+        Ok(other) => Err(ProbeError::Foreign(other)),
+        Err(error) if is_corrupt(&error) => Err(ProbeError::Corrupt(error)),
+        Err(error) => Err(ProbeError::Busy(error)),
+    }
+}
+
+/// What SQLite says of most files that are not its own.
+pub(super) fn not_a_database() -> rusqlite::Error {
+    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
+    rusqlite::Error::SqliteFailure(error, None)
+}
+
+/// True for a file that begins as SQLite's do, or has nothing in it yet. SQLite takes one of one byte for empty, too.
+fn has_sqlite_header(mut file: &fs::File) -> bool {
+    const HEADER: &[u8; 16] = b"SQLite format 3\0";
+    let mut start = [0; HEADER.len()];
+    file.metadata().is_ok_and(|found| found.len() == 0)
+        || file.read_exact(&mut start).is_ok() && start == *HEADER
+}
+
+/// What is said of a file that is not ours to write to.
+pub(super) fn foreign_report(path: &Path, kind: RecordKind) -> Report {
+    let shown = path.display();
+    let (what, hint) = match kind {
+        RecordKind::Newer(number) => (
+            format!("`{shown}` was written by a newer ipycodex (schema {number})"),
+            "update ipycodex, or name another file with --hist-file",
+        ),
+        _ => (
+            format!("`{shown}` is another program's database"),
+            "name another file with --hist-file",
+        ),
+    };
+    Report::failure(what).hint(hint)
+}
+
+/// What is said of a file that is damaged, or was never a record, and stays as it is.
+pub(super) fn damage_report(path: &Path, error: &rusqlite::Error) -> Report {
+    let shown = path.display();
+    let other = "name another file with --hist-file";
+    if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
+        return Report::failure(format!("`{shown}` is not a history file")).hint(other);
+    }
+    Report::failure(format!("`{shown}` is damaged"))
+        .because(error)
+        .hint(format!("`sqlite3 {shown} .recover` may bring it back"))
+        .hint(other)
+}
+
+fn io_error(path: &Path, error: io::Error) -> OpenError {
+    let report = match error.kind() {
+        ErrorKind::StorageFull => return OpenError::Retry(disk_full_report(path)),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => unwritable_report(path),
+        _ => Report::failure(format!("cannot use `{}`", path.display())),
+    };
+    OpenError::Unusable(
+        report
+            .because(error)
+            .hint("name another file with --hist-file"),
+    )
+}
+
+fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> OpenError {
+    let report = delay_report(path, error);
+    if is_locked(error) {
+        OpenError::Locked(report)
+    } else {
+        OpenError::Retry(report)
+    }
+}
+
+/// Says that a write has to wait, by its cause.
+pub(super) fn delay_report(path: &Path, error: &rusqlite::Error) -> Report {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => disk_full_report(path),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Report::failure(format!(
+            "`{}` is locked by another program: history is kept in memory and written later",
+            path.display()
+        )),
+        _ => Report::failure(format!(
+            "history cannot be written to `{}` for now: it is kept in memory and written later",
+            path.display()
+        ))
+        .because(error),
+    }
+}
+
+fn disk_full_report(path: &Path) -> Report {
+    Report::failure(format!(
+        "history is not being saved: no room for `{}`",
+        path.display()
+    ))
+    .hint("free some space: what is not written yet is kept in memory and written then")
+}
+
+fn unwritable_report(path: &Path) -> Report {
+    Report::failure(format!("`{}` cannot be written", path.display()))
+        .hint("make it writable, or name another file with --hist-file")
+}
+
+/// Opens the file for writing, making it and its directory when missing; refuses what is no file of the user's.
+fn open_or_create(path: &Path) -> io::Result<fs::File> {
+    if let Some(directory) = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+    {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)?;
+    }
+    // Opening a device or a pipe may already do something.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)?;
+    if file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other("it belongs to another user"));
+    }
+    Ok(file)
+}
+
+fn make_private(file: &fs::File) -> io::Result<()> {
+    if file.metadata()?.mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+/// Opens a file that is there, brings its tables up to date and sets what holds for the connection.
+pub(super) fn connect(
+    path: &Path,
+    patience: Duration,
+) -> rusqlite::Result<(Connection, MigrationOutcome)> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut db = Connection::open_with_flags(path, flags)?;
+    keep_query_plans(&db)?;
+    db.busy_timeout(patience)?;
+    let journal = if on_network(path) { "DELETE" } else { "WAL" };
+    // Look before touching: a foreign or newer file keeps even its journal mode.
+    let _: i64 = db.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
+    let schema = schema::migrate(&mut db, |db| {
+        let copy = free_sibling(path, "before-migration");
+        db.execute("VACUUM INTO ?1", [copy.to_string_lossy()])
+            .map(|_| ())
+    })?;
+    if matches!(schema, MigrationOutcome::Ready { .. }) {
+        db.pragma_update(None, "journal_mode", journal)?;
+        db.pragma_update(None, "synchronous", "NORMAL")?;
+        db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+        db.pragma_update(None, "foreign_keys", true)?;
+        db.pragma_update(None, "trusted_schema", false)?;
+    }
+    Ok((db, schema))
+}
+
+/// True when the file that was open here may be renamed: it still says that it is SQLite's, or it is at our own place.
+pub(super) fn may_set_aside(opening: &RecordOptions) -> bool {
+    !opening.named || fs::File::open(&opening.path).is_ok_and(|file| has_sqlite_header(&file))
+}
+
+/// Renames a damaged file and its companions; they are never overwritten.
+pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, Report> {
+    let target = free_sibling(path, "corrupt");
+    for suffix in ["", "-wal", "-shm"] {
+        match fs::rename(with_suffix(path, suffix), with_suffix(&target, suffix)) {
+            Err(failure) if failure.kind() != ErrorKind::NotFound || suffix.is_empty() => {
+                return Err(Report::failure(format!(
+                    "`{}` is damaged and cannot be renamed",
+                    path.display()
+                ))
+                .because(failure));
+            }
+            _ => {}
+        }
+    }
+    Ok(Report::failure(format!(
+        "`{}` was damaged: a new history file was begun",
+        path.display()
+    ))
+    .because(error)
+    .hint(format!(
+        "the old one is kept; `sqlite3 {} .recover` may bring it back",
+        target.display()
+    )))
+}
+
+/// A free name beside `path` with a date in it.
+fn free_sibling(path: &Path, word: &str) -> PathBuf {
+    let date: String = Connection::open_in_memory()
+        .and_then(|db| {
+            db.query_row("SELECT strftime('%Y%m%dT%H%M%SZ', 'now')", [], |row| {
+                row.get(0)
+            })
+        })
+        .unwrap_or_else(|_| "undated".into());
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    (0..)
+        .map(|n| match n {
+            0 => path.with_file_name(format!("{name}.{word}-{date}")),
+            n => path.with_file_name(format!("{name}.{word}-{date}-{n}")),
+        })
+        .find(|candidate| !candidate.exists())
+        .expect("some name is free")
+}
+
+/// WAL needs shared memory, which network file systems have not.
+fn on_network(path: &Path) -> bool {
+    const NFS: i64 = 0x6969;
+    const CIFS: i64 = 0xFF53_4D42;
+    const SMB2: i64 = 0xFE53_4D42;
+    #[cfg(target_os = "linux")]
+    {
+        rustix::fs::statfs(path).is_ok_and(|found| {
+            #[allow(clippy::unnecessary_cast)] // the type differs between architectures
+            let kind = found.f_type as i64 & 0xFFFF_FFFF;
+            [NFS, CIFS, SMB2].contains(&kind)
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (path, NFS, CIFS, SMB2);
+        false
+    }
+}
+
+/// Names the file behind `path`, to notice when it was deleted or replaced.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path)
+        .ok()
+        .map(|found| (found.dev(), found.ino()))
+}

@@ -1,0 +1,51 @@
+//! The record: one SQLite file in IPython's schema, one thread that owns it.
+//!
+//! In: what happens, when it happens. Out: the dialog of a session, lists of sessions, and reports about the file.
+//! Invariants: no call fails its caller or waits for a lock (messages are queued without bound, in order; dropping one
+//! would lose what the user typed); an input is in the file when [`History::recorded`] ends, unless the file is in
+//! trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt one is
+//! renamed aside, never overwritten; nothing is ever deleted but on `reset`.
+
+mod answer_parts;
+mod archive;
+mod decisions;
+mod entries;
+mod file;
+mod handle;
+mod index;
+mod inputs;
+mod listing;
+mod openers;
+mod pending;
+mod pictures;
+mod read_only;
+mod recall;
+mod recall_search;
+mod recovery_copy;
+mod request;
+mod row_map;
+mod saved_session;
+mod schema;
+mod search;
+mod sessions;
+mod sqlite_error;
+mod store;
+mod switch;
+mod tail;
+mod thread;
+mod turns;
+mod usage;
+mod values;
+
+pub use archive::{Archive, RecordHealth, SessionPreview};
+pub use handle::{RecordHandle, open, open_after};
+pub use inputs::{InputsQuery, NumberedInput};
+pub use listing::{LIST_LIMIT, Scope};
+pub use recall::Recall;
+pub use recall_search::{InputInfo, RecallSearch, RecordedInput};
+pub use search::{HitKind, SearchHit};
+pub use values::{
+    CellStatus, PromptStart, RecordOptions, RecordedCell, RecordedDecision, RecordedOutcome,
+    RecordedThread, SessionRow, SessionSpec, SessionStart, SessionTail, SwitchedSession, TailEntry,
+    TurnKey, TurnRow,
+};

@@ -1,0 +1,195 @@
+//! Sessions of the record as they are saved to a file: cells with their outputs, and exchanges.
+//!
+//! In: the dialog, and of each cell the forms of its values and where they stand. Out: a [`SavedSession`] without what
+//! was hidden, undone or stepped back over, without commands and prompts that have no answer. Writes that wait count.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::entries;
+use super::request::RecordWrite;
+use super::values::StoredBundle;
+use crate::dialog::{Dialog, PromptEntry};
+use crate::input::{has_prompt_dot, is_ipycodex_input};
+use crate::notebook::{CellTiming, SavedCell, SavedPrompt, SavedSession};
+use crate::output::mime::MimeBundle;
+use crate::output::shown::{Layout, without_layout};
+
+/// The stored parts of a cell beside its text.
+#[derive(Debug, Default)]
+pub(super) struct StoredCell {
+    bundles: Vec<MimeBundle>,
+    layout: Option<String>,
+    /// Seconds since 1970.
+    began: Option<i64>,
+    /// Milliseconds.
+    took: Option<i64>,
+    /// There is a row of ours.
+    ours: bool,
+}
+
+/// The session at hand; `waiting` gives the pending writes.
+pub(super) fn with_pending<'a, W: Iterator<Item = &'a RecordWrite>>(
+    mut dialog: Dialog,
+    mut forms: HashMap<u32, StoredCell>,
+    waiting: impl Fn() -> W,
+) -> SavedSession {
+    entries::overlay(&mut dialog, &mut waiting());
+    for write in waiting() {
+        match write {
+            RecordWrite::Input { line, at, .. } => {
+                let began = entries::seconds(*at);
+                let ours = true;
+                let known = StoredCell {
+                    began,
+                    ours,
+                    ..StoredCell::default()
+                };
+                forms.insert(*line, known);
+            }
+            RecordWrite::Output {
+                line,
+                bundles,
+                layout,
+                execution_ms,
+                ..
+            } => {
+                let known = forms.entry(*line).or_default();
+                let bundles = bundles.iter();
+                known.bundles = bundles
+                    .filter_map(|it| StoredBundle::parse(&it.json))
+                    .collect();
+                known.layout = Some(layout.clone());
+                known.took = i64::try_from(*execution_ms).ok();
+                known.ours = true;
+            }
+            _ => {}
+        }
+    }
+    assemble(dialog, forms)
+}
+
+/// A session in the file; `None` when there is none of that number.
+pub(super) fn read(db: &Connection, session: i64) -> rusqlite::Result<Option<SavedSession>> {
+    let there = db
+        .query_row(
+            "SELECT 1 FROM sessions WHERE session = ?1",
+            [session],
+            |_| Ok(()),
+        )
+        .optional()?;
+    there
+        .map(|()| {
+            Ok(assemble(
+                entries::dialog(db, session)?,
+                read_cells(db, session)?,
+            ))
+        })
+        .transpose()
+}
+
+/// The rich forms of each cell in the file.
+pub(super) fn read_cells(
+    db: &Connection,
+    session: i64,
+) -> rusqlite::Result<HashMap<u32, StoredCell>> {
+    let mut forms: HashMap<u32, StoredCell> = HashMap::new();
+    let mut rows = db.prepare_cached(
+        "SELECT line, layout, began_at, execution_ms FROM ipycodex_entries WHERE session = ?1",
+    )?;
+    let mut rows = rows.query([session])?;
+    while let Some(row) = rows.next()? {
+        let known = StoredCell {
+            layout: row.get(1)?,
+            began: row.get(2)?,
+            took: row.get(3)?,
+            ours: true,
+            ..StoredCell::default()
+        };
+        forms.insert(row.get(0)?, known);
+    }
+    let mut rows = db.prepare_cached(
+        "SELECT line, bundle FROM ipycodex_outputs WHERE session = ?1 ORDER BY line, position",
+    )?;
+    let mut rows = rows.query([session])?;
+    while let Some(row) = rows.next()? {
+        let json: String = row.get(1)?;
+        // A damaged one keeps its place: others are named by theirs.
+        let bundle = StoredBundle::parse(&json).unwrap_or_default();
+        forms.entry(row.get(0)?).or_default().bundles.push(bundle);
+    }
+    Ok(forms)
+}
+
+fn assemble(dialog: Dialog, mut forms: HashMap<u32, StoredCell>) -> SavedSession {
+    let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
+    let prompts = prompts.map(|prompt| saved_prompt(prompt, &dialog, &forms));
+    let prompts = prompts.collect();
+    let cells = dialog.cells.into_iter();
+    let cells = cells.filter(|cell| !cell.is_excluded() && !cell.source.trim().is_empty());
+    let cells = cells
+        .filter(|cell| !is_ipycodex_input(&cell.source))
+        .map(|cell| {
+            let forms = forms.remove(&cell.line).unwrap_or_default();
+            let layout = forms.layout.as_deref().map(Layout::from_json);
+            let ran = forms.began.map(|began| CellTiming {
+                began,
+                took: forms.took,
+            });
+            let text = cell.output.unwrap_or_default();
+            SavedCell {
+                outputs: match &layout {
+                    Some(layout) => layout.outputs(&text, forms.bundles),
+                    None => without_layout(&text, forms.bundles, !forms.ours),
+                },
+                ran,
+                metadata: layout
+                    .map(|layout| layout.metadata().clone())
+                    .unwrap_or_default(),
+                line: cell.line,
+                source: match &cell.shell {
+                    Some(shell) => shell.cell.clone(),
+                    None => cell.source,
+                },
+                failed: cell.failed,
+            }
+        });
+    SavedSession::new(cells.collect(), prompts)
+}
+
+/// Rows of another program, whose numbers count up before a cell runs, name the prompt's own line as the last of code.
+fn saved_prompt(
+    prompt: &PromptEntry,
+    dialog: &Dialog,
+    forms: &HashMap<u32, StoredCell>,
+) -> SavedPrompt {
+    let code_before = |line: u32| {
+        let before = dialog.cells.iter().rev().filter(|cell| cell.line < line);
+        before
+            .filter(|cell| !is_ipycodex_input(&cell.source))
+            .map(|cell| cell.line)
+            .next()
+            .unwrap_or(0)
+    };
+    let named = dialog
+        .cells
+        .binary_search_by_key(&prompt.history_line, |cell| cell.line);
+    let is_prompt = named.is_ok_and(|at| has_prompt_dot(&dialog.cells[at].source));
+    let (line, history_line) = if is_prompt {
+        (prompt.history_line, code_before(prompt.history_line))
+    } else {
+        (prompt.line, prompt.history_line)
+    };
+    SavedPrompt {
+        line,
+        history_line,
+        prompt: prompt.prompt.clone(),
+        response: prompt.response.clone(),
+        metadata: forms
+            .get(&line)
+            .and_then(|forms| forms.layout.as_deref())
+            .map(|layout| Layout::from_json(layout).metadata().clone())
+            .unwrap_or_default(),
+    }
+}

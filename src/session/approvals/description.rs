@@ -1,0 +1,116 @@
+//! A question as text: for the record, and for the notice where no user can be asked.
+
+use crate::agent::{QuestionOption, Subject};
+use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::text::cut;
+
+/// The notice where nobody can be asked, on one line; `None` where the requester gives its own.
+pub(super) fn unasked_note(about: &QuestionSubject) -> Option<String> {
+    if matches!(about, QuestionSubject::Pictures(_)) {
+        return None;
+    }
+    let (kind, subject) = describe(about);
+    let verdict = match about {
+        QuestionSubject::Agent(Subject::Form { .. }) => "a question of the agent was left open",
+        _ => "the agent was not given permission",
+    };
+    let remedy = match about {
+        QuestionSubject::Agent(
+            Subject::Command { .. }
+            | Subject::Input { .. }
+            | Subject::Edit { .. }
+            | Subject::Permissions { .. },
+        ) => "; with `approvals` set to `never` the sandbox decides",
+        _ => "",
+    };
+    let subject = subject.replace('\n', " ");
+    let subject = cut(&subject, 200);
+    let line = format!("{verdict} ({kind}), because nobody can be asked here: {subject}{remedy}");
+    Some(line)
+}
+
+/// A question as the record has it: its kind, and what it was about.
+pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
+    match about {
+        QuestionSubject::Agent(Subject::Command { command, cwd, .. }) => {
+            ("command", format!("{command}\n(in {cwd})"))
+        }
+        QuestionSubject::Agent(Subject::Input { text, cwd, .. }) => {
+            ("input", format!("{text}\n(in {cwd})"))
+        }
+        QuestionSubject::Agent(Subject::Edit { changes, .. }) => {
+            let changes = changes.iter().map(|file| {
+                let change = &file.change;
+                format!("{} {}\n{}", change.as_str(), file.path, change.text())
+            });
+            ("edit", changes.collect::<Vec<_>>().join("\n"))
+        }
+        QuestionSubject::Agent(Subject::Permissions {
+            requested: wanted,
+            cwd,
+            ..
+        }) => ("permissions", format!("{}\n(in {cwd})", wanted.join("\n"))),
+        QuestionSubject::Agent(Subject::Form {
+            server,
+            message,
+            fields,
+        }) => {
+            let questions = fields.iter().map(|field| field.question.as_str());
+            let parts = [server.as_str(), message.as_str()].into_iter();
+            let parts: Vec<&str> = parts
+                .chain(questions)
+                .filter(|part| !part.is_empty())
+                .collect();
+            ("form", parts.join("\n"))
+        }
+        QuestionSubject::Agent(Subject::Link { server, url, .. }) => {
+            ("link", format!("{server}: {url}"))
+        }
+        QuestionSubject::Cells(cells) => {
+            let cells = cells.iter().map(|cell| {
+                let reset = if cell.reset { "(reset)\n" } else { "" };
+                format!("{reset}{}", cell.code)
+            });
+            ("cells", cells.collect::<Vec<_>>().join("\n# %%\n"))
+        }
+        QuestionSubject::Unprotected { code, .. } => ("snapshot", code.clone()),
+        QuestionSubject::ProjectSkill { path, .. } => ("project skill", path.clone()),
+        QuestionSubject::ProjectFiles { files, .. } => {
+            let files = files.iter().map(|(path, text)| format!("{path}\n{text}"));
+            ("project files", files.collect::<Vec<_>>().join("\n"))
+        }
+        QuestionSubject::StepBack { over, .. } => {
+            let cells = over
+                .iter()
+                .map(|cell| format!("In [{}] {}", cell.line, cell.code));
+            ("step back", cells.collect::<Vec<_>>().join("\n"))
+        }
+        QuestionSubject::Variables(kept) => {
+            let names = kept.rows.iter().map(|row| row.name.as_str());
+            ("variables", names.collect::<Vec<_>>().join(", "))
+        }
+        QuestionSubject::Pictures(lost) => ("pictures", lost.join("\n")),
+        QuestionSubject::SkillCode { path, blocks, .. } => {
+            ("skill code", format!("{path}\n{}", blocks.join("\n# %%\n")))
+        }
+    }
+}
+
+/// An answer as the record has it; `options` are those of the agent that asked.
+pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
+    match reply {
+        Reply::Chosen(QuestionChoice::Once) => "once".to_owned(),
+        Reply::Chosen(QuestionChoice::Try) => "dry run".to_owned(),
+        Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
+        Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),
+        Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => "no".to_owned(),
+        Reply::Chosen(QuestionChoice::Stop) => "stop".to_owned(),
+        Reply::Chosen(QuestionChoice::Named(number)) => match options.get(*number) {
+            Some(option) => format!("{} ({})", option.id, option.name),
+            None => "no".to_owned(),
+        },
+        Reply::NoBecause(why) => format!("no: {why}"),
+        Reply::Filled(_) => "answered".to_owned(),
+        Reply::Declined => "declined".to_owned(),
+    }
+}

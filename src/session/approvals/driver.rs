@@ -1,0 +1,160 @@
+//! Carries out the approvals: shows, records and delivers them; and asks whether the interpreter steps back with an
+//! exchange that is undone.
+
+use std::time::SystemTime;
+
+use super::{ApprovalEffect, ApprovalEvent, ApprovalRequester};
+use crate::runtime::{CheckpointRequest, RuntimeRequest};
+use crate::session::commands::undo;
+use crate::session::event_loop::Session;
+use crate::session::events::{Notice, QuestionEvent};
+use crate::session::prompt::PromptEvent;
+use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::session::run::RunSender;
+use crate::session::scheduler::ActiveJob;
+use crate::session::tools::ToolEvent;
+use crate::session::undo::UndoRequest;
+
+impl Session {
+    /// Asks, now or after the questions before.
+    pub(in crate::session) fn ask_user(
+        &mut self,
+        about: QuestionSubject,
+        asker: ApprovalRequester,
+    ) {
+        let line = self.scheduler.prompt().map_or(0, |prompt| prompt.line());
+        let can_ask = self.scheduler.asks(self.deps.asks);
+        let caller = self.scheduler.caller().map(str::to_owned);
+        self.on_approval(ApprovalEvent::Requested {
+            about,
+            asker,
+            caller,
+            line,
+            can_ask,
+        });
+    }
+
+    /// The user stopped what a command waits for: it may have been an answer.
+    pub(in crate::session) fn on_wait_stopped(&mut self, out: RunSender) {
+        let about_project = self.approvals.is_asked_by(&ApprovalRequester::Startup);
+        // The front-end that shows the question must get its end.
+        self.scheduler
+            .start(ActiveJob::Command { firm: false }, out.clone());
+        self.on_approval(ApprovalEvent::TurnOver);
+        self.scheduler.release();
+        if about_project {
+            self.set_up_without_project(out);
+        } else {
+            out.send(Notice::note("stopped waiting"));
+        }
+        self.free_floor(None);
+    }
+
+    /// Tells the questions, and does what they say.
+    pub(in crate::session) fn on_approval(&mut self, event: ApprovalEvent) {
+        for action in self.approvals.on(event, SystemTime::now()) {
+            self.run_approval_effect(action);
+        }
+        if let Some(question) = self.approvals.next(SystemTime::now()) {
+            self.run_approval_effect(question);
+        }
+    }
+
+    fn run_approval_effect(&mut self, action: ApprovalEffect) {
+        let out = self.out_or_background();
+        match action {
+            ApprovalEffect::Show(question) => {
+                self.notify_caller(QuestionEvent::Asked(question.clone()));
+                out.send(QuestionEvent::Asked(question));
+            }
+            ApprovalEffect::Close(id) => out.send(QuestionEvent::Over(id)),
+            ApprovalEffect::Note(line) => out.send(Notice::note(line)),
+            ApprovalEffect::Record(decided) => self.record.record_decision(decided),
+            ApprovalEffect::Deliver(
+                ApprovalRequester::Agent {
+                    question, options, ..
+                },
+                reply,
+            ) => {
+                let answer = reply.for_agent(&options);
+                self.on_prompt(PromptEvent::AgentQuestionAnswered(question, answer));
+            }
+            ApprovalEffect::Deliver(ApprovalRequester::Tool(by), reply) => {
+                self.on_tool_event(by, ToolEvent::UserReplied(reply));
+            }
+            ApprovalEffect::Deliver(ApprovalRequester::Prompt, reply) => {
+                let yes = reply == Reply::Chosen(QuestionChoice::Once);
+                self.on_prompt(PromptEvent::PictureQuestionAnswered(yes));
+            }
+            ApprovalEffect::Deliver(ApprovalRequester::Startup, reply) => {
+                self.on_project_answer(&reply)
+            }
+            ApprovalEffect::Deliver(ApprovalRequester::Undo(request), reply) => {
+                self.on_step_back_answer(request, &reply);
+            }
+            ApprovalEffect::Deliver(ApprovalRequester::RestoreVariables(file), reply) => {
+                self.on_restore_answer(file, &reply);
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Takes an exchange back that has run cells: the interpreter is asked whether it could step back.
+    pub(in crate::session) fn undo(&mut self, request: UndoRequest, out: &RunSender) {
+        let request = request.since(self.numbering.gone_before());
+        if request.over.is_empty() || !self.runtimes.user.is_up() {
+            return self.run_effects(undo::remove_exchange(&request), out);
+        }
+        let told = self.ask_for(RuntimeRequest::Checkpoints(CheckpointRequest::List));
+        self.await_effects(
+            out,
+            undo::on_checkpoints(told, self.step_log.sessions.clone(), request),
+        );
+    }
+
+    /// The user is asked whether the interpreter steps back, too.
+    pub(in crate::session) fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
+        if !self.deps.asks {
+            return self.run_effects(
+                undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),
+                out,
+            );
+        }
+        self.scheduler
+            .start(ActiveJob::Command { firm: false }, out.clone());
+        let about = QuestionSubject::StepBack {
+            exchange: request.line,
+            over: request.over.clone(),
+        };
+        self.ask_user(about, ApprovalRequester::Undo(request));
+    }
+
+    /// The user has answered.
+    fn on_step_back_answer(&mut self, request: UndoRequest, reply: &Reply) {
+        let Some(out) = self.scheduler.out().cloned() else {
+            return;
+        };
+        self.scheduler.release();
+        match reply {
+            Reply::Chosen(QuestionChoice::Once) => {
+                let wish = self.step_log.sessions.back(request.first());
+                let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
+                let done = undo::on_stepped(
+                    told,
+                    wish,
+                    self.record.clone(),
+                    self.step_log.sessions.clone(),
+                    request,
+                );
+                self.await_effects_as(ActiveJob::Command { firm: true }, &out, done);
+            }
+            Reply::Declined => self.run_effects(
+                undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),
+                &out,
+            ),
+            _ => self.run_effects(undo::remove_exchange_only(&request, ""), &out),
+        }
+        self.advance();
+    }
+}

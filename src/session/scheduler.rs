@@ -1,0 +1,365 @@
+//! The scheduler: the job that is active, a cell that is suspended beneath it, and the queue.
+//!
+//! In: what happened to the active job ([`SchedulerEvent`]). Out: effects for the loop ([`SchedulerEffect`]). The scheduler
+//! carries the event streams of front-ends and never writes to them. Invariants: one job is active; the active job is a
+//! replay's current cell, or a cell whose interpreter died and waits for the report of how; a cell that asked for a
+//! prompt or a tool is suspended while that is active; an answer reaches a job only while it is active, by its
+//! [`JobId`].
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use crate::runtime::{Ending, RequestId};
+use crate::session::Submission;
+use crate::session::cell::{CellResult, CellRun};
+use crate::session::external_calls::ExternalCall;
+use crate::session::ids::JobId;
+use crate::session::loading::LoadRequest;
+use crate::session::prompt::Prompt;
+use crate::session::replay::{Replay, ReplayRun};
+use crate::session::run::RunSender;
+use crate::session::runtimes::RuntimeRole;
+
+/// A job in the queue.
+pub(super) enum QueuedJob {
+    Input(Submission),
+    Replay(Replay),
+    Load(LoadRequest),
+    SetUp,
+    RestoreVariables,
+    Call(ExternalCall),
+}
+
+/// The kind of the active job.
+pub(super) enum ActiveJob {
+    Cell(Box<CellJob>),
+    Prompt(Box<Prompt>),
+    /// A cell that runs once it is in the record.
+    Recording {
+        /// The user stops it: it is interrupted as soon as it runs.
+        interrupted: bool,
+    },
+    /// A tool that was called outside of any turn.
+    Call {
+        id: u64,
+        /// Who called it.
+        caller: String,
+        /// A user or the caller can answer questions.
+        asks: bool,
+        /// Stopped by the user; its code has not ended yet.
+        stopped: bool,
+        /// Cancelled by the caller.
+        left: bool,
+        /// The caller's stream when a front-end shows the call, the tool and its arguments.
+        told: Option<(RunSender, String, Value)>,
+    },
+    /// A command that waits for something.
+    Command {
+        /// The command changes the session; an interrupt does not stop it.
+        firm: bool,
+    },
+}
+
+struct Job {
+    ticket: JobId,
+    holder: ActiveJob,
+    out: RunSender,
+}
+
+/// A cell of the user, and the replay that it is a step of.
+pub(super) struct CellJob {
+    pub(super) run: CellRun,
+    replay: Option<Box<ReplayRun>>,
+    /// The interpreter died; the cell stays active until its end is reported.
+    died: bool,
+    /// A failure clears the queue.
+    stops: bool,
+}
+
+/// What happened to the active job.
+pub(super) enum SchedulerEvent<'a> {
+    CellEnded(&'a CellResult),
+    /// The cell ended with its interpreter; `DeathTold` follows.
+    CellDied(&'a CellResult),
+    /// The end of the interpreter was reported.
+    DeathTold,
+    /// By the user.
+    Interrupted,
+    /// The user skips this step of a replay.
+    Skipped,
+}
+
+/// What the loop does for the scheduler.
+#[derive(Debug)]
+pub(super) enum SchedulerEffect {
+    Interrupt,
+    StopPrompt,
+    StopCall,
+    /// The user stopped waiting for a command; no job is active.
+    StoppedWaiting(RunSender),
+    /// These jobs were cleared from the queue.
+    NotRun(Vec<RunSender>),
+    /// No job is active: the replay goes on, then the queue.
+    Free(Option<Box<ReplayRun>>),
+}
+
+#[derive(Default)]
+pub(super) struct Scheduler {
+    running: Option<Job>,
+    /// The cell that asked for the running job.
+    suspended: Option<Job>,
+    queue: VecDeque<(QueuedJob, RunSender)>,
+    last_ticket: u64,
+}
+
+impl CellJob {
+    pub(super) fn new(run: CellRun, replay: Option<Box<ReplayRun>>) -> Self {
+        CellJob {
+            run,
+            replay,
+            died: false,
+            stops: false,
+        }
+    }
+
+    /// With `stops`, a failure clears the queue.
+    pub(super) fn stopping(mut self, stops: bool) -> Self {
+        self.stops = stops;
+        self
+    }
+}
+
+impl Scheduler {
+    pub(super) fn enqueue(&mut self, work: QueuedJob, out: RunSender) {
+        self.queue.push_back((work, out));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.queue.clear();
+    }
+
+    /// Removes a call from the queue; returns the stream of its events.
+    pub(super) fn drop_call(&mut self, id: u64) -> Option<RunSender> {
+        let waits = |(work, _): &(QueuedJob, RunSender)| matches!(work, QueuedJob::Call(call) if call.id == id);
+        let at = self.queue.iter().position(waits)?;
+        self.queue.remove(at).map(|(_, out)| out)
+    }
+
+    /// Marks the active call as cancelled by its caller; false when another job is active.
+    pub(super) fn abandon_call(&mut self, call: u64) -> bool {
+        match self.running.as_mut().map(|job| &mut job.holder) {
+            Some(ActiveJob::Call { id, left, .. }) if *id == call => {
+                *left = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The next job of the queue; `None` while a job is active.
+    pub(super) fn next(&mut self) -> Option<(QueuedJob, RunSender)> {
+        match self.running {
+            Some(_) => None,
+            None => self.queue.pop_front(),
+        }
+    }
+
+    /// Makes a job active; none may be.
+    pub(super) fn start(&mut self, holder: ActiveJob, out: RunSender) -> JobId {
+        self.last_ticket += 1;
+        let ticket = JobId(self.last_ticket);
+        self.running = Some(Job {
+            ticket,
+            holder,
+            out,
+        });
+        ticket
+    }
+
+    /// Ends the active job.
+    pub(super) fn release(&mut self) {
+        self.running = None;
+    }
+
+    /// Suspends the active cell; the job that it asks for is started next.
+    pub(super) fn suspend(&mut self) {
+        self.suspended = self.running.take();
+    }
+
+    /// Makes the suspended cell active again; false when there is none.
+    pub(super) fn resume(&mut self) -> bool {
+        self.running = self.suspended.take();
+        self.running.is_some()
+    }
+
+    /// A cell is suspended: it asked for the active job.
+    pub(super) fn has_suspended(&self) -> bool {
+        self.suspended.is_some()
+    }
+
+    /// The suspended cell is this request of the runtime of this role.
+    pub(super) fn is_suspended(&self, role: RuntimeRole, id: RequestId) -> bool {
+        let holder = self.suspended.as_ref().map(|job| &job.holder);
+        matches!(holder, Some(ActiveJob::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id))
+    }
+
+    /// Ends the wait of the job with this ticket; returns its stream, and whether the cell that follows is interrupted.
+    pub(super) fn finish_wait(&mut self, ticket: JobId) -> Option<(RunSender, bool)> {
+        let waits = |job: &mut Job| {
+            let waits = matches!(
+                job.holder,
+                ActiveJob::Command { .. } | ActiveJob::Recording { .. }
+            );
+            waits && job.ticket == ticket
+        };
+        let job = self.running.take_if(waits)?;
+        let interrupted = matches!(job.holder, ActiveJob::Recording { interrupted: true });
+        Some((job.out, interrupted))
+    }
+
+    pub(super) fn active(&self) -> Option<&ActiveJob> {
+        self.running.as_ref().map(|job| &job.holder)
+    }
+
+    /// The stream of the active job.
+    pub(super) fn out(&self) -> Option<&RunSender> {
+        self.running.as_ref().map(|job| &job.out)
+    }
+
+    pub(super) fn ticket(&self) -> Option<JobId> {
+        self.running.as_ref().map(|job| job.ticket)
+    }
+
+    /// The job with this ticket is still active.
+    pub(super) fn is_current(&self, ticket: JobId) -> bool {
+        self.ticket() == Some(ticket)
+    }
+
+    /// The cell, active or suspended, that is this request of the runtime of this role.
+    pub(super) fn cell(&mut self, role: RuntimeRole, id: RequestId) -> Option<&mut CellRun> {
+        let jobs = [self.running.as_mut(), self.suspended.as_mut()];
+        jobs.into_iter()
+            .flatten()
+            .find_map(|job| match &mut job.holder {
+                ActiveJob::Cell(cell) if (cell.run.role, cell.run.id) == (role, id) => {
+                    Some(&mut cell.run)
+                }
+                _ => None,
+            })
+    }
+
+    /// The runtime of the active cell.
+    pub(super) fn role(&self) -> Option<RuntimeRole> {
+        match self.active() {
+            Some(ActiveJob::Cell(cell)) => Some(cell.run.role),
+            _ => None,
+        }
+    }
+
+    /// The active prompt.
+    pub(super) fn prompt(&mut self) -> Option<&mut Prompt> {
+        match self.running.as_mut().map(|job| &mut job.holder) {
+            Some(ActiveJob::Prompt(prompt)) => Some(prompt),
+            _ => None,
+        }
+    }
+
+    /// Whether somebody answers questions of the active job; `usual` where the job does not say.
+    pub(super) fn asks(&self, usual: bool) -> bool {
+        match self.active() {
+            Some(ActiveJob::Prompt(prompt)) => prompt.asks().unwrap_or(usual),
+            Some(ActiveJob::Call { asks, .. }) => *asks,
+            _ => usual,
+        }
+    }
+
+    /// The caller of the active call.
+    pub(super) fn caller(&self) -> Option<&str> {
+        match self.active() {
+            Some(ActiveJob::Call { caller, .. }) => Some(caller),
+            _ => None,
+        }
+    }
+
+    /// Ends the active cell; with `stops` the queue is cleared.
+    fn free(&mut self, stops: bool) -> Vec<SchedulerEffect> {
+        let replay = match self.running.take() {
+            Some(Job {
+                holder: ActiveJob::Cell(cell),
+                ..
+            }) => cell.replay,
+            _ => None,
+        };
+        let mut actions = Vec::new();
+        if stops {
+            let waiting = std::mem::take(&mut self.queue).into_iter();
+            actions.push(SchedulerEffect::NotRun(
+                waiting.map(|(_, out)| out).collect(),
+            ));
+        }
+        actions.push(SchedulerEffect::Free(replay));
+        actions
+    }
+
+    /// Handles an event; returns the effects in order.
+    pub(super) fn on(&mut self, event: SchedulerEvent<'_>) -> Vec<SchedulerEffect> {
+        let Some(Job { holder, out, .. }) = &mut self.running else {
+            return Vec::new();
+        };
+        match (event, holder) {
+            (SchedulerEvent::CellEnded(result), ActiveJob::Cell(cell)) => {
+                if let Some(replay) = &mut cell.replay {
+                    replay.on_cell(result);
+                }
+                let stops = cell.stops && result.ending != Ending::Ok;
+                self.free(stops)
+            }
+            (SchedulerEvent::CellDied(result), ActiveJob::Cell(cell)) => {
+                cell.died = true;
+                if let Some(replay) = &mut cell.replay {
+                    replay.on_cell(result);
+                }
+                Vec::new()
+            }
+            (SchedulerEvent::DeathTold, ActiveJob::Cell(cell)) if cell.died => {
+                let stops = cell.stops;
+                self.free(stops)
+            }
+            (SchedulerEvent::Interrupted, ActiveJob::Cell(cell)) => {
+                if let Some(replay) = &mut cell.replay {
+                    replay.stop();
+                }
+                vec![SchedulerEffect::Interrupt]
+            }
+            (SchedulerEvent::Interrupted, ActiveJob::Prompt(_)) => {
+                vec![SchedulerEffect::StopPrompt]
+            }
+            (SchedulerEvent::Interrupted, ActiveJob::Call { stopped, .. }) => {
+                *stopped = true;
+                vec![SchedulerEffect::StopCall]
+            }
+            (SchedulerEvent::Interrupted, ActiveJob::Recording { interrupted }) => {
+                *interrupted = true;
+                Vec::new()
+            }
+            (SchedulerEvent::Interrupted, ActiveJob::Command { firm: false }) => {
+                let out = out.clone();
+                self.running = None;
+                vec![SchedulerEffect::StoppedWaiting(out)]
+            }
+            (SchedulerEvent::Skipped, ActiveJob::Cell(cell)) => {
+                let Some(replay) = &mut cell.replay else {
+                    return Vec::new();
+                };
+                replay.skip();
+                cell.run.skip();
+                vec![SchedulerEffect::Interrupt]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! The scheduler as tables of events and effects.
+
+use super::*;
+use crate::output::transcript::TranscriptText;
+use crate::runtime::{Death, Ending};
+use crate::session::cell::CellOrigin;
+use crate::session::events::{EndEvent, SessionEvent};
+use crate::session::outputs::Outputs;
+use crate::session::replay::{ReplayPurpose, ReplayStep};
+use crate::session::replay_summary::{ReplayStop, ReplaySummary};
+use crate::session::run::{NextEvent, Run, stream};
+
+fn result(ending: Ending) -> CellResult {
+    CellResult {
+        took: Default::default(),
+        outputs: Vec::new(),
+        kept: None,
+        ending,
+        shown: TranscriptText::default(),
+        images: Vec::new(),
+        raised: Some("ValueError: bad".into()),
+        leaving: false,
+        cwd: None,
+    }
+}
+
+fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> ActiveJob {
+    let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
+    let run = CellRun::new(RequestId(1), CellOrigin::User(1), out.clone(), outputs);
+    ActiveJob::Cell(Box::new(CellJob::new(run, replay)))
+}
+
+fn replay(out: RunSender) -> Box<ReplayRun> {
+    let step = |line| ReplayStep::Cell {
+        source: "x".into(),
+        again: Some(line),
+        place: None,
+        metadata: Default::default(),
+    };
+    let replay = Replay {
+        name: "it".into(),
+        steps: (1..=3).map(step).collect(),
+        quiet: false,
+    };
+    let purpose = ReplayPurpose::Again { all: false };
+    Box::new(ReplayRun::new(replay, 0, purpose, out))
+}
+
+fn word(action: &SchedulerEffect) -> &'static str {
+    match action {
+        SchedulerEffect::Interrupt => "interrupt",
+        SchedulerEffect::StopPrompt => "stop prompt",
+        SchedulerEffect::StopCall => "stop call",
+        SchedulerEffect::StoppedWaiting(_) => "stopped waiting",
+        SchedulerEffect::NotRun(_) => "not run",
+        SchedulerEffect::Free(None) => "free",
+        SchedulerEffect::Free(Some(_)) => "go on",
+    }
+}
+
+/// Feeds events to a floor that `holder` has; a word for each action.
+fn told(
+    holder: ActiveJob,
+    out: &RunSender,
+    events: Vec<SchedulerEvent<'_>>,
+) -> (Vec<&'static str>, bool) {
+    let mut floor = Scheduler::default();
+    floor.start(holder, out.clone());
+    let mut words = Vec::new();
+    for event in events {
+        words.extend(floor.on(event).iter().map(word));
+    }
+    (words, floor.active().is_some())
+}
+
+#[test]
+fn what_happens_to_each_holder() {
+    let (ok, died) = (result(Ending::Ok), result(Ending::Died(Death::Killed)));
+    let (out, _run) = stream();
+    let command = |firm| ActiveJob::Command { firm };
+    let one = || cell(&out, None);
+    let step = || cell(&out, Some(replay(out.clone())));
+    use SchedulerEvent::{CellDied, CellEnded, DeathTold, Interrupted, Skipped};
+    for (holder, events, expected, held) in [
+        (one(), vec![CellEnded(&ok)], vec!["free"], false),
+        (step(), vec![CellEnded(&ok)], vec!["go on"], false),
+        (one(), vec![CellDied(&died)], vec![], true),
+        (one(), vec![CellDied(&died), DeathTold], vec!["free"], false),
+        (
+            step(),
+            vec![CellDied(&died), DeathTold],
+            vec!["go on"],
+            false,
+        ),
+        // The death of an interpreter that had nothing to do with the cell ends nothing.
+        (one(), vec![DeathTold], vec![], true),
+        (one(), vec![Interrupted], vec!["interrupt"], true),
+        (one(), vec![Skipped], vec![], true),
+        (
+            step(),
+            vec![Skipped, CellEnded(&ok)],
+            vec!["interrupt", "go on"],
+            false,
+        ),
+        (
+            command(false),
+            vec![Interrupted],
+            vec!["stopped waiting"],
+            false,
+        ),
+        (
+            ActiveJob::Call {
+                id: 0,
+                caller: String::new(),
+                asks: true,
+                stopped: false,
+                left: false,
+                told: None,
+            },
+            vec![Interrupted, CellEnded(&ok)],
+            vec!["stop call"],
+            true,
+        ),
+        (
+            command(true),
+            vec![Interrupted, Skipped, DeathTold],
+            vec![],
+            true,
+        ),
+    ] {
+        assert_eq!(told(holder, &out, events), (expected, held));
+    }
+}
+
+#[test]
+fn a_free_floor_hears_nothing() {
+    let mut floor = Scheduler::default();
+    let ok = result(Ending::Ok);
+    for event in [
+        SchedulerEvent::CellEnded(&ok),
+        SchedulerEvent::CellDied(&ok),
+        SchedulerEvent::DeathTold,
+        SchedulerEvent::Interrupted,
+        SchedulerEvent::Skipped,
+    ] {
+        assert!(floor.on(event).is_empty());
+    }
+}
+
+#[test]
+fn work_waits_in_order_and_not_beside_a_holder() {
+    let mut floor = Scheduler::default();
+    let (out, _run) = stream();
+    for name in ["a", "b"] {
+        let submission = Submission {
+            text: name.into(),
+            ..Submission::default()
+        };
+        floor.enqueue(QueuedJob::Input(submission), out.clone());
+    }
+    let next = |floor: &mut Scheduler| match floor.next() {
+        Some((QueuedJob::Input(submission), _)) => Some(submission.text),
+        _ => None,
+    };
+    assert_eq!(next(&mut floor).as_deref(), Some("a"));
+    let ticket = floor.start(ActiveJob::Command { firm: false }, out.clone());
+    assert_eq!(next(&mut floor), None);
+    assert!(floor.finish_wait(ticket).is_some());
+    assert_eq!(next(&mut floor).as_deref(), Some("b"));
+    // Whoever has had the floor since then is not ended by an old ticket.
+    floor.start(cell(&out, None), out);
+    assert!(floor.finish_wait(ticket).is_none());
+    assert!(floor.active().is_some());
+}
+
+/// Plays a replay of three cells with these endings; how it says it ended.
+fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
+    let (out, run) = stream();
+    let mut held = replay(out.clone());
+    for (ending, before) in endings {
+        held.next().expect("a step");
+        let mut floor = Scheduler::default();
+        floor.start(cell(&out, Some(held)), out.clone());
+        let before = match before {
+            Some(SchedulerEvent::Skipped) => Some(SchedulerEvent::Skipped),
+            Some(_) => Some(SchedulerEvent::Interrupted),
+            None => None,
+        };
+        before.map(|event| floor.on(event));
+        let ended = result(ending.clone());
+        let mut actions = floor.on(SchedulerEvent::CellEnded(&ended));
+        let Some(SchedulerEffect::Free(Some(left))) = actions.pop() else {
+            panic!("the replay is handed on");
+        };
+        held = left;
+    }
+    assert!(held.next().is_none(), "a step is left");
+    assert!(!held.end());
+    drop(out);
+    ended(&run)
+}
+
+fn ended(run: &Run) -> ReplaySummary {
+    loop {
+        match run.next_blocking(None) {
+            NextEvent::Event(event) => {
+                if let SessionEvent::End(EndEvent::Replay(replayed)) = *event {
+                    return replayed;
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_replay() {
+    let ok = || (Ending::Ok, None);
+    let check = |endings: &[(Ending, Option<SchedulerEvent<'_>>)], ran, skipped, stopped| {
+        let told = replayed(endings);
+        assert_eq!((told.ran, told.skipped), (ran, skipped));
+        assert_eq!(told.stopped, stopped);
+    };
+    check(&[ok(), ok(), ok()], 3, 0, None);
+    let skip = || (Ending::Interrupted, Some(SchedulerEvent::Skipped));
+    check(&[ok(), skip(), ok()], 2, 1, None);
+    let stop = || (Ending::Ok, Some(SchedulerEvent::Interrupted));
+    let stopped = ReplayStop::Interrupted { line: 0 };
+    check(&[ok(), stop()], 1, 0, Some(stopped));
+    let error = "ValueError: bad".to_owned();
+    let failed = ReplayStop::Failed { line: 0, error };
+    check(&[(Ending::Error, None)], 0, 0, Some(failed));
+}
+
+#[test]
+fn a_cell_stopped_on_its_way_into_the_record_is_interrupted_when_it_runs() {
+    let (out, _run) = stream();
+    for stopped in [false, true] {
+        let mut floor = Scheduler::default();
+        let ticket = floor.start(ActiveJob::Recording { interrupted: false }, out.clone());
+        if stopped {
+            assert!(floor.on(SchedulerEvent::Interrupted).is_empty());
+        }
+        let ended = floor
+            .finish_wait(ticket)
+            .map(|(_, interrupted)| interrupted);
+        assert_eq!(ended, Some(stopped));
+        assert!(floor.active().is_none());
+    }
+}

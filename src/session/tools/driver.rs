@@ -1,0 +1,384 @@
+//! Carries out the effects of tools: asks the runtime or the user, runs code, hands results to the turn.
+//!
+//! Invariant: an interrupted turn waits here for the end of its code, so that the user's next cell finds the interpreter
+//! and its terminal free.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::{
+    CodeDisplay, NotebookJob, NotebookJobResult, RunningCode, SeenFiles, ToolCode, ToolContext,
+    ToolEffect, ToolEvent,
+};
+use crate::agent::{Approvals, FileChange, ToolCall};
+use crate::config::KernelMode;
+use crate::runtime::{BranchRequest, Execute, RequestId, RuntimeEvent, RuntimeRequest};
+use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::session::cell::{CellOrigin, CellProgress, CellResult, CellRun};
+use crate::session::event_loop::Session;
+use crate::session::events::{AnswerEvent, BeginEvent, TextEvent};
+use crate::session::handle::Command;
+use crate::session::ids::{CallId, ToolCaller};
+use crate::session::peers::RuntimeRequester;
+use crate::session::prompt::PromptEvent;
+use crate::session::question::{QuestionChoice, Reply};
+use crate::session::runtimes::{RuntimePeer, RuntimeRole};
+use crate::session::scheduler::{ActiveJob, SchedulerEvent};
+use crate::session::tool_return::ToolReturn;
+
+/// Error returned when the agent's code calls a tool that runs cells.
+pub(in crate::session) const NESTED_CELLS: &str =
+    "no cell can be run for a cell that waits for it: run the code here";
+/// Error for a kernel that ended between two cells.
+const NO_KERNEL: &str = "the kernel ended before the cell";
+
+impl Session {
+    /// Begins a call that the turn offers; returns the result if the call is over at once.
+    pub(in crate::session) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
+        let prompt = self.scheduler.prompt()?;
+        if !prompt.offers(&call.name) {
+            let why = format!("tool `{}` is not defined", call.name);
+            return Some(ToolReturn::failed(&why));
+        }
+        self.begin_tool(ToolCaller::Turn, call)
+    }
+
+    /// Begins a call, whether or not it is offered; returns the result if the call is over at once.
+    pub(in crate::session) fn begin_tool(
+        &mut self,
+        by: ToolCaller,
+        call: ToolCall,
+    ) -> Option<ToolReturn> {
+        let (runner, mut context) = self.runner_and_context(by);
+        match runner.begin(call, &mut context) {
+            ToolEffect::Done(result) => Some(result),
+            effect => {
+                self.run_tool_effect(by, effect);
+                None
+            }
+        }
+    }
+
+    /// Cancels the call: withdraws its questions, interrupts its code and waits for the code to end.
+    pub(in crate::session) fn cancel_call(&mut self) {
+        self.on_approval(ApprovalEvent::TurnOver);
+        self.on_agent_code_end();
+        if self.tool_runner.is_running() {
+            let told = self.interrupt_code();
+            self.publish(told);
+        }
+        if self.tool_runner.cancel() {
+            self.on_code_stopped();
+        }
+    }
+
+    /// The code of a cancelled call has stopped.
+    fn on_code_stopped(&mut self) {
+        self.release_kernel();
+        match self.scheduler.active() {
+            Some(ActiveJob::Call { left, .. }) => {
+                let why = match left {
+                    true => "whoever called it no longer wants it",
+                    false => "the user stopped it",
+                };
+                self.on_call_return(ToolReturn::failed(why));
+            }
+            _ => self.on_prompt(PromptEvent::ToolsStopped),
+        }
+    }
+
+    /// Ends the copy of the user's interpreter together with its turn.
+    pub(in crate::session) fn end_branch(&mut self) {
+        if std::mem::take(&mut self.tool_runner.has_branch) {
+            let end = RuntimeRequest::Branch(BranchRequest::End);
+            self.runtimes.user.notify(end);
+        }
+    }
+
+    /// The runner for calls of `by`, and the context of its tools.
+    fn runner_and_context(&mut self, by: ToolCaller) -> (&mut super::ToolRunner, ToolContext<'_>) {
+        let prompt_line = self.scheduler.prompt().map_or(0, |prompt| prompt.line());
+        let context = ToolContext {
+            now: Instant::now(),
+            can_ask: self.scheduler.asks(self.deps.asks),
+            interpreter_up: self.runtimes.user.is_up(),
+            cell_waiting: self.scheduler.has_suspended(),
+            runtime: self.runtimes.user.able(),
+            stdin: self.runtimes.user.tool_stdin(),
+            run_cells: &mut self.choices.run_cells,
+            kernels_per_call: self.choices.kernel_mode == KernelMode::PerCall,
+            allowed: &mut self.approvals.grants,
+            skills: &mut self.skill_registry,
+            outputs: &self.outputs,
+            cwd: &self.cwd,
+            notebooks: &self.deps.notebooks,
+            approve_changes: self.choices.approvals == Approvals::Ask,
+            prompt_line,
+        };
+        let runner = match by {
+            ToolCaller::Turn => &mut self.tool_runner,
+            ToolCaller::Code => &mut self.agent_calls.tool_runner,
+        };
+        (runner, context)
+    }
+
+    /// Passes the event to the runner of this call; ignores calls that are over.
+    pub(in crate::session) fn on_call_event(&mut self, call: CallId, event: ToolEvent) {
+        if self.tool_runner.call_id() == call {
+            self.on_tool_event(ToolCaller::Turn, event);
+        } else if self.agent_calls.tool_runner.call_id() == call {
+            self.on_tool_event(ToolCaller::Code, event);
+        }
+    }
+
+    /// Passes the event to the active tool, and carries out its effect.
+    pub(in crate::session) fn on_tool_event(&mut self, by: ToolCaller, event: ToolEvent) {
+        if matches!(
+            event,
+            ToolEvent::UserReplied(Reply::Chosen(QuestionChoice::Stop))
+        ) {
+            return self.on_scheduler(SchedulerEvent::Interrupted);
+        }
+        let (runner, mut context) = self.runner_and_context(by);
+        let effect = runner.on(event, &mut context);
+        let out = self.out_or_background().clone();
+        self.skill_registry.save_decisions(&out);
+        self.run_tool_effect(by, effect);
+    }
+
+    fn run_tool_effect(&mut self, by: ToolCaller, effect: ToolEffect) {
+        let call = self.runner_and_context(by).0.call_id();
+        match effect {
+            ToolEffect::Wait => {}
+            ToolEffect::Submit(request) => {
+                self.tool_runner.has_branch |= matches!(request, RuntimeRequest::Branch(_));
+                self.ask_runtime(request, RuntimeRequester::Tool(call));
+            }
+            ToolEffect::OpenKernel(_)
+            | ToolEffect::Run(_)
+            | ToolEffect::Interrupt
+            | ToolEffect::Kill { .. }
+                if by == ToolCaller::Code =>
+            {
+                self.on_agent_tool_return(ToolReturn::failed(NESTED_CELLS));
+            }
+            ToolEffect::OpenKernel(opening) => self.open_kernel(opening),
+            ToolEffect::Ask(about) => self.ask_user(about, ApprovalRequester::Tool(by)),
+            ToolEffect::Show {
+                text,
+                pictures,
+                then,
+            } => {
+                self.publish((!text.is_empty()).then_some(TextEvent::Verbatim(text)));
+                self.publish(pictures.into_iter().map(AnswerEvent::Picture));
+                self.run_tool_effect(by, *then);
+            }
+            ToolEffect::ReportProgress { cells, then } => {
+                // A caller outside of a turn sees the result only.
+                let told = self.scheduler.prompt().is_some();
+                self.publish(told.then_some(AnswerEvent::CellsProgress(cells)));
+                self.run_tool_effect(by, *then);
+            }
+            ToolEffect::Run(code) => self.run_code(code),
+            ToolEffect::Interrupt => drop(self.interrupt_code()),
+            ToolEffect::Kill { over_time } => {
+                let runtime = self.runtimes.of(self.tool_runner.role());
+                let told = runtime.and_then(match over_time {
+                    true => RuntimePeer::kill_over_time,
+                    false => RuntimePeer::kill,
+                });
+                self.publish(told);
+            }
+            ToolEffect::ReadSkill(path) => self.read_skill(call, path),
+            ToolEffect::Notebook(job) => self.run_notebook_job(call, job),
+            ToolEffect::Done(result) if by == ToolCaller::Code => {
+                self.outputs.save(self.out_or_background());
+                self.on_agent_tool_return(result);
+            }
+            ToolEffect::Done(result) => {
+                let told = self.tool_runner.finish_call();
+                self.release_kernel();
+                self.outputs.save(self.out_or_background());
+                if matches!(self.scheduler.active(), Some(ActiveJob::Call { .. })) {
+                    return self.on_call_return(result);
+                }
+                self.on_prompt(PromptEvent::ToolReturned(result));
+                self.record_reported_cells(&told);
+            }
+        }
+    }
+
+    /// Records that the model has seen the output of these cells, so that they are no context for later prompts while this
+    /// exchange is part of the conversation.
+    fn record_reported_cells(&mut self, cells: &[u32]) {
+        if cells.is_empty() {
+            return;
+        }
+        if let Some(line) = self.scheduler.prompt().map(|prompt| prompt.line()) {
+            // The answer that holds the cells is saved first: if the turn is cut off, one of the two has them.
+            self.on_prompt(PromptEvent::SaveNow);
+            let record = &self.record;
+            cells
+                .iter()
+                .for_each(|cell| record.mark_in_answer(*cell, line));
+        }
+    }
+
+    fn run_code(&mut self, code: ToolCode) {
+        let out = self.out_or_background().clone();
+        let ToolCode {
+            source,
+            display,
+            directory,
+        } = code;
+        let mut role = RuntimeRole::User;
+        let (line, stdin, whose) = match display {
+            CodeDisplay::Cell { title } => {
+                let line = self.numbering.take();
+                self.record.record_input(line, &source, &source);
+                if let Some(prompt) = self.scheduler.prompt() {
+                    self.step_log.ran_for.insert(line, prompt.line());
+                }
+                let begun = BeginEvent::AgentCell {
+                    line,
+                    title,
+                    source: source.clone(),
+                };
+                self.notify_caller(begun.clone());
+                out.send(begun);
+                (
+                    Some(line),
+                    self.runtimes.user.stdin(None),
+                    CellOrigin::Agent(line),
+                )
+            }
+            CodeDisplay::Skill { name } => {
+                let shown = format!("skill {name} runs:\n{}", source.trim_end());
+                out.send(TextEvent::Verbatim(shown));
+                (None, self.runtimes.user.tool_stdin(), CellOrigin::Internal)
+            }
+            CodeDisplay::Own { kernel, heading } => {
+                role = RuntimeRole::Agent(kernel);
+                out.send(TextEvent::Verbatim(format!(
+                    "{heading}\n{}",
+                    source.trim_end()
+                )));
+                (None, self.runtimes.user.tool_stdin(), CellOrigin::Internal)
+            }
+        };
+        let execute = Execute {
+            stdin,
+            dark: self.dark(),
+            directory,
+            ..match line {
+                Some(line) => Execute::numbered(source, line),
+                None => Execute::unnumbered(source),
+            }
+        };
+        let Some(runtime) = self.runtimes.of(role) else {
+            return self.on_tool_event(
+                ToolCaller::Turn,
+                ToolEvent::KernelOpened(Err(NO_KERNEL.to_owned())),
+            );
+        };
+        let id = runtime.execute(execute);
+        let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
+        self.tool_runner
+            .code_started(line.unwrap_or(0), Box::new(run));
+    }
+
+    /// Handles an event of a tool's code; returns any other event.
+    pub(in crate::session) fn on_code_event(
+        &mut self,
+        role: RuntimeRole,
+        id: RequestId,
+        event: RuntimeEvent,
+    ) -> Option<RuntimeEvent> {
+        let Some(run) = self.tool_runner.code(role, id) else {
+            return Some(event);
+        };
+        let told = match &event {
+            RuntimeEvent::Started { .. } => Some(ToolEvent::CodeStarted),
+            RuntimeEvent::InputRequested { .. } => Some(ToolEvent::InputRequested),
+            _ => None,
+        };
+        let ended = (run.id, run.line());
+        let step = run.on(event, &self.record);
+        if let (CellProgress::Ended(_), (id, Some(line))) = (&step, ended) {
+            self.runtimes.user.cell_ended(id, line);
+        }
+        if let Some(told) = told {
+            self.on_tool_event(ToolCaller::Turn, told);
+        }
+        if !matches!(step, CellProgress::On) {
+            self.on_agent_code_end();
+        }
+        match step {
+            CellProgress::On => {}
+            CellProgress::Ended(remains) => self.on_code_ended(remains),
+            CellProgress::Died(remains) => self.tool_runner.code_died(remains),
+        }
+        None
+    }
+
+    fn on_code_ended(&mut self, remains: Box<CellResult>) {
+        if let (Some(cwd), RuntimeRole::User) = (&remains.cwd, self.tool_runner.role()) {
+            self.cwd = PathBuf::from(cwd);
+        }
+        let line = self.tool_runner.take_code().map_or(0, |code| code.line());
+        if self.tool_runner.is_idle() {
+            return self.on_code_stopped();
+        }
+        self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
+    }
+
+    /// Continues the tools after the end of the interpreter was reported.
+    pub(in crate::session) fn resume_tools(&mut self) {
+        if self.tool_runner.awaits_restart() {
+            self.on_tool_event(ToolCaller::Turn, ToolEvent::Restarted);
+        } else if self.tool_runner.code_has_died()
+            && let Some(RunningCode::Died { line, remains, .. }) = self.tool_runner.take_code()
+        {
+            if self.tool_runner.is_idle() {
+                return self.on_code_stopped();
+            }
+            self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
+        }
+    }
+
+    /// Reads the skill on another thread, since its disk may not respond.
+    pub(in crate::session) fn read_skill(&self, call: CallId, path: String) {
+        let (catalog, inbox) = (self.skill_registry.catalog().clone(), self.inbox.clone());
+        tokio::task::spawn_blocking(move || {
+            let read = catalog.activate(&path).map(Box::new);
+            // The session may have ended.
+            let _ = inbox.send(Command::SkillRead(call, read));
+        });
+    }
+
+    /// Reads or writes a notebook on another thread.
+    pub(in crate::session) fn run_notebook_job(&self, call: CallId, job: NotebookJob) {
+        let inbox = self.inbox.clone();
+        let mut seen = self.tool_runner.seen_files.clone();
+        tokio::task::spawn_blocking(move || {
+            let (news, change) = job.run(&mut seen);
+            // The session may have ended.
+            let _ = inbox.send(Command::NotebookDone(call, Box::new((news, seen, change))));
+        });
+    }
+
+    /// Shows the change to the user and continues the tool.
+    pub(in crate::session) fn on_notebook_job_done(
+        &mut self,
+        call: CallId,
+        done: (NotebookJobResult, SeenFiles, Option<FileChange>),
+    ) {
+        let (news, seen, change) = done;
+        self.tool_runner.seen_files = seen;
+        if let Some(change) = change {
+            let changed = AnswerEvent::FilesChanged(vec![change]);
+            self.out_or_background().send(changed);
+        }
+        self.on_call_event(call, ToolEvent::NotebookJobDone(news));
+    }
+}

@@ -1,0 +1,177 @@
+//! The contract of tools: a state machine that takes a [`ToolEvent`] and returns a [`ToolEffect`].
+//!
+//! Absent on purpose: the list of tools (`table.rs`), and the code that carries effects out (`effects.rs`).
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::notebook::{NotebookJob, NotebookJobResult};
+use super::skill_registry::SkillRegistry;
+use crate::agent::{InputPart, PlanStep};
+use crate::config::RunCells;
+use crate::runtime::{RuntimeCapabilities, RuntimeReply, RuntimeRequest, Stdin};
+use crate::session::approvals::SessionGrants;
+use crate::session::cell::CellResult;
+use crate::session::kernels::{KernelPlacement, OpenedKernel};
+use crate::session::outputs::{OutputKind, Outputs};
+use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::session::saving::NotebookPlaces;
+use crate::session::tool_return::ToolReturn;
+use crate::skills::Activation;
+
+pub(in crate::session) enum ToolEvent {
+    /// The runtime's answer to [`ToolEffect::Submit`].
+    RuntimeAnswered(RuntimeReply),
+    /// The user's reply to [`ToolEffect::Ask`].
+    UserReplied(Reply),
+    CodeStarted,
+    InputRequested,
+    InputAnswered,
+    /// The code ended; `line` is the In number it had, 0 for none.
+    CodeEnded {
+        line: u32,
+        remains: Box<CellResult>,
+    },
+    /// The interpreter has ended after [`ToolEffect::Kill`].
+    Restarted,
+    SkillRead(Result<Box<Activation>, String>),
+    /// The kernel is up, or the reason why there is none.
+    KernelOpened(Result<OpenedKernel, String>),
+    NotebookJobDone(NotebookJobResult),
+    /// The time of [`Tool::due`] has come.
+    DeadlineReached,
+}
+
+pub(in crate::session) enum ToolEffect {
+    /// Wait for the next event.
+    Wait,
+    /// Ask the runtime; [`ToolEvent::Answered`] follows.
+    Submit(RuntimeRequest),
+    /// Ask the user; [`ToolEvent::Replied`] follows.
+    Ask(QuestionSubject),
+    /// Show text and pictures (`data:` URLs), then carry out `then`.
+    Show {
+        text: String,
+        pictures: Vec<String>,
+        then: Box<ToolEffect>,
+    },
+    /// Report the progress of the cells, then carry out `then`.
+    ReportProgress {
+        cells: Vec<PlanStep>,
+        then: Box<ToolEffect>,
+    },
+    /// Prepare directory and kernel for the next cell; [`ToolEvent::Opened`] follows.
+    OpenKernel(KernelPlacement),
+    /// Run code; [`ToolEvent::CodeEnded`] follows.
+    Run(ToolCode),
+    Interrupt,
+    /// End the interpreter at once, and its code.
+    Kill {
+        /// The code exceeded its time limit.
+        over_time: bool,
+    },
+    /// Read the skill at this path; [`ToolEvent::SkillRead`] follows.
+    ReadSkill(String),
+    /// Read or write a notebook file; [`ToolEvent::Notebook`] follows.
+    Notebook(NotebookJob),
+    /// The result, as the last effect.
+    Done(ToolReturn),
+}
+
+pub(in crate::session) struct ToolCode {
+    pub(super) source: String,
+    pub(super) display: CodeDisplay,
+    /// Directory to change to first; `None`: the current one.
+    pub(super) directory: Option<PathBuf>,
+}
+
+/// How the user sees the code.
+pub(super) enum CodeDisplay {
+    /// As a cell of the agent, numbered and recorded.
+    Cell { title: String },
+    /// As code of a skill, neither numbered nor recorded.
+    Skill { name: String },
+    /// As a cell in the agent's own kernel, neither numbered nor recorded.
+    Own { kernel: u32, heading: String },
+}
+
+pub(in crate::session) trait Tool: Send {
+    /// Returns the next effect; ignores events it did not ask for.
+    fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect;
+
+    /// The time at which the tool expects [`ToolEvent::Due`].
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The In numbers of the cells whose output is in its result.
+    fn reported_cells(&self) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// Session state that a tool may read and change.
+pub(in crate::session) struct ToolContext<'a> {
+    pub now: Instant,
+    /// A user can be asked.
+    pub can_ask: bool,
+    /// The user's interpreter runs and may hold variables.
+    pub interpreter_up: bool,
+    /// A running cell of the user waits for this turn, so no other cell can run.
+    pub cell_waiting: bool,
+    pub runtime: &'a RuntimeCapabilities,
+    /// Who answers a tool's `input()`.
+    pub stdin: Stdin,
+    pub run_cells: &'a mut RunCells,
+    /// Each call gets a fresh kernel of its own, also where it asks for a kept one.
+    pub kernels_per_call: bool,
+    pub allowed: &'a mut SessionGrants,
+    pub skills: &'a mut SkillRegistry,
+    pub outputs: &'a Outputs,
+    /// The interpreter's directory.
+    pub cwd: &'a Path,
+    /// Resolves names of notebooks.
+    pub notebooks: &'a NotebookPlaces,
+    /// The user approves each change of a file first.
+    pub approve_changes: bool,
+    /// The prompt's In number.
+    pub prompt_line: u32,
+}
+
+impl ToolContext<'_> {
+    /// Shortens the result to the model's limit, and keeps the whole text as an artifact.
+    pub(super) fn finish(&self, mut result: ToolReturn) -> ToolEffect {
+        let cut = self
+            .outputs
+            .cut(OutputKind::Tool, self.prompt_line, &result.text);
+        for part in &mut result.content {
+            if let InputPart::Text(text) = part
+                && *text == result.text
+            {
+                text.clone_from(&cut);
+            }
+        }
+        result.text = cut;
+        ToolEffect::Done(result)
+    }
+}
+
+impl ToolEffect {
+    pub(super) fn failed(why: &str) -> Self {
+        ToolEffect::Done(ToolReturn::failed(why))
+    }
+}
+
+/// The machine and its first effect, or the result of a call that is over at once.
+pub(super) type BeginResult = Result<(Box<dyn Tool>, ToolEffect), ToolReturn>;
+
+/// Checks the arguments and begins the call.
+pub(super) type Begin = fn(&Value, &mut ToolContext<'_>) -> BeginResult;
+
+/// True when the user allowed what was asked.
+pub(super) fn is_yes(reply: &Reply) -> bool {
+    use QuestionChoice::{Once, Remember, Session};
+    matches!(reply, Reply::Chosen(Once | Session | Remember))
+}
