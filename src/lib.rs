@@ -39,25 +39,99 @@
 //! end; a prompt is built from the record (never from memory), goes to the agent and comes back as a stream. Both are
 //! recorded when they happen. What a front-end sees is one [`session::Run`] of [`session::SessionEvent`]s per input.
 //!
-//! The session is a loop around machines, each with fields of its own and without channel, clock or file: the
-//! numbering, the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back,
-//! sent, running, settled), the tools (`session/toolbox`, a file and a row each), the agent's own kernels
-//! (`session/kernels`), what cells ask (`session/from_cells`: the cell waits beneath the turn it has begun, and the
-//! interpreter serves that turn meanwhile), what the agent's own code asks (`session/from_agent`: the turn waits for
-//! that code, so it is answered beside the turn), the questions (`session/asking`). An event goes to the machine that
-//! owns it; what it says is done. Runtimes have roles: the user's, the session's shell (where it goes, the interpreter
-//! goes), and the agent's own. Functions of the user go to the user's runtime; questions go one at a time to the
-//! front-end, their answers to the record and back to whoever asked; where nobody can be asked, the answer is the one
-//! that changes nothing. What only an editor can do is a stream of its own, [`session::EditorWishes`].
+//! The session is a loop around machines, each with fields of its own and without channel, clock or file:
 //!
-//! Tools are called from outside, too (`session/outside`): by MCP clients that attach to a running shell, whose user is
-//! asked, or by the agent's own programs in the middle of its turn.
+//! - the numbering, and the scheduler (which job runs, which wait);
+//! - a prompt (`session/prompt`: preparing, queued, running, stopping, settled);
+//! - the tools (`session/tools`, a file and a row each), and the agent's own kernels (`session/kernels`);
+//! - host calls (`session/host_calls`). A cell that sends a prompt is suspended beneath its turn, and the interpreter
+//!   serves that turn meanwhile; code of the agent is answered beside the turn, which waits for it;
+//! - approvals (`session/approvals`): questions go to the front-end one at a time, the answers to the record and to the
+//!   requester. Where nobody can be asked, the answer is the one that changes nothing.
+//!
+//! An event goes to the machine that owns it; the loop carries out the effects that the machine returns. Runtimes have
+//! roles: the user's, the session's shell (the interpreter follows its directory), and the agent's own. Functions of
+//! the user run in the user's runtime. Requests that only a line editor can serve are a stream of their own,
+//! [`session::EditorRequests`].
+//!
+//! External calls (`session/external_calls`) are tool calls from outside of any turn: MCP clients that attach to a
+//! running shell, whose user is asked, and the agent's own programs in the middle of its turn.
 //!
 //! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and
 //! the record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session
 //! is taken up by `-r` or changed by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its
 //! cells again. Files go the same way: `notebook` makes a session of their text, and text of a session; a notebook
 //! file itself is a `notebook/document`, which keeps the bytes of all that is not changed, whoever changes it.
+//!
+//! # From file to file
+//!
+//! - **A cell**: `terminal/mod.rs` reads a line, `session/handle.rs` submits it, `session/dispatch.rs` classifies it
+//!   (`input`) and starts a job of `session/scheduler.rs`; `session/cell.rs` sends an `Execute` to
+//!   `runtime/python/supervisor.rs`, which writes it to `assets/python/runner.py`; output comes back through
+//!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, which records it (`record`) and
+//!   publishes events; `terminal/run_view.rs` and `display/` show them.
+//! - **A prompt**: as above to `session/dispatch.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs`
+//!   builds the request from the record (`dialog/context.rs`), `session/agent_turns.rs` carries out its effects;
+//!   `agent/codex/driver.rs` or `agent/acp/driver.rs` speaks to the agent; `session/prompt/turn.rs` takes its events,
+//!   `display/answer.rs` renders the answer (`markdown`).
+//! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` and `session/agent_turns.rs` to
+//!   `session/tools/mod.rs`; `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the
+//!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
+//! - **`execute_request`**: `jupyter/server.rs` receives, `kernel/channels.rs` queues, `kernel/handler.rs` takes it,
+//!   `kernel/execute.rs` submits it and follows the run through `kernel/event_mapper.rs` and
+//!   `kernel/request_output.rs` to `kernel/iopub.rs` and `jupyter/iopub.rs`.
+//!
+//! # Glossary
+//!
+//! One word for one thing, in code, in messages and in the guide. Words of a protocol (`turn/steer`, `iopub`,
+//! `execute_request`, `session/update`) are kept as their documents spell them.
+//!
+//! | term | meaning |
+//! |---|---|
+//! | agent | a program that answers prompts and calls tools: Codex, one that speaks ACP, the offline demo |
+//! | approval | the user's yes or no to what an agent wants to do; a *grant* is one that lasts for the session |
+//! | artifact | a text too long for the model, kept whole in a file, which the agent can read piece by piece |
+//! | branch | a fork of the interpreter in which an agent's code runs, without a way back into the live namespace |
+//! | cell | code that was submitted, with its In number, its outputs and how it ended |
+//! | checkpoint | a fork of the interpreter that waits, made between two cells; `back` lets it go on |
+//! | command | a line of `%ipycodex`; its row stands in [`magics`] |
+//! | context | the XML the model reads: the cells, notes and outputs since the previous prompt |
+//! | document | a notebook file as it is on disk: edits replace spans of it, every other byte stays |
+//! | driver | in `agent`: the thread that speaks to one agent; in `session`: the file that carries out a machine's effects |
+//! | dry run | cells that need an approval, run in a branch first so that the user sees what they would do |
+//! | effect | a value that says what a machine wants done; the loop carries it out |
+//! | entry | one line of the record: a cell, a prompt with its answer, a note, a shell command |
+//! | event | what happened, as a value: to a machine, or from a runtime, an agent or the session to its reader |
+//! | external call | a tool call from outside of any turn: an MCP client, or a program of the agent's |
+//! | front-end | who submits inputs and shows runs: the REPL, batch mode, a Jupyter kernel, the MCP server |
+//! | guard | a forked process between us and a child; it ends what the child started when either is gone |
+//! | host call | what running code asks of its session: a prompt, a tool, the status |
+//! | input | what a user submitted, classified once: cell, prompt, note, command, shell command |
+//! | job | what the scheduler runs: a cell, a prompt, a command, an external call; the others wait in its queue |
+//! | kernel | a Jupyter kernel: one of ours, or a foreign one behind the runtime contract |
+//! | marked text | a notebook as text: `# %%` lines between cells, `@output` lines below them |
+//! | MIME bundle | one output in several formats, by MIME type |
+//! | note | a string literal typed alone: kept for the model, not run as code |
+//! | peer | the other side of a connection: a runtime, an agent, a client |
+//! | prompt | a text for the agent, typed after a dot; with its answer, one entry |
+//! | question | what is asked of the user while something runs: an approval, a form, a choice |
+//! | record | the SQLite file of all sessions (IPython's `history.sqlite`); *history* only names `%history` and the keys |
+//! | reference | a piece of a prompt that names something: a variable, a function, a file |
+//! | replay | the recorded cells of a session, or those of a notebook, run again |
+//! | requester | who asked for something and gets the reply: a front-end, a tool, a machine |
+//! | run | one submitted input on its way: a stream of events with one end |
+//! | runner | the Python package in `assets/python`, which runs cells inside the interpreter |
+//! | runtime | what runs cells, behind one contract: the interpreter, a Jupyter kernel, a shell |
+//! | scheduler | the machine that decides which job runs, which waits, and which is suspended beneath another |
+//! | session | one conversation with one namespace and one numbering; it can be resumed |
+//! | setting | a row of the table in [`config`], from a file, a variable, a flag or a command |
+//! | skill | a folder with a `SKILL.md` that an agent can load |
+//! | supervisor | the thread that owns one interpreter, shell or kernel and starts it again |
+//! | thread | the agent's own memory of a conversation; used again only while it equals the record |
+//! | tool | a function that the agent may call: one of ours, or a function of the user; each use is a *tool call* |
+//! | transcript | terminal bytes as the text that stays on the screen |
+//! | turn | one prompt's work by the agent, from the request to the end of the answer |
+//! | typeahead | keys typed while something runs, kept for the cell or the next prompt |
 //!
 //! # Layers
 //!
@@ -150,7 +224,7 @@
 //! - Every byte for the terminal passes [`screen::Screen`]; foreign text passes a parser on its way.
 //! - SQLite is the one truth of the conversation: the agent's thread is used only while it equals the record.
 //! - Nothing the first prompt does not need is on the way to it: Python, agent, record and colours come later, and not
-//!   beside it either where users wait for a prompt only (`assemble/waiting`).
+//!   beside it either where users wait for a prompt only (`assemble/prompt_gate`).
 //!
 //! # Where this departs from the usual layout of such a program
 //!

@@ -219,7 +219,7 @@ impl NotebookRun {
             written => written?,
         }
         if self.unkept.is_none() {
-            self.unkept = file.unkept();
+            self.unkept = file.lost_attributes();
         }
         self.took = begun.elapsed();
         self.written = Some(Instant::now());

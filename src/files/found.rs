@@ -131,7 +131,7 @@ impl TrackedFile {
 
     /// What is to be said of what it was besides its bytes, when the last [`TrackedFile::replace`] could not keep all of
     /// that: its owner, group, access list or attributes.
-    pub fn unkept(&self) -> Option<String> {
+    pub fn lost_attributes(&self) -> Option<String> {
         self.unkept.sentence(&self.path)
     }
 

@@ -62,7 +62,7 @@ pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
         RuntimePlan::Shell(_) => super::shell::capabilities("shell"),
         RuntimePlan::Jupyter(plan) => super::jupyter::capabilities(plan),
         RuntimePlan::Gateway(_) => super::jupyter::capabilities_of_served(),
-        RuntimePlan::Scripted(script) => script.able.clone(),
+        RuntimePlan::Scripted(script) => script.capabilities.clone(),
     }
 }
 

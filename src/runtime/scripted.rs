@@ -35,7 +35,7 @@ pub type ControlHandler = Box<dyn FnMut(ControlCall) -> Vec<RuntimeEvent> + Send
 /// The script: told at the start, then asked for every request.
 pub struct Script {
     /// What it can do.
-    pub able: RuntimeCapabilities,
+    pub capabilities: RuntimeCapabilities,
     /// Told before any request.
     pub initial_events: Vec<RuntimeEvent>,
     /// Asked for each request, in order.
@@ -87,7 +87,7 @@ impl Script {
             restarted: false,
         });
         Script {
-            able: RuntimeCapabilities {
+            capabilities: RuntimeCapabilities {
                 terminal: false,
                 ..RuntimeCapabilities::all("Python")
             },
@@ -99,8 +99,8 @@ impl Script {
 
     /// The same script, of a runtime that can do this.
     #[must_use]
-    pub fn able(mut self, able: RuntimeCapabilities) -> Self {
-        self.able = able;
+    pub fn with_capabilities(mut self, able: RuntimeCapabilities) -> Self {
+        self.capabilities = able;
         self
     }
 
@@ -245,7 +245,7 @@ impl ScriptedRuntime {
                 }
             });
         ScriptedRuntime {
-            able: script.able,
+            able: script.capabilities,
             scene: script.on_request,
             calls: script.calls,
             last_id: 0,

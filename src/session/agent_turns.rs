@@ -196,7 +196,7 @@ impl Session {
         let around = PromptContext {
             now: Instant::now(),
             outputs: &self.outputs,
-            skills: shelf.fresh(),
+            skills: shelf.newly_loaded(),
             runtime: user.able(),
         };
         let cwd = &self.cwd;

@@ -124,7 +124,7 @@ impl Session {
             .scheduler
             .start(ActiveJob::Prompt(Box::new(prompt)), out);
         let (record, inbox) = (self.record.clone(), self.inbox.clone());
-        let skills = self.skill_registry.found();
+        let skills = self.skill_registry.ready();
         let (cwd, places) = (self.cwd.clone(), self.deps.notebooks.clone());
         tokio::spawn(async move {
             let read = match named.is_empty() {

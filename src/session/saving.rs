@@ -139,7 +139,7 @@ pub fn write_file(
         FileMode::Keep
     };
     file.replace(std::iter::once(text.as_bytes()), mode)?;
-    Ok(file.unkept())
+    Ok(file.lost_attributes())
 }
 
 /// True when a notebook we wrote is `old` itself, or `old` with cells behind its last: most saves are, and need not

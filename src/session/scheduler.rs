@@ -268,7 +268,7 @@ impl Scheduler {
     /// Whether somebody answers questions of the active job; `usual` where the job does not say.
     pub(super) fn asks(&self, usual: bool) -> bool {
         match self.active() {
-            Some(ActiveJob::Prompt(prompt)) => prompt.asks().unwrap_or(usual),
+            Some(ActiveJob::Prompt(prompt)) => prompt.can_ask().unwrap_or(usual),
             Some(ActiveJob::Call { asks, .. }) => *asks,
             _ => usual,
         }

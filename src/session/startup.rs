@@ -29,7 +29,7 @@ impl Session {
             return self.set_up(None, out);
         }
         // Earlier answers are read with the skills.
-        let found = self.skill_registry.found();
+        let found = self.skill_registry.ready();
         self.await_effects(&out, async move {
             found.await;
             vec![Effect::SetUp]

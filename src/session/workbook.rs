@@ -256,7 +256,7 @@ impl NotebookCursor {
             }
         }
         match self.notebook.rewrite(&draft) {
-            Ok(()) => told.extend(self.notebook.file.unkept().map(Notice::note)),
+            Ok(()) => told.extend(self.notebook.file.lost_attributes().map(Notice::note)),
             Err(report) => told.push(report_notice(&report)),
         }
         told

@@ -163,7 +163,7 @@ pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report>
 
 /// Says what of the file besides its cells could not be kept.
 fn say_unkept(opened: &NotebookFile, screen: &Screen) -> Result<(), Report> {
-    let unkept = opened.file.unkept();
+    let unkept = opened.file.lost_attributes();
     unkept
         .iter()
         .try_for_each(|line| screen.print_notice(line))?;

@@ -173,7 +173,7 @@ impl Session {
                 self.await_effects(out, output::show(self.outputs.clone(), id));
             }
             MagicEffect::ListSkills => {
-                let found = self.skill_registry.found();
+                let found = self.skill_registry.ready();
                 self.await_effects(out, async move {
                     found.await;
                     vec![Effect::ListSkills(Box::new(record.dialog().await))]

@@ -313,7 +313,7 @@ impl Session {
     /// Collects the tools that can be called: the record is read first.
     fn find_tools(&mut self, answer: oneshot::Sender<Toolset>) {
         let (record, inbox) = (self.record.clone(), self.inbox.clone());
-        let skills = self.skill_registry.found();
+        let skills = self.skill_registry.ready();
         tokio::spawn(async move {
             skills.await;
             let dialog = Box::new(record.dialog().await);

@@ -169,7 +169,7 @@ impl Prompt {
         self.input.line
     }
 
-    pub(super) fn asks(&self) -> Option<bool> {
+    pub(super) fn can_ask(&self) -> Option<bool> {
         self.asks
     }
 

@@ -43,7 +43,7 @@ fn r_able(
         seen.lock().unwrap().push(kind);
         events
     });
-    (stage_of(script.able(able), turns, change), reached)
+    (stage_of(script.with_capabilities(able), turns, change), reached)
 }
 
 fn offered(stage: &Stage, n: usize) -> Vec<(String, String)> {
@@ -213,7 +213,7 @@ fn a_lost_connection_is_no_death() {
         _ => Script::default_reply(id, request),
     });
     let stage = stage_of(
-        script.able(RuntimeCapabilities::cells_only("R")),
+        script.with_capabilities(RuntimeCapabilities::cells_only("R")),
         vec![says("ok")],
         |_| {},
     );

@@ -80,7 +80,7 @@ impl SkillRegistry {
     }
 
     /// Resolves when the catalog is complete, or its thread has failed.
-    pub(in crate::session) fn found(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(in crate::session) fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut found = self.found.clone();
         async move {
             // An error means that the thread has failed.
@@ -207,7 +207,7 @@ impl SkillRegistry {
     }
 
     /// Each `SKILL.md` loaded since the last prompt was sent.
-    pub(in crate::session) fn fresh(&self) -> &[String] {
+    pub(in crate::session) fn newly_loaded(&self) -> &[String] {
         &self.fresh
     }
 

@@ -122,7 +122,7 @@ impl NotebookJob {
             } => match opened.write(&draft) {
                 Ok(written) => {
                     seen.remember(&opened.file);
-                    let unkept = opened.file.unkept();
+                    let unkept = opened.file.lost_attributes();
                     (
                         NotebookJobResult::Written(Ok(unkept)),
                         change.filter(|_| written),
