@@ -25,7 +25,7 @@ class Texts:
 
     def exec_module(self, module):
         if module.__name__ == "ipycodex":
-            from _ipycodex_runner import guest  # noqa: F401  # what the module asks for the session's ways
+            from _ipycodex_runner import embedded  # noqa: F401  # what the module asks for the session's ways
         short = short_of(module.__name__)
         code = compile(self.sources[short], "%s/%s.py" % (PACKAGE, short), "exec", 0, True)
         exec(code, module.__dict__)

@@ -12,7 +12,7 @@ import os
 import select
 from time import monotonic, sleep
 
-from . import confine, cut, guard, library, snapshot, wire
+from . import confine, guard, snapshot, stdlib, truncate, wire
 
 PATIENCE = 4.0  # seconds for what runs to react to an interrupt; the session comes again after 5
 NUMBERS = 216  # descriptors from here on
@@ -67,7 +67,7 @@ class Branch:
 
     def run(self, request):
         """The `snapshot` of an answer."""
-        printed, answer = cut.Ends(snapshot.MOST_PRINTED), bytearray()
+        printed, answer = truncate.Ends(snapshot.MOST_PRINTED), bytearray()
         until = pushed = None
         line = wire.dump(request).encode("ascii") + b"\n"
         while not answer.endswith(b"\n"):
@@ -150,7 +150,7 @@ def snapshot_line(fd):
 def serve(requests, result, engine, host, folder):
     """The life of the copy."""
     os.environ["TMPDIR"] = folder
-    tempfile = library.loaded("tempfile")
+    tempfile = stdlib.loaded("tempfile")
     if tempfile is not None:
         tempfile.tempdir = folder
     buffer = b""

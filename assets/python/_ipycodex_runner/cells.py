@@ -11,7 +11,7 @@ import builtins
 import os
 import sys
 
-from . import debug, library, wire
+from . import debug, stdlib, wire
 
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
@@ -285,7 +285,7 @@ class Engine:
         """Keeps a cell's source for tracebacks and `inspect`."""
         entry = (len(text), None, text.splitlines(True), filename)
         self.sources[filename] = entry
-        linecache = library.loaded("linecache")
+        linecache = stdlib.loaded("linecache")
         if linecache is not None:
             linecache.cache[filename] = entry
 
@@ -366,7 +366,7 @@ class Engine:
     def fail(self, error):
         """Shows the error that ended a cell."""
         self.host.leave_if_child(error)
-        library.repair_builtins()
+        stdlib.repair_builtins()
         from . import tracebacks
 
         tracebacks.prepare(error, self.sources)

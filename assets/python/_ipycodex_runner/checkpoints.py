@@ -4,7 +4,7 @@ In: requests `checkpoints` (keep how many, list, back, forward), each request th
 nothing is asked. Out: answers. A copy is made when a cell has ended and nothing came for a moment, so no cell waits for
 one; where none could be made, why is kept. Invariants: the log and the copies of a process are as they were when it was
 copied; what was stepped back over waits, stopped, until code runs. Absent on purpose: files and other processes, which
-are not taken back: what the cells wrote is told (`written`).
+are not taken back: what the cells wrote is told (`file_audit`).
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 from select import POLLIN, poll
 from time import perf_counter, time
 
-from . import carry, copies, warm, written
+from . import copies, file_audit, fork_state, prefault
 
 QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
@@ -45,7 +45,7 @@ class Checkpoints:
         self.why = {}  # number of steps -> why there is no copy
         self.held = {}  # process -> bytes it holds alone
         self.stale = True  # what runs has changed since the last copy
-        self.written = warm.Written()
+        self.written = prefault.Written()
         self.link = None  # to the process that `forward` leads to
         self.behind = []  # that process and all others that have seen more than this one
 
@@ -68,7 +68,7 @@ class Checkpoints:
         self.most = most
         self.bound()
         if not most:
-            written.current = None
+            file_audit.current = None
         elif not self.stale and not self.newest():
             self.stale = True
 
@@ -81,10 +81,10 @@ class Checkpoints:
         if kind == "exec" and request.get("executionCount") is not None and not request.get("silent"):
             step = Step(request["executionCount"], request["code"], request.get("session", 0))
             self.log.append(step)
-            written.current = step.wrote if self.most else None
+            file_audit.current = step.wrote if self.most else None
 
     def ended(self):
-        written.current = None
+        file_audit.current = None
 
     # in the moments between
 
@@ -92,7 +92,7 @@ class Checkpoints:
         """Nothing is being asked: the time to make a copy, if it lasts. In the copy, this returns when it has taken
         over."""
         while self.stale and self.most and self.is_quiet(server.loop, QUIET):
-            if not warm.make_large(copies.library(), lambda: self.is_quiet(None, 0)):
+            if not prefault.make_large(copies.library(), lambda: self.is_quiet(None, 0)):
                 continue  # somebody is asking, or has asked for nothing
             self.stale = False
             self.make()
@@ -105,7 +105,7 @@ class Checkpoints:
         for copy in [copy for copy in self.copies if copy.steps == now]:
             self.end(copy)
         self.why = {steps: why for steps, why in self.why.items() if steps < now}
-        why = carry.obstacle(self.host)
+        why = fork_state.obstacle(self.host)
         if why is None:
             began = perf_counter()
             self.written.look()
@@ -163,9 +163,9 @@ class Checkpoints:
         for copy in self.copies:
             if beside and not self.is_quiet(None, 0):
                 return
-            self.held[copy.process] = carry.held("/proc/%d/smaps_rollup" % copy.process).get("Private_Dirty", 0)
+            self.held[copy.process] = fork_state.held("/proc/%d/smaps_rollup" % copy.process).get("Private_Dirty", 0)
             total += self.held[copy.process]
-        left = carry.available()
+        left = fork_state.available()
         while self.copies and left is not None and total > (left + total) // 4:
             total -= self.held.get(self.copies[0].process, 0)
             self.why[self.copies[0].steps] = "it was dropped to free memory"
@@ -237,7 +237,7 @@ class Checkpoints:
             "id": request.get("id"),
             "over": [step.told() for step in over],
             "behind": [os.getpid()] + [other.process for other in self.copies if other.steps > target] + self.behind,
-            "connections": carry.connections(),
+            "connections": fork_state.connections(),
             "held": list(self.held.items()),
             "most": self.most,
         }
@@ -317,5 +317,5 @@ class Checkpoints:
 def at_first(server):
     """The checkpoints of an interpreter, from when they are first wanted."""
     if sys.version_info >= (3, 8):
-        written.listen()
+        file_audit.listen()
     return Checkpoints(server)

@@ -2,8 +2,9 @@
 after a quote or in `!` lines; and the same from IPython's own completer, in the same form.
 
 In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature, type, everywhere}.
-Invariants: nothing of the user's runs to follow a chain (`live`); modules are not imported to be looked into;
-describing what was found takes bounded time. Absent on purpose: guessing types of code that has not run (`deeper`).
+Invariants: nothing of the user's runs to follow a chain (`live_objects`); modules are not imported to be looked into;
+describing what was found takes bounded time. Absent on purpose: guessing types of code that has not run
+(`static_completion`).
 """
 
 import builtins
@@ -14,7 +15,7 @@ import re
 import sys
 from time import perf_counter
 
-from . import keys, library, live
+from . import key_completion, live_objects, stdlib
 
 LIMIT = 500
 DESCRIBE = 0.02  # seconds for the signatures of one answer
@@ -43,11 +44,11 @@ class Answer:
         signature = type_name = ""
         everywhere = value is not UNKNOWN and (text in OFFERED or vars(builtins).get(text, UNKNOWN) is value)
         if value is not UNKNOWN:
-            kind = kind or live.kind_of(value)
+            kind = kind or live_objects.kind_of(value)
             if kind == "instance":
                 type_name = type(value).__name__
             elif kind in ("function", "class") and self.in_time():
-                signature = live.signature_of(value, bound)
+                signature = live_objects.signature_of(value, bound)
         self.found.append(
             {
                 "start": start,
@@ -96,7 +97,7 @@ def candidates(ns, answer, line, position):
     match = MAGIC.match(line)
     if match:
         return magic_names(match, position)
-    here = keys.place(line)
+    here = key_completion.place(line)
     if here is not None:
         found = list(written_keys(ns, answer, here, line, position))
         if found or here.quote:
@@ -107,7 +108,7 @@ def candidates(ns, answer, line, position):
         at, names = symbols.found(line) or (0, ())
         if names:
             return [(position - len(line) + at, name, "symbol") for name in names]
-    if keys.open_string(line) or line[:1] in ("!", "%") and "/" in PATH.search(line).group():
+    if key_completion.open_string(line) or line[:1] in ("!", "%") and "/" in PATH.search(line).group():
         return paths(PATH.search(line).group(), position)
     prefix = WORD.search(line)
     prefix = prefix.group() if prefix else ""
@@ -137,12 +138,12 @@ def words(ns, before, prefix, position):
 
 def parameters(ns, before, prefix):
     """Names that can be given in the call the cursor stands in."""
-    at = live.opening(before + ")", len(before))
+    at = live_objects.opening(before + ")", len(before))
     if at < 1 or before[at] != "(":
         return []
     try:
-        called = live.evaluate(ns, before[live.begins(before[:at]) : at])
-        if not live.signature_of(called):
+        called = live_objects.evaluate(ns, before[live_objects.begins(before[:at]) : at])
+        if not live_objects.signature_of(called):
             return []
         known = inspect.signature(called).parameters.values()
     except Exception:
@@ -159,10 +160,10 @@ def parameters(ns, before, prefix):
 
 def owner_of(ns, before):
     """The object before a dot or bracket. Raises LookupError."""
-    text = before[live.begins(before) :]
+    text = before[live_objects.begins(before) :]
     if not text:
         raise LookupError("no expression")
-    return live.evaluate(ns, text)
+    return live_objects.evaluate(ns, text)
 
 
 def attributes(ns, before, prefix, position):
@@ -190,7 +191,7 @@ def static(owner, name):
 def written_keys(ns, answer, here, line, position):
     start = position - len(line) + here.begin
     try:
-        for text, last in keys.found(ns, line, here):
+        for text, last in key_completion.found(ns, line, here):
             yield start, answer.closed_key(text, here.quote, last), "key"
     except Exception:
         return  # an owner that cannot be looked at
@@ -251,7 +252,7 @@ def members(dotted, prefix, position):
     start = position - len(prefix)
     module = sys.modules.get(dotted)
     if module is None and (
-        dotted in sys.builtin_module_names or library.belongs(getattr(find_spec(dotted), "origin", None) or "")
+        dotted in sys.builtin_module_names or stdlib.belongs(getattr(find_spec(dotted), "origin", None) or "")
     ):
         try:
             module = __import__(dotted, fromlist=["*"])
@@ -269,12 +270,12 @@ def members(dotted, prefix, position):
 
 def written_in(dotted):
     """Names that the source of a module binds, which is not imported for it."""
-    from . import deeper
+    from . import static_completion
 
     spec = find_spec(dotted)
     try:
         with open(spec.origin, "rb") as file:
-            return deeper.bound(file.read(1 << 20).decode("utf-8", "replace"), top=True)
+            return static_completion.bound(file.read(1 << 20).decode("utf-8", "replace"), top=True)
     except Exception:
         return ()
 
@@ -313,7 +314,7 @@ def of_ipython(shell, code, position):
     completer = shell.Completer
     answer = Answer(code, position)
     look = Look(shell.user_ns, code, position)
-    here, opened = keys.place(look.line), keys.open_string(look.line)
+    here, opened = key_completion.place(look.line), key_completion.open_string(look.line)
     if here is not None and here.quote:
         for candidate in written_keys(shell.user_ns, answer, here, look.line, position):
             if answer.add(*candidate):

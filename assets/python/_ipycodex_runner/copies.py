@@ -17,8 +17,8 @@ import termios
 from select import POLLIN, poll
 from time import sleep, time
 
-from . import carry, host_watch, wire
-from .library import Genuine
+from . import fork_state, host_watch, wire
+from .stdlib import Genuine
 
 DEATH_SIGNAL = 1  # of prctl
 PATIENCE = 5.0  # seconds for a copy to take over
@@ -70,7 +70,7 @@ def make(host, steps):
     library()
     ours, theirs = linked()
     wire.flush_streams()
-    baggage = carry.Baggage()
+    baggage = fork_state.Baggage()
     wire.interrupts.hold()
     before = _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
     own = os.getpid()
@@ -180,7 +180,7 @@ def give_way(host, copy, told):
     frames, requests = host.frames, host.requests
     requests.stop_thread()
     told = dict(told, synced=frames.synced, buffer=text(requests.buffer), lines=[text(line) for line in requests.lines])
-    baggage = carry.Baggage()
+    baggage = fork_state.Baggage()
     leave_terminal(host)
     try:
         say(copy.link, told, True)
@@ -238,7 +238,7 @@ def take_over(host, told, baggage):
 
 def fresh(host):
     """What a fork does not take along: the bell of interrupts, the thread that watches the host."""
-    carry.uncounted = _thread._count()
+    fork_state.uncounted = _thread._count()
     branch = sys.modules.get(__package__ + ".branch")
     if branch is not None and branch.current is not None:
         branch.current.forget()
@@ -263,7 +263,7 @@ def leave_terminal(host):
     if kept is not None:
         _signal.signal(_signal.SIGHUP, _signal.SIG_IGN)
     try:
-        if carry.own_children():
+        if fork_state.own_children():
             front = stand_in(host.frames.outputs[0])
         fcntl.ioctl(host.frames.outputs[0], TIOCNOTTY)
     except OSError:

@@ -10,7 +10,7 @@ Absent on purpose: colours; faulthandler, which walks the stack in C; `import pd
 
 import sys
 
-from . import library
+from . import stdlib
 
 OWN = __package__ + "/"
 SERVER = OWN + "serve.py"  # what lies outside of it is the start
@@ -239,7 +239,7 @@ def run(statement, ns):
 
 def has_left(error):
     """True for what a debugger raises where the user leaves it: no failure of the code."""
-    bdb = library.loaded("bdb")
+    bdb = stdlib.loaded("bdb")
     return bdb is not None and isinstance(error, bdb.BdbQuit)
 
 

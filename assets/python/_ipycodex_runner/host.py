@@ -1,7 +1,7 @@
 """What the engines see of the outside: frames, questions to the host, the facts of the start.
 
 In: frames. Out: the same, with the request they belong to. Invariant: a thread that serves a request sends as that
-request, all others as what the main thread serves. Absent on purpose: who waits (`requests.Requests`, `calls`).
+request, all others as what the main thread serves. Absent on purpose: who waits (`requests.Requests`, `host_calls`).
 """
 
 import os
@@ -44,9 +44,9 @@ class Host:
 
     def send(self, frame, ordered=True):
         frame["id"] = self.id
-        late = sys.modules.get(__package__ + ".late")
-        if late is not None and frame["type"] in ("display", "comm"):
-            frame["of"] = late.cell.get()
+        cell_context = sys.modules.get(__package__ + ".cell_context")
+        if cell_context is not None and frame["type"] in ("display", "comm"):
+            frame["of"] = cell_context.cell.get()
         self.frames.send(frame, ordered)
 
     def later(self, frame):
@@ -57,9 +57,9 @@ class Host:
         """A process that user code has forked ends where its cell does, or with its `error`: it never goes on as a
         second runner."""
         if os.getpid() != self.process:
-            from . import leave
+            from . import shutdown
 
-            leave.end_child(error)
+            shutdown.end_child(error)
 
     def ask_exit(self, code, keep_kernel=False):
         """`exit` and `quit`: the host ends the interpreter; a forked child ends itself. In a kernel the first argument

@@ -3,7 +3,7 @@ the built-in engine.
 
 In: a name, or code and a position. Out: {found, bundle}; the bundle holds plain text, and `LOOK`: {name, type,
 signature, mark (start and end of a parameter in it, code points) or null, value, doc}. Invariants: never raises for a
-strange object; looking at the cursor runs nothing of the user's (`live`). Absent on purpose: colours.
+strange object; looking at the cursor runs nothing of the user's (`live_objects`). Absent on purpose: colours.
 """
 
 import inspect as python_inspect
@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 
-from . import live, mime
+from . import live_objects, mime
 
 LOOK = "application/vnd.ipycodex.inspection+json"
 SOURCE = "application/vnd.ipycodex.source+json"  # [text before, Python source]
@@ -32,7 +32,7 @@ def inspect(engine, code, position, name, level):
         return {"found": True, "bundle": {"text/plain": "%s\n\n%s" % (target, doc), LOOK: look}} if doc else missing
     if name:
         try:
-            value = live.evaluate(engine.ns, target) if "[" not in target else eval(target, engine.ns)
+            value = live_objects.evaluate(engine.ns, target) if "[" not in target else eval(target, engine.ns)
         except Exception:
             return missing
         rows, source = fields(target, value, level)
@@ -58,12 +58,12 @@ def at_cursor(ns, code, position):
     word, at_word = "", None
     for each in WORD.finditer(line):
         if each.start() <= column <= each.end():
-            word = line[live.begins(line[: each.end()]) : each.end()]
+            word = line[live_objects.begins(line[: each.end()]) : each.end()]
             at_word = found(ns, word)
-    if at_word is not None and live.kind_of(at_word[0]) != "instance":
+    if at_word is not None and live_objects.kind_of(at_word[0]) != "instance":
         return word, at_word[0], None
     for begin, commas, last in reversed(calls(code[:position])):
-        called = code[live.begins(code[:begin].rpartition("\n")[2]) + code.rfind("\n", 0, begin) + 1 : begin]
+        called = code[live_objects.begins(code[:begin].rpartition("\n")[2]) + code.rfind("\n", 0, begin) + 1 : begin]
         value = found(ns, called) if called else None
         if value is not None:
             keyword = re.match(r"\s*(\w+)\s*=(?!=)", code[last:position])
@@ -74,7 +74,7 @@ def at_cursor(ns, code, position):
 def found(ns, text):
     """The object in a tuple, or None."""
     try:
-        return (live.evaluate(ns, text),)
+        return (live_objects.evaluate(ns, text),)
     except LookupError:
         return None
 
@@ -102,8 +102,8 @@ def calls(before):
 
 
 def described(target, value, call):
-    kind = live.kind_of(value)
-    signature = live.signature_of(value)
+    kind = live_objects.kind_of(value)
+    signature = live_objects.signature_of(value)
     return {
         "name": target,
         "type": type(value).__name__ if kind == "instance" else kind,

@@ -11,7 +11,7 @@ import os
 import sys
 import warnings
 
-from . import debug, library, mime, system
+from . import debug, mime, stdlib, system
 from .cells import PLAIN, ends_quietly
 
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
@@ -57,7 +57,7 @@ class FrameDisplayHook(DisplayHook):
         return self.shell.cell_number
 
     def __call__(self, result=None):
-        with library.Genuine(library.thorough):
+        with stdlib.Genuine(stdlib.thorough):
             self.show(result)
 
     def show(self, result):
@@ -194,11 +194,11 @@ class Shell(Terminal, InteractiveShell):
     async def run_code(self, *arguments, **options):
         """The cell's own code: it finds what cells have made of builtins, IPython does not."""
         self.reached = True
-        library.return_builtins(("__import__",))  # which is called on the way to the cell's code
+        stdlib.return_builtins(("__import__",))  # which is called on the way to the cell's code
         try:
             return await super().run_code(*arguments, **options)
         finally:
-            library.repair_builtins()
+            stdlib.repair_builtins()
 
     def _ipython_dir_changed(self, change):
         """The folder is not made."""
@@ -252,9 +252,9 @@ class Shell(Terminal, InteractiveShell):
         if hint:
             lines.append(hint)
         if os.getpid() != host().process:
-            from . import leave
+            from . import shutdown
 
-            leave.end_child(evalue, lines)
+            shutdown.end_child(evalue, lines)
         name = getattr(etype, "__name__", str(etype))
         host().send({"type": "error", "ename": name, "evalue": tracebacks.value_text(evalue), "traceback": lines})
         self.failed = how_it_failed(etype)
@@ -273,7 +273,7 @@ class Shell(Terminal, InteractiveShell):
         return etype, value, tb
 
     def showtraceback(self, exc_tuple=None, *arguments, **options):
-        library.repair_builtins()
+        stdlib.repair_builtins()
         etype, value, tb = self._get_exc_info(exc_tuple)
         if etype is not None and etype.__name__ == "CancelledError":
             from . import loop
@@ -434,13 +434,13 @@ class Engine:
 
     def execute(self, code, store, silent, number, place):
         self.shell.reached = False
-        library.repair_builtins()
+        stdlib.repair_builtins()
         try:
             return self.run_as_cell(code, store, silent, number, place)
         except Exception:
-            if self.shell.reached or not library.changed(True):
+            if self.shell.reached or not stdlib.changed(True):
                 raise
-            library.repair_builtins(True)
+            stdlib.repair_builtins(True)
             return self.run_as_cell(code, store, silent, number, place)
 
     def run_as_cell(self, code, store, silent, number, place):

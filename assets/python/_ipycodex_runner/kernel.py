@@ -121,7 +121,7 @@ def with_loop(work):
 
     def with_loop_running():
         if "asyncio" not in sys.modules:
-            return work()  # once the cell imports it, `late.watch` shows the loop
+            return work()  # once the cell imports it, `cell_context` shows the loop
         from . import loop
 
         loop.show()

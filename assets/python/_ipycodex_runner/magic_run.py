@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import library
+from . import stdlib
 from .magics import UsageError, options, status, words
 
 
@@ -255,7 +255,7 @@ def run_module(shell, name):
     take_over(shell, runpy.run_module(name, None, "__main__", True))
 
 
-library.for_users.add(run_module.__code__)
+stdlib.for_users.add(run_module.__code__)
 
 
 def take_over(shell, scope):

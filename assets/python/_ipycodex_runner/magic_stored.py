@@ -6,7 +6,7 @@ find the other's. Invariant: a value on disk is whole or the one before. Absent 
 
 import os
 
-from . import library
+from . import stdlib
 from .magics import UsageError, options
 
 
@@ -73,7 +73,7 @@ def load(name):
         return pickle.load(file)
 
 
-library.for_users.add(load.__code__)
+stdlib.for_users.add(load.__code__)
 
 
 def keep(name, value):

@@ -148,9 +148,9 @@ def picture(figure):
 def draw_for_dark(figure, draw, made):
     """Where the terminal is dark, a picture that has been made of a figure is made once more, for who looks there."""
     if sys.modules[__package__].host.dark == "pictures":
-        from . import dark
+        from . import dark_figures
 
-        form = dark.drawn(figure, draw)
+        form = dark_figures.drawn(figure, draw)
         if form:
             on_dark[made] = carried("image/png", split(form)[0])
 

@@ -2,7 +2,7 @@
 
 In: the request pipe. Out: requests in `queue`, in their order; replies to whoever waits for them. Invariants: nothing
 that was read is lost when it is stopped; the end of the stream is told to all that wait. Absent on purpose: who starts
-it, and when it is not needed any more (`requests.Requests`, `carry`).
+it, and when it is not needed any more (`requests.Requests`, `fork_state`).
 """
 
 import os

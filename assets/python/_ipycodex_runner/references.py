@@ -12,7 +12,7 @@ import select
 import sys
 from time import monotonic
 
-from . import cut, figures, pictures, watchdog
+from . import figures, pictures, truncate, watchdog
 from .wire import interrupts
 
 LONGEST = 8 << 20  # characters of one text: what the host keeps of it
@@ -72,7 +72,7 @@ def valued(expression, code, engine):
         return failed(expression, error)
     entry = {"expression": expression, "type": watchdog.type_name(value)}
     try:
-        entry["text"] = cut.cut(str.__str__(watchdog.within(STR_GETS, str, value)), LONGEST)
+        entry["text"] = truncate.cut(str.__str__(watchdog.within(STR_GETS, str, value)), LONGEST)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -163,7 +163,7 @@ def shell(command):
 
 def listen(process):
     """(output, errors, whether it came to its end in time)."""
-    output, errors = cut.Ends(LONGEST), cut.Ends(2 * MOST_ERRORS)
+    output, errors = truncate.Ends(LONGEST), truncate.Ends(2 * MOST_ERRORS)
     streams = {process.stdout.fileno(): output, process.stderr.fileno(): errors}
     deadline = monotonic() + SHELL_GETS
     poller = select.poll()

@@ -13,7 +13,7 @@ import sys
 import types
 import weakref
 
-from . import library
+from . import stdlib
 from .magics import UsageError
 
 mode = 0
@@ -115,7 +115,7 @@ def renew(name, module):
     rebind(renewed)
 
 
-library.for_users.update((import_named.__code__, renew.__code__))
+stdlib.for_users.update((import_named.__code__, renew.__code__))
 
 
 def update(before, after):

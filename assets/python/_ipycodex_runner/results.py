@@ -10,7 +10,7 @@ import itertools
 import json
 import sys
 
-from . import cut, mime, pictures, watchdog
+from . import mime, pictures, truncate, watchdog
 
 LONGEST = 8 << 20  # code points of a text
 SLICE = 50_000  # items of a long container that are turned into JSON at a time
@@ -33,7 +33,7 @@ def result(value):
 def shaped(value):
     writer = Writer()
     if isinstance(value, str):
-        return {"bundle": {"text/plain": cut.cut(str.__str__(value), LONGEST)}}
+        return {"bundle": {"text/plain": truncate.cut(str.__str__(value), LONGEST)}}
     if (
         isinstance(value, (list, tuple))
         and value
@@ -49,7 +49,7 @@ def shaped(value):
     text = table(value) or marked(value)
     if text is None:
         text = writer.text(value)
-    bundle = {"text/plain": cut.cut(text, LONGEST)}
+    bundle = {"text/plain": truncate.cut(text, LONGEST)}
     if not writer.pictures:
         return {"bundle": bundle}
     parts = [bundle] + writer.pictures
@@ -61,7 +61,7 @@ def mixed(items):
     writer, parts = Writer(), []
     for item in items:
         if isinstance(item, str):
-            parts.append({"text/plain": cut.cut(str.__str__(item), LONGEST // len(items) or 1)})
+            parts.append({"text/plain": truncate.cut(str.__str__(item), LONGEST // len(items) or 1)})
             continue
         own = writer.picture(item)
         if isinstance(own, dict):
@@ -72,7 +72,7 @@ def mixed(items):
             else {"text/plain": own or "[not shown]"}
         )
     whole = dict(next((part for part in parts if len(part) > 1), {}))
-    whole["text/plain"] = cut.cut("\n".join(part["text/plain"] for part in parts), LONGEST)
+    whole["text/plain"] = truncate.cut("\n".join(part["text/plain"] for part in parts), LONGEST)
     return {"bundle": whole, "parts": parts}
 
 
@@ -177,7 +177,7 @@ class Writer:
         except KeyboardInterrupt:
             raise
         except Exception:
-            return cut.cut(mime.plain(value), LONGEST)
+            return truncate.cut(mime.plain(value), LONGEST)
 
     def long(self, value):
         """A container of very many items, written in pieces of which the ends are kept."""
@@ -199,7 +199,7 @@ class Writer:
                 head, text = head + text[:room], text[room:]
             tail = (tail + text)[-LONGEST // 2 :]
         tail += closing
-        return head + tail if size <= len(head) + len(tail) else cut.join(head, tail, size, 1)
+        return head + tail if size <= len(head) + len(tail) else truncate.join(head, tail, size, 1)
 
     def ends(self, value):
         """The first and the last items of a container that has millions."""
@@ -229,7 +229,7 @@ class Writer:
             found = None
         if found is not None:
             return found[0]
-        return cut.cut(represented(value), LONGEST)
+        return truncate.cut(represented(value), LONGEST)
 
     def mended(self, value, depth, above):
         """Plain data that JSON takes; what contains itself is cut off."""

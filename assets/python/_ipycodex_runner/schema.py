@@ -6,7 +6,7 @@ import inspect
 import re
 import typing
 
-from . import cut, definitions, signatures, watchdog
+from . import definitions, signatures, truncate, watchdog
 
 SIMPLE = {
     str: "string",
@@ -112,7 +112,7 @@ def documentation(function):
             doc = None  # the one that `dataclass` makes up
     except Exception:
         return ""
-    return cut.cut(doc, LONGEST_DOC) if isinstance(doc, str) else ""
+    return truncate.cut(doc, LONGEST_DOC) if isinstance(doc, str) else ""
 
 
 def with_return(doc, function, ns):

@@ -12,7 +12,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import debug, follow, host_watch, library, outputs, wire
+from . import debug, host_watch, import_hooks, outputs, stdlib, wire
 from .host import NO_PARENT, Host
 from .wire import interrupts
 
@@ -57,12 +57,12 @@ def main(arguments):
     searches = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
     module = sys.modules["__main__"] = type(sys)("__main__")
     if script:
-        from . import surroundings
+        from . import cell_environment
 
-        surroundings.name_script(module, script, searches)
+        cell_environment.name_script(module, script, searches)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     debug.watch_imports(package.parts.after_import)
-    follow.watch_imports(package.parts.after_import, pty)
+    import_hooks.watch_imports(package.parts.after_import, pty)
     stdin.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
@@ -107,7 +107,7 @@ def confined(folders):
 def excuse_own_threads():
     """Python warns of forks beside threads; ours take no locks that a child could miss. Beside the user's own it shall
     warn."""
-    threading = library.loaded("threading")
+    threading = stdlib.loaded("threading")
     if threading is None or threading.active_count() <= 1:
         import warnings
 
@@ -171,9 +171,9 @@ class Server:
         if branch is not None and branch.current is not None:
             branch.current.end()
         if self.parts.dirty or not sys.modules.keys().isdisjoint(("threading", "atexit")):
-            from . import leave
+            from . import shutdown
 
-            leave.leave(0)
+            shutdown.leave(0)
         wire.flush_streams()  # there is nothing to wait for and nothing to run at exit
         os._exit(0)
 
@@ -192,7 +192,7 @@ class Server:
             self.parts.save()
         if self.idle is not None and self.idle():
             self.idle = None
-        if self.loop is None and library.loaded("asyncio") is not None:
+        if self.loop is None and stdlib.loaded("asyncio") is not None:
             from . import loop
 
             self.loop = loop
@@ -212,9 +212,9 @@ class Server:
         if kind == "exit":
             return False
         self.request, self.host.id, self.host.parent = request, request.get("id", ""), NO_PARENT
-        late = sys.modules.get(__package__ + ".late")
-        if late is not None:
-            late.begin(self.host)
+        cell_context = sys.modules.get(__package__ + ".cell_context")
+        if cell_context is not None:
+            cell_context.begin(self.host)
         if self.steps is not None and kind in RUNS_CODE:
             self.steps.begins(kind, request)
         if kind in ("exec", "set_up"):
@@ -232,7 +232,7 @@ class Server:
         """What a signal handler of the user's has raised outside of a cell is shown; the request that it has cut off
         is ended."""
         self.host.leave_if_child(error)
-        library.repair_builtins(True)
+        stdlib.repair_builtins(True)
         outputs.show_aside(error, self.engine, self.host)
         request = self.request
         if request is None or request.get("id", "") == self.host.frames.ended:
@@ -256,7 +256,7 @@ class Server:
     def answer(self, action, request):
         try:
             if request.get("type") in LOOKS:
-                with library.Genuine():
+                with stdlib.Genuine():
                     payload = action(request)
             else:
                 payload = action(request)
@@ -272,13 +272,13 @@ class Server:
         engine, code, position = self.engine, request["code"], request["pos"]
 
         def look():
-            from . import deeper
+            from . import static_completion
 
             found = engine.complete(code, position)
             if request.get("engine") == "jedi":
-                found = deeper.complete(engine.ns, code, position, found)
+                found = static_completion.complete(engine.ns, code, position, found)
             elif found:
-                deeper.warm_up()
+                static_completion.warm_up()
             return found
 
         return {"completions": self.in_time(look)}
@@ -312,9 +312,9 @@ class Server:
         )
 
     def express(self, request):
-        from . import expressions
+        from . import user_expressions
 
-        return self.run_aside(request, lambda: expressions.evaluate(request["expressions"], self.engine))
+        return self.run_aside(request, lambda: user_expressions.evaluate(request["expressions"], self.engine))
 
     def missing(self, request):
         from . import bindings
@@ -331,9 +331,9 @@ class Server:
 
     def checkpoints(self, request):
         if self.steps is None:
-            from . import early_steps
+            from . import lazy_checkpoints
 
-            self.steps = early_steps.EarlySteps()
+            self.steps = lazy_checkpoints.EarlySteps()
         return self.steps.answer(request, self)
 
     def trial(self, request):
@@ -348,16 +348,16 @@ class Server:
         return self.run_aside(request, lambda: branch.answer(request, self.engine, self.host))
 
     def variables(self, request):
-        from . import kept
+        from . import saved_variables
 
-        return self.run_aside(request, lambda: kept.answer(request, self.engine))
+        return self.run_aside(request, lambda: saved_variables.answer(request, self.engine))
 
     def run_aside(self, request, function):
         """User code beside the cells: it owns no terminal, so nothing reads from one."""
         host = self.host
         if wire.get_ident() != wire.MAIN:
             host.send({"type": "started"})
-            return function()  # for a thread that waits for a turn (`calls`): the terminal is the main thread's
+            return function()  # for a thread that waits for a turn (`host_calls`): the terminal is the main thread's
         host.stdin = "ask" if request.get("stdin") == "ask" else "refuse"
         interrupts.expect()
         if not host.pty:
@@ -389,17 +389,17 @@ class Server:
         """Calls `function` with interrupts on, and with what cells have made of builtins if it is `theirs`. An
         interrupt that arrives in the last moment is dropped with the flag."""
         if wire.get_ident() != wire.MAIN:
-            return function()  # for a thread that waits for a turn (`calls`): signals are the main thread's
+            return function()  # for a thread that waits for a turn (`host_calls`): signals are the main thread's
         before_cell()
         self.engine.ns.setdefault("__builtins__", sys.modules["builtins"])  # else `exec` would put the runner's there
         if theirs:
-            library.return_builtins()
+            stdlib.return_builtins()
         try:
             interrupts.begin()
             return function()
         finally:
             interrupts.user = False
-            library.repair_builtins()
+            stdlib.repair_builtins()
             if sys.gettrace() is not None:
                 debug.end_stepping()
 
@@ -419,7 +419,7 @@ class Server:
             typed = terminal.take_back()
             stdin.arrange(host.stdin)
             if "pandas" in sys.modules:
-                follow.fit_tables(sys.modules["pandas"])
+                import_hooks.fit_tables(sys.modules["pandas"])
         interrupts.expect()
         host.cell = host.id
         if "parent" in request:
@@ -429,15 +429,15 @@ class Server:
         host.send({"type": "started"})
         try:
             if request.get("cwd") is not None or request.get("env"):
-                from . import surroundings
+                from . import cell_environment
 
-                surroundings.enter(request)
+                cell_environment.enter(request)
             place = (request["filename"], request["line"]) if "filename" in request else None
             if request.get("type") == "set_up":
-                from . import home
+                from . import startup_files
 
                 self.engine.begun_with = request
-                work = home.Home(self.engine, request).set_up
+                work = startup_files.Home(self.engine, request).set_up
             else:
                 count = request.get("executionCount")
                 work = lambda: self.engine.execute(request["code"], store, silent, count, place)  # noqa: E731
@@ -447,9 +447,9 @@ class Server:
                 work = kernel.with_loop(work)
             outcome = self.run_user_code(work)
             if request.get("last"):
-                from . import leave
+                from . import shutdown
 
-                self.run_user_code(leave.end_of_script)
+                self.run_user_code(shutdown.end_of_script)
         except KeyboardInterrupt:
             # the interrupt fell between the cell's own handlers
             host.send({"type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]})
@@ -467,9 +467,9 @@ class Server:
         """The end of a cell."""
         host, frames = self.host, self.host.frames
         host.cell, host.id = None, request.get("id", "")
-        calls = sys.modules.get(__package__ + ".calls")
-        if hasattr(calls, "cell_ended"):  # a thread may be importing it
-            calls.cell_ended()
+        host_calls = sys.modules.get(__package__ + ".host_calls")
+        if hasattr(host_calls, "cell_ended"):  # a thread may be importing it
+            host_calls.cell_ended()
         if self.steps is not None:
             self.steps.ended()
         host.dark = None

@@ -12,7 +12,7 @@ import re
 import select
 import sys
 
-from . import confine, cut, figures, guard, library, pictures, wire
+from . import confine, figures, guard, pictures, stdlib, truncate, wire
 
 MOST_PRINTED = 1 << 20  # bytes kept, of both ends
 MOST_PICTURES = 20
@@ -52,7 +52,7 @@ def in_copy(work, host, folders=()):
         if os.getpid() == parent:
             os.close(result)
             os.close(output)
-    printed = cut.Ends(MOST_PRINTED)
+    printed = truncate.Ends(MOST_PRINTED)
     answer, status = bytearray(), None
     try:
         try:
@@ -94,7 +94,7 @@ def pipes(count, number):
 def fork():
     import warnings
 
-    with library.Genuine(), warnings.catch_warnings():
+    with stdlib.Genuine(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads beside the fork: the copy does without them
         return os.fork()
 
@@ -212,7 +212,7 @@ def cut_off(host, result, output, kept):
     stdin.installed or stdin.install()
     host.stdin = "refuse"
     host.pty = False
-    if library.loaded("asyncio") is not None:
+    if stdlib.loaded("asyncio") is not None:
         from . import loop
 
         loop.forget()
@@ -272,7 +272,7 @@ def run(code, engine, host):
         return {"error": shown.error}
     bundle = pictures.bounded(shown.value)
     if "text/plain" in bundle:
-        bundle["text/plain"] = cut.cut(plain(bundle["text/plain"]), wire.MAX_PLAIN)
+        bundle["text/plain"] = truncate.cut(plain(bundle["text/plain"]), wire.MAX_PLAIN)
     if not shown.pictures:
         return {"bundle": bundle}
     if not bundle and len(shown.pictures) == 1:

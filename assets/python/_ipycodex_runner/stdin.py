@@ -15,7 +15,7 @@ import io
 import sys
 from time import perf_counter
 
-from . import library, wire
+from . import stdlib, wire
 from .wire import interrupts
 
 REFUSED = "input() is not available here: this cell runs without a user who could answer"
@@ -287,7 +287,7 @@ class Spout(io.FileIO):
                 setattr(os, name, self.settled(getattr(os, name)))
         hooks = sys.modules[__package__].parts.after_import
         hooks["subprocess"] = self.guard_subprocess
-        subprocess = library.loaded("subprocess")
+        subprocess = stdlib.loaded("subprocess")
         if subprocess is not None:
             self.guard_subprocess(subprocess)
 

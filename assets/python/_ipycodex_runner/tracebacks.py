@@ -11,7 +11,7 @@ import re
 import sys
 import traceback
 
-from . import library
+from . import stdlib
 from .debug import own
 
 CONTEXT = 2  # lines shown above and below the failing one
@@ -28,7 +28,7 @@ WORD = re.compile(r"[^\W\d]\w*")
 
 def prepare(error, sources):
     """Leaves the user's part of the traceback, and lets every reader of it find the sources of cells."""
-    with library.Genuine():
+    with stdlib.Genuine():
         strip(error)
         linecache.cache.update(sources)
         if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
@@ -49,7 +49,7 @@ def give_text(error):
 def describe(error, sources, colour):
     for everything in (False, True):
         try:
-            with library.Genuine(everything):
+            with stdlib.Genuine(everything):
                 prepare(error, sources)
                 lines = render(error, sources, colour)
             break

@@ -9,7 +9,7 @@ import _signal
 import os
 from time import perf_counter
 
-from . import confine, cut, kept, library, snapshot, wire, written
+from . import confine, file_audit, saved_variables, snapshot, stdlib, truncate, wire
 
 LIMIT = 30  # seconds
 MOST_COMPARED = 16 << 20  # bytes of a value that are looked at to see a change in it
@@ -23,7 +23,7 @@ def look(cells, unprotected, engine, host):
         return {"unprotected": why}
     import tempfile
 
-    written.listen()
+    file_audit.listen()
     folder = tempfile.mkdtemp(prefix="ipycodex-try-")
     own = os.getpid()
     try:
@@ -58,13 +58,13 @@ def run(cells, engine, host, folder):
     _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
     _signal.alarm(LIMIT)
     os.environ["TMPDIR"] = folder
-    tempfile = library.loaded("tempfile")
+    tempfile = stdlib.loaded("tempfile")
     if tempfile is not None:
         tempfile.tempdir = folder
     shown = Shown()
     host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
     before = seen(engine)
-    written.current = files = []
+    file_audit.current = files = []
     resets = []
     for number, cell in enumerate(cells):
         if cell.get("reset"):
@@ -73,7 +73,7 @@ def run(cells, engine, host, folder):
             resets.append(number + 1)
         if engine.execute(cell["code"], False, False, None, None) != "ok":
             break
-    written.current = None
+    file_audit.current = None
     names = changes(before, seen(engine))
     bundles = [cut_of(part) for part in shown.pictures]
     told = {
@@ -103,9 +103,9 @@ def begin_anew(engine, shown):
     """What every interpreter begins with: start-up files, IPython's profile."""
     if engine.begun_with is None:
         return
-    from . import home
+    from . import startup_files
 
-    home.Home(engine, engine.begun_with).set_up()
+    startup_files.Home(engine, engine.begun_with).set_up()
     if shown.error is not None:  # a new interpreter goes on, too
         print("start-up failed: %s: %s" % (shown.error["ename"], shown.error["evalue"]))
         shown.error = None
@@ -113,14 +113,14 @@ def begin_anew(engine, shown):
 
 def cut_of(bundle):
     if "text/plain" in bundle:
-        bundle["text/plain"] = cut.cut(snapshot.plain(bundle["text/plain"]), wire.MAX_PLAIN)
+        bundle["text/plain"] = truncate.cut(snapshot.plain(bundle["text/plain"]), wire.MAX_PLAIN)
     return bundle
 
 
 def seen(engine):
     """What there is under each name of the user's: the value, its mark, what it is in words."""
     ns = engine.ns
-    return {name: (ns[name], mark(ns[name]), words(ns[name])) for name in kept.names(engine)}
+    return {name: (ns[name], mark(ns[name]), words(ns[name])) for name in saved_variables.names(engine)}
 
 
 def changes(before, after):

@@ -392,9 +392,9 @@ def line_of(frame):
             }
         text = bundle.get("text/plain")
         if type(text) is str and len(text) > MAX_PLAIN:
-            from . import cut
+            from . import truncate
 
-            frame["bundle"] = dict(bundle, **{"text/plain": cut.cut(text, MAX_PLAIN)})
+            frame["bundle"] = dict(bundle, **{"text/plain": truncate.cut(text, MAX_PLAIN)})
     data = dump(frame).encode("ascii") + b"\n"
     if len(data) <= MAX_LINE:
         return data

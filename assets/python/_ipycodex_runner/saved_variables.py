@@ -14,7 +14,7 @@ import pickle
 import stat
 from time import monotonic, time
 
-from . import library, watchdog
+from . import stdlib, watchdog
 
 HEAD = b"ipycodex variables 1\n"
 PATIENCE = 0.8  # seconds for all; the end of a session waits for it
@@ -142,7 +142,7 @@ def unpickled(file):
     return pickle.load(file)
 
 
-library.for_users.add(unpickled.__code__)
+stdlib.for_users.add(unpickled.__code__)
 
 
 def bring(path, engine):

@@ -11,8 +11,8 @@ from _queue import Empty, SimpleQueue
 from _thread import allocate_lock, get_ident
 from itertools import count
 
-from . import asking, library, wire
-from .asking import Error
+from . import stdlib, structured_ask, wire
+from .structured_ask import Error
 from .wire import MAIN, interrupts
 
 numbers = count(1)
@@ -178,8 +178,8 @@ def cell_of(host, what):
         raise Error(
             "%s cannot be called in a forked process: only the cell's own process is connected to the session" % what
         )
-    late = sys.modules.get(__package__ + ".late")
-    if get_ident() in serving or (late is not None and late.cell.get() in served):
+    cell_context = sys.modules.get(__package__ + ".cell_context")
+    if get_ident() in serving or (cell_context is not None and cell_context.cell.get() in served):
         raise Error(
             "%s cannot be called here: the agent is waiting for this function to return" % what
         )
@@ -220,7 +220,7 @@ def serve(line):
         if main:
             host.id, host.stdin = host.cell, kept
             interrupts.user = True
-            library.return_builtins()
+            stdlib.return_builtins()
         else:
             del host.ids[get_ident()]
     if main and interrupts.seen != seen:
@@ -230,9 +230,9 @@ def serve(line):
 
 def mark(request):
     """Threads that are started now belong to this request."""
-    late = sys.modules.get(__package__ + ".late")
-    if late is not None:
-        late.cell.set(request)
+    cell_context = sys.modules.get(__package__ + ".cell_context")
+    if cell_context is not None:
+        cell_context.cell.set(request)
 
 
 def give_back(requests, line):
@@ -253,7 +253,7 @@ def cell_ended():
 
 
 def ask(prompt, schema, tools):
-    steps, said = asking.steps(prompt, schema, tools), None
+    steps, said = structured_ask.steps(prompt, schema, tools), None
     while True:
         try:
             wish = steps.send(said)
@@ -264,7 +264,7 @@ def ask(prompt, schema, tools):
 
 
 async def ask_async(prompt, schema, tools):
-    steps, said = asking.steps(prompt, schema, tools), None
+    steps, said = structured_ask.steps(prompt, schema, tools), None
     while True:
         try:
             wish = steps.send(said)

@@ -1,7 +1,7 @@
 """One `ask`: the prompt, the schema its answer is to fit, a second try when it does not.
 
 In: what was asked, what was said. Out: wishes for the session, then a value. Invariant: what is returned fits the
-schema, and is of the type. Absent on purpose: waiting (`calls`); how a model is held to a schema, and whether what it
+schema, and is of the type. Absent on purpose: waiting (`host_calls`); how a model is held to a schema, and whether what it
 said fits one, which the session knows.
 """
 

@@ -1,14 +1,14 @@
 """Keys at the cursor: `d["al`, `d[7`, `d["a", "b`, `df[["one", "tw`.
 
 In: the namespace, a line up to the cursor. Out: the whole key as it is to be written there, from the start of its
-string on. Invariants: nothing of the user's runs to get at the owner (`live`); what was typed of a key stays as it was
+string on. Invariants: nothing of the user's runs to get at the owner (`live_objects`); what was typed of a key stays as it was
 typed. Absent on purpose: the closing bracket; whoever knows what follows the cursor adds it.
 """
 
 import ast
 import re
 
-from . import live
+from . import live_objects
 
 BARE = re.compile(r"[\[,]\s*([\w.+-]*)$")
 LETTERS = re.compile(r"(?<!\w)[rRuUbBfFtT]{0,2}$")
@@ -73,14 +73,18 @@ def place(line):
 
 def indexed(head, begin, quote="", letters=""):
     head = head.rstrip()
-    at = len(head) - 1 if head.endswith("[") else live.opening(head + "]", len(head)) if head.endswith(",") else -1
+    at = -1
+    if head.endswith("["):
+        at = len(head) - 1
+    elif head.endswith(","):
+        at = live_objects.opening(head + "]", len(head))
     if at < 0 or head[at] != "[":
         return None
     owner = head[:at].rstrip()
     listed = owner.endswith("[")
     if listed:
         owner = owner[:-1].rstrip()
-    owner = owner[live.begins(owner) :]
+    owner = owner[live_objects.begins(owner) :]
     return Place(owner, head[at + 1 :], begin, quote, letters, listed) if owner else None
 
 
@@ -97,11 +101,11 @@ def fitting(ns, here):
     """(key, True where nothing can follow it in the index)."""
     owner = here.owner
     if owner.endswith((".loc", ".at")):
-        table = live.evaluate(ns, owner.rpartition(".")[0])
+        table = live_objects.evaluate(ns, owner.rpartition(".")[0])
         if is_pandas(table):
             pool = keys_of(table) if here.before.strip() else list(table.index)
             return [(key, bool(here.before.strip()) or not hasattr(table, "columns")) for key in pool]
-    value = live.evaluate(ns, owner)
+    value = live_objects.evaluate(ns, owner)
     if here.listed:
         return [(key, False) for key in keys_of(value)] if is_pandas(value) else []
     given = ()

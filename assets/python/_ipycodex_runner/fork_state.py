@@ -11,7 +11,7 @@ import stat
 import sys
 from time import sleep
 
-from . import library
+from . import stdlib
 
 FORK_SAFE = (b"openblas", b"libiomp5", b"libomp", b"mkl_", b"libarrow")  # they end their threads before a fork
 DEVICES = ("/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/accel")
@@ -29,7 +29,7 @@ def obstacle(host):
 
 
 def threads(host):
-    threading = library.loaded("threading")
+    threading = stdlib.loaded("threading")
     others = []
     loop = sys.modules.get(__package__ + ".loop")
     if loop is not None:
@@ -75,7 +75,7 @@ def children():
 
 def resource_tracker():
     """Started once by `multiprocessing`, and shared with all that a fork makes: a copy goes on with it."""
-    module = library.loaded("multiprocessing.resource_tracker")
+    module = stdlib.loaded("multiprocessing.resource_tracker")
     return getattr(getattr(module, "_resource_tracker", None), "_pid", None)
 
 
@@ -95,7 +95,7 @@ def state_of(process):
 
 def windows():
     """GUI toolkits talk to a display server that knows one process."""
-    tkinter = library.loaded("tkinter")
+    tkinter = stdlib.loaded("tkinter")
     if tkinter is not None and getattr(tkinter, "_default_root", None) is not None:
         return "a Tk window is open"
     for name in ("PyQt5", "PyQt6", "PySide2", "PySide6"):
@@ -257,7 +257,7 @@ class Baggage:
     """Kept before the fork; what changes under a process that waits is put back when it goes on."""
 
     def __init__(self):
-        random = library.loaded("random")
+        random = stdlib.loaded("random")
         inst = getattr(random, "_inst", None)
         self.random = inst and inst.getstate()  # a fork's child is seeded anew
         self.signals = None
@@ -284,7 +284,7 @@ class Baggage:
     def unpack(self):
         """In a copy that goes on."""
         if self.random is not None:
-            library.loaded("random")._inst.setstate(self.random)
+            stdlib.loaded("random")._inst.setstate(self.random)
         self.put_places()
         loop = sys.modules.get(__package__ + ".loop")
         if loop is not None and loop.own is not None and not loop.own.is_closed():

@@ -25,12 +25,12 @@ def reach_the_front_end(comm):
 
 
 def know_the_cell(module):
-    from . import late
+    from . import cell_context
 
-    late.watch(module)
+    cell_context.watch(module)
 
 
 def fit_tables(pandas):
-    from . import tables
+    from . import pandas_display
 
-    tables.fit(pandas)
+    pandas_display.fit(pandas)

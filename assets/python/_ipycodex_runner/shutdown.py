@@ -9,7 +9,7 @@ import _signal
 import os
 import sys
 
-from . import library, wire
+from . import stdlib, wire
 
 THREADS_GET = 1.0  # seconds
 AFTER_TERM = 0.5  # seconds; the host kills a second after its SIGTERM
@@ -27,7 +27,7 @@ def leave(code):
     if _signal.getsignal(_signal.SIGTERM) is _signal.SIG_DFL:
         _signal.signal(_signal.SIGTERM, end_of_patience)
     sys.modules[__package__].host.frames.send({"type": "leaving"}, False)  # from here on the host counts the time
-    threading = library.loaded("threading")
+    threading = stdlib.loaded("threading")
     if threading is not None and has_company(threading):
         wait_for_threads(threading, end_of_patience)
     atexit = sys.modules.get("atexit")
@@ -77,7 +77,7 @@ def say(text):
 def end_of_script():
     """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run
     at exit."""
-    threading = library.loaded("threading")
+    threading = stdlib.loaded("threading")
     if threading is not None:
         threading._shutdown()
     if "atexit" in sys.modules:
