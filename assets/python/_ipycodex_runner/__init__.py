@@ -46,14 +46,14 @@ class Parts:
             return self.make_spec(name, self, origin=source)
         others = [finder for finder in sys.meta_path if finder is not self]
         stdlib = self.stdlib
-        spec = stdlib.find(name, others) if path is None and stdlib is not None else None
+        spec = stdlib.find_spec(name, others) if path is None and stdlib is not None else None
         if name not in self.after_import:
             return spec
         for finder in others:
             if spec is None and hasattr(finder, "find_spec"):
                 spec = finder.find_spec(name, path, target)
         if hasattr(getattr(spec, "loader", None), "exec_module") and (
-            stdlib is None or name not in stdlib.names() or stdlib.belongs(spec.origin or "")
+            stdlib is None or name not in stdlib.module_names() or stdlib.is_stdlib_path(spec.origin or "")
         ):
             spec.loader = HookedLoader(spec, self.after_import[name])
         return spec

@@ -11,23 +11,23 @@ from _contextvars import ContextVar
 cell = ContextVar("ipycodex_cell", default=None)
 
 
-def watch(module):
+def on_import(module):
     """`asyncio` or `threading` was imported by the request that runs."""
     host = sys.modules[__package__].host
-    begin(host)
+    enter(host)
     if module.__name__ == "threading":
-        give_threads_their_cell(module.Thread)
+        patch_threads(module.Thread)
     elif host.kernel is not None and host.cell is not None and __package__ + ".loop" not in sys.modules:
         from . import loop  # which imports it itself where a cell with `await` runs
 
-        loop.show()
+        loop.show_running()
 
 
-def begin(host):
+def enter(host):
     cell.set(host.id)
 
 
-def give_threads_their_cell(thread):
+def patch_threads(thread):
     start, bootstrap = thread.start, thread._bootstrap_inner
 
     def start_of_cell(self):

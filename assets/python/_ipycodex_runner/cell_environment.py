@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def name_script(module, script, searches):
+def set_up_script(module, script, searches):
     """What a script finds of itself: its name, its arguments, the modules beside it."""
     sys.argv[:] = script
     module.__file__ = os.path.abspath(script[0])
@@ -15,7 +15,7 @@ def name_script(module, script, searches):
         sys.path.insert(0, os.path.dirname(os.path.realpath(script[0])))
 
 
-def enter(request):
+def apply(request):
     """Working directory and environment of a cell."""
     cwd = request.get("cwd")
     if cwd is not None:

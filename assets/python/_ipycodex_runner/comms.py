@@ -30,7 +30,7 @@ def install(comm):
         kernel = FrontEnd
 
         def publish_msg(self, msg_type, data=None, metadata=None, buffers=None, **keys):
-            tell(msg_type[len("comm_") :], self.comm_id, data, metadata, buffers, keys.get("target_name"))
+            send_comm(msg_type[len("comm_") :], self.comm_id, data, metadata, buffers, keys.get("target_name"))
 
         def handle_msg(self, msg):
             if "IPython" in sys.modules:
@@ -44,7 +44,7 @@ def install(comm):
     installed = comm
 
 
-def tell(what, name, data=None, metadata=None, buffers=None, target=None):
+def send_comm(what, name, data=None, metadata=None, buffers=None, target=None):
     package = sys.modules[__package__]
     frame = {"type": "comm", "op": what, "comm": name, "data": data or {}, "metadata": metadata or {}}
     if target is not None:
@@ -53,12 +53,12 @@ def tell(what, name, data=None, metadata=None, buffers=None, target=None):
     package.host.send(frame)
 
 
-def take(request):
+def on_message(request):
     """A message of the front-end."""
     what, name = request["op"], request["comm"]
     if installed is None:
         if what == "open":
-            tell("close", name)
+            send_comm("close", name)
         return {"comm": False}
     content = {"comm_id": name, "target_name": request.get("target", ""), "data": request.get("data") or {}}
     buffers = [a2b_base64(part) for part in request.get("buffers") or ()]

@@ -44,8 +44,12 @@ OWN_ONLY = {  # the first argument is a process: 0, the caller itself
     "sched_setparam": (142, 118), "sched_setattr": (314, 274),
 }  # fmt: skip
 SIGNALLING = {
-    "kill": (62, 129), "tgkill": (234, 131), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240), "pidfd_send_signal": (424, 424),
+    "kill": (62, 129),
+    "tgkill": (234, 131),
+    "tkill": (200, 130),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424),
 }
 TRUNCATING = {"truncate": (76, 45), "openat2": (437, 437), "creat": (85, None)}
 OPENING = {"open": ((2, None), 1), "openat": ((257, 56), 2)}  # and the argument that holds the flags
@@ -70,7 +74,7 @@ def probe():
     return version, None
 
 
-def library():
+def load_libc():
     global libc
     if libc is None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -79,7 +83,7 @@ def library():
 
 def die_with_parent(parent):
     """The copy does not outlive its guard, however that ends."""
-    library().prctl(DEATH_SIGNAL, 9, 0, 0, 0)
+    load_libc().prctl(DEATH_SIGNAL, 9, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -88,11 +92,11 @@ def confine(version, folders=()):
     """Puts the calling process, of one thread, under the rules for good; files in `folders` can be changed.
     Raises OSError."""
     check(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    landlock(version, folders)
-    filtering(version)
+    apply_landlock(version, folders)
+    apply_seccomp(version)
 
 
-def keep_to(folders):
+def confine_interpreter(folders):
     """Puts an interpreter under the rules before it runs anything; gives why it cannot. One that may write somewhere
     is refused on kernels whose Landlock knows nothing of truncation: a filter cannot tell where a file is."""
     version, why = probe()
@@ -113,7 +117,7 @@ def check(result):
     return result
 
 
-def landlock(version, folders=()):
+def apply_landlock(version, folders=()):
     files = (
         WRITES | (REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0) | (IOCTL_DEV if version >= 5 else 0)
     )
@@ -137,7 +141,7 @@ def landlock(version, folders=()):
         os.close(rules)
 
 
-def filtering(version):
+def apply_seccomp(version):
     column, architecture = MACHINES[os.uname().machine]
     refuse, absent, allow = 0x00050000 | 1, 0x00050000 | 38, 0x7FFF0000  # EPERM, ENOSYS
     program = []
@@ -207,7 +211,7 @@ def isolate(kept):
         if fd in kept or fd == null:
             continue
         try:
-            replace(fd, null)
+            replace_descriptor(fd, null)
         except OSError:
             try:
                 os.close(fd)
@@ -217,7 +221,7 @@ def isolate(kept):
     unshare_memory()
 
 
-def replace(fd, null):
+def replace_descriptor(fd, null):
     """The same file for reading, at the same place, with a position of its own; anything but a file is empty."""
     kind = os.fstat(fd).st_mode
     if stat.S_ISDIR(kind):
@@ -250,10 +254,10 @@ def unshare_memory():
     for row in rows:
         begin, end = (int(part, 16) for part in row[0].split(b"-"))
         path = os.fsdecode(row[5].rstrip(b"\n")) if len(row) > 5 else ""
-        take_over(begin, end - begin, path, int(row[2], 16), int(row[4]))
+        unshare_mapping(begin, end - begin, path, int(row[2], 16), int(row[4]))
 
 
-def take_over(begin, size, path, offset, inode):
+def unshare_mapping(begin, size, path, offset, inode):
     read, read_write, private_there, anonymous = 1, 3, 0x2 | 0x10, 0x20
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -18,11 +18,11 @@ from select import POLLIN, poll
 from time import sleep, time
 
 from . import fork_state, host_watch, wire
-from .stdlib import Genuine
+from .stdlib import GenuineModules
 
 DEATH_SIGNAL = 1  # of prctl
 PATIENCE = 5.0  # seconds for a copy to take over
-NUMBERS = 230  # descriptors from here on
+FIRST_FD = 230  # descriptors from here on
 TIOCNOTTY = getattr(termios, "TIOCNOTTY", 0x5422)
 ALL = set(_signal.valid_signals()) - {_signal.SIGTERM, _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGCONT}
 
@@ -41,22 +41,22 @@ class Copy:
     def __init__(self, process, link, steps):
         self.process, self.link, self.steps, self.since = process, link, steps, time()
 
-    def is_there(self):
-        return is_linked(self.link)
+    def is_alive(self):
+        return is_link_open(self.link)
 
     def end(self):
-        say(self.link, {"end": True})
+        send(self.link, {"end": True})
         signal_to(self.process, _signal.SIGCONT)
-        self.forget()
+        self.close()
 
-    def forget(self):
+    def close(self):
         try:
             os.close(self.link)
         except OSError:
             pass
 
 
-def library():
+def load_libc():
     global libc
     if libc is None:
         import ctypes
@@ -67,10 +67,10 @@ def library():
 
 def make(host, steps):
     """A copy of this process, which waits; in it, when it takes over, what it was told. Raises OSError."""
-    library()
-    ours, theirs = linked()
+    load_libc()
+    ours, theirs = open_link()
     wire.flush_streams()
-    baggage = fork_state.Baggage()
+    baggage = fork_state.ForkState()
     wire.interrupts.hold()
     before = _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
     own = os.getpid()
@@ -89,7 +89,7 @@ def make(host, steps):
             _pid, status = os.waitpid(between, 0)
             while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
                 pass  # that was not the user's child
-            return Copy(greeting(ours, status), ours, steps), None
+            return Copy(wait_until_ready(ours, status), ours, steps), None
     except OSError:
         if os.getpid() == own:
             os.close(ours)
@@ -101,41 +101,41 @@ def make(host, steps):
     try:
         told = wait_as_copy(theirs, between)
         take_over(host, told, baggage)
-        fresh(host)
+        restart_threads(host)
     except BaseException:
         os._exit(1)  # whoever waits for it hears of the end
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     wire.interrupts.release()
-    say(theirs, {"mine": os.getpid()})
+    send(theirs, {"mine": os.getpid()})
     return theirs, told
 
 
 def fork():
     import warnings
 
-    with Genuine(), warnings.catch_warnings():
+    with GenuineModules(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads beside the fork: only ours are there, and they hold nothing
         return os.fork()
 
 
-def linked():
+def open_link():
     """Two ends that carry whole messages, out of the reach of code that closes descriptors."""
     import _socket
 
     ends = []
     for end in _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET):
         end.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 1 << 20)
-        fd = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, NUMBERS)
+        fd = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, FIRST_FD)
         end.close()
         ends.append(fd)
     return ends
 
 
-def greeting(link, status):
+def wait_until_ready(link, status):
     """The copy's process, once it waits."""
     if status:
         raise OSError("could not start a process")
-    told = heard(link, PATIENCE)
+    told = receive(link, PATIENCE)
     if told is None:
         raise OSError("the copy did not come up")
     return told["waits"]
@@ -150,19 +150,19 @@ def wait_as_copy(link, between):
     kept = _signal.getsignal(_signal.SIGTERM)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
-    score = oom_score("1000")
-    say(link, {"waits": os.getpid()})
+    score = set_oom_score("1000")
+    send(link, {"waits": os.getpid()})
     data = os.read(link, 1 << 20)
     told = wire.decode(data.decode("ascii")) if data else {"end": True}
     if "end" in told:
         os._exit(0)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, kept)
-    oom_score(score)
+    set_oom_score(score)
     return told
 
 
-def oom_score(text):
+def set_oom_score(text):
     """When memory runs out, what waits goes first. The score before."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as file:
@@ -174,17 +174,19 @@ def oom_score(text):
         return "0"
 
 
-def give_way(host, copy, told):
+def hand_over(host, copy, told):
     """Lets `copy` go on in place of this process; returns what it is told when it is its turn again. Raises Gone when
     the copy cannot take over: nothing has changed."""
     frames, requests = host.frames, host.requests
-    requests.stop_thread()
-    told = dict(told, synced=frames.synced, buffer=text(requests.buffer), lines=[text(line) for line in requests.lines])
-    baggage = fork_state.Baggage()
-    leave_terminal(host)
+    requests.stop_reader()
+    told = dict(
+        told, synced=frames.synced, buffer=as_text(requests.buffer), lines=[as_text(line) for line in requests.lines]
+    )
+    baggage = fork_state.ForkState()
+    release_terminal(host)
     try:
-        say(copy.link, told, True)
-        heard_of(copy)
+        send(copy.link, told, True)
+        wait_for_takeover(copy)
     except Gone:
         take_terminal(host)
         raise
@@ -192,32 +194,32 @@ def give_way(host, copy, told):
     kept = _signal.getsignal(_signal.SIGTERM)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
-    score = oom_score("1000")
+    score = set_oom_score("1000")
     requests.buffer, requests.lines[:] = b"", []
     told = None
     while told is None:
         os.kill(os.getpid(), _signal.SIGSTOP)
         try:
-            told = heard(copy.link, 0)
+            told = receive(copy.link, 0)
         except Gone:
             os._exit(0)
         if told is not None and "end" in told:
             os._exit(0)
-    oom_score(score)
+    set_oom_score(score)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, kept)
     take_over(host, told, None)
-    baggage.put_places()
-    say(copy.link, {"mine": os.getpid()})
+    baggage.restore_offsets()
+    send(copy.link, {"mine": os.getpid()})
     return told
 
 
-def heard_of(copy):
+def wait_for_takeover(copy):
     """Waits until the copy has taken over; one that is stopped is woken."""
     left = PATIENCE
     while left > 0:
         signal_to(copy.process, _signal.SIGCONT)
-        if heard(copy.link, 0.02) is not None:
+        if receive(copy.link, 0.02) is not None:
             return
         left -= 0.02
     raise Gone
@@ -233,15 +235,15 @@ def take_over(host, told, baggage):
     requests.lines[:] = [line.encode("latin-1") for line in told["lines"]]
     take_terminal(host)
     if baggage is not None:
-        baggage.unpack()
+        baggage.restore()
 
 
-def fresh(host):
+def restart_threads(host):
     """What a fork does not take along: the bell of interrupts, the thread that watches the host."""
     fork_state.uncounted = _thread._count()
     branch = sys.modules.get(__package__ + ".branch")
     if branch is not None and branch.current is not None:
-        branch.current.forget()
+        branch.current.close()
     interrupts = wire.interrupts
     for fd in (202, 203):
         try:
@@ -249,13 +251,13 @@ def fresh(host):
         except OSError:
             pass
     try:
-        interrupts.make_bell()
+        interrupts.open_wakeup_pipe()
     except (OSError, ValueError):
-        interrupts.bell = None
+        interrupts.wakeup_pipe = None
     host_watch.start(host.requests.fd)
 
 
-def leave_terminal(host):
+def release_terminal(host):
     """Gives the terminal up, as the leader of a session does. What was started in it goes on without."""
     if not host.pty:
         return
@@ -263,8 +265,8 @@ def leave_terminal(host):
     if kept is not None:
         _signal.signal(_signal.SIGHUP, _signal.SIG_IGN)
     try:
-        if fork_state.own_children():
-            front = stand_in(host.frames.outputs[0])
+        if fork_state.list_children():
+            front = fork_foreground_child(host.frames.outputs[0])
         fcntl.ioctl(host.frames.outputs[0], TIOCNOTTY)
     except OSError:
         pass
@@ -276,7 +278,7 @@ def leave_terminal(host):
             os.waitpid(front, 0)
 
 
-def stand_in(terminal):
+def fork_foreground_child(terminal):
     """A process that is in front, and so is told of the hang-up, in place of the user's."""
     child = fork()
     if child == 0:
@@ -300,11 +302,11 @@ def take_terminal(host):
             pass  # the host has closed it
 
 
-def text(data):
+def as_text(data):
     return bytes(data).decode("latin-1")
 
 
-def say(link, message, must=False):
+def send(link, message, must=False):
     try:
         os.write(link, wire.dump(message).encode("ascii"))
     except OSError:
@@ -312,7 +314,7 @@ def say(link, message, must=False):
             raise Gone from None
 
 
-def heard(link, seconds):
+def receive(link, seconds):
     """A message that is there or comes within `seconds`; None: none. Raises Gone at the end."""
     poller = poll()
     poller.register(link, POLLIN)
@@ -327,7 +329,7 @@ def heard(link, seconds):
     return wire.decode(data.decode("ascii"))
 
 
-def is_linked(link):
+def is_link_open(link):
     poller = poll()
     poller.register(link, 0)
     return not poller.poll(0)

@@ -27,12 +27,12 @@ class Host:
 
             display(frame["bundle"], raw=True)
 
-    later = send
+    defer = send
 
     def ask(self, frame):
         return None
 
-    def leave_if_child(self, error=None):
+    def exit_if_child(self, error=None):
         """A process that user code has forked is the kernel's."""
 
 
@@ -61,7 +61,7 @@ class Engine:
         error = result.error_before_exec or result.error_in_exec
         errors = [] if error is None else [error]
         if not errors and values and values[-1] is not None:
-            shown.send({"type": "result", "bundle": mime.bundle(values[-1], failed=errors.append)[0] or {}})
+            shown.send({"type": "result", "bundle": mime.build_bundle(values[-1], failed=errors.append)[0] or {}})
         for error in errors:
             shown.send(dict(tracebacks.describe(error, {}, False), type="error"))
 
@@ -105,7 +105,7 @@ def told():
 def tool(request):
     from . import tools
 
-    on_a_thread()
+    use_loop_thread()
     if request["op"] == "describe":
         return {"tools": tools.describe(request["names"], engine.ns)}
     return tools.call(request["name"], request.get("args", {}), engine)
@@ -114,25 +114,25 @@ def tool(request):
 def evaluate(request):
     from . import references
 
-    on_a_thread()
-    keep_copies_apart()
+    use_loop_thread()
+    isolate_copies()
     return references.evaluate(request["variables"], request["shells"], engine)
 
 
 def missing(request):
     from . import bindings
 
-    return {"missing": bindings.missing(request["sources"], engine.ns)}
+    return {"missing": bindings.find_missing(request["sources"], engine.ns)}
 
 
 def snapshot(request):
     from . import snapshot
 
-    keep_copies_apart()
-    return {"snapshot": snapshot.look(request["code"], bool(request.get("unprotected")), engine, host)}
+    isolate_copies()
+    return {"snapshot": snapshot.evaluate(request["code"], bool(request.get("unprotected")), engine, host)}
 
 
-def put(request):
+def set_variables(request):
     for name, value in request["values"].items():
         if value is None:
             engine.ns.pop(name, None)
@@ -141,29 +141,29 @@ def put(request):
     return {"set": True}
 
 
-KINDS = {"tool": tool, "evaluate": evaluate, "missing": missing, "snapshot": snapshot, "set": put}
+KINDS = {"tool": tool, "evaluate": evaluate, "missing": missing, "snapshot": snapshot, "set": set_variables}
 
 
-def on_a_thread():
+def use_loop_thread():
     """The kernel's own loop runs at this moment: what is awaited runs on another one."""
     from . import loop
 
-    loop.run = loop.apart
+    loop.run = loop.run_on_thread
 
 
-def keep_copies_apart():
+def isolate_copies():
     """A copy prints where it is told to: the kernel's streams are sockets that a copy must not touch."""
     from . import snapshot
 
-    if snapshot.cut_off is not cut_off_from_sockets:
-        kept.append(snapshot.cut_off)
-        snapshot.cut_off = cut_off_from_sockets
+    if snapshot.isolate_streams is not isolate_from_sockets:
+        original_isolate.append(snapshot.isolate_streams)
+        snapshot.isolate_streams = isolate_from_sockets
 
 
-kept = []
+original_isolate = []
 
 
-def cut_off_from_sockets(*given):
-    kept[0](*given)
+def isolate_from_sockets(*given):
+    original_isolate[0](*given)
     for name, fd in (("stdout", 1), ("stderr", 2)):
         setattr(sys, name, open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False))

@@ -9,45 +9,53 @@ import sys
 
 MOST = 100  # names kept
 current = None  # the list of what runs now; None: nobody wants to know
-MADE = {"os.remove": 0, "os.rename": 1, "os.mkdir": 0, "os.rmdir": 0, "os.truncate": 0, "os.link": 1, "os.symlink": 1}
-STARTED = {"subprocess.Popen": 0, "os.system": 0, "os.posix_spawn": 0}
+CHANGING = {
+    "os.remove": 0,
+    "os.rename": 1,
+    "os.mkdir": 0,
+    "os.rmdir": 0,
+    "os.truncate": 0,
+    "os.link": 1,
+    "os.symlink": 1,
+}
+STARTING = {"subprocess.Popen": 0, "os.system": 0, "os.posix_spawn": 0}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 NOT_FILES = ("/dev/", "/proc/")
-listens = False
+installed = False
 
 
-def listen():
-    global listens
-    if not listens:
-        listens = True
-        sys.addaudithook(hear)
+def install():
+    global installed
+    if not installed:
+        installed = True
+        sys.addaudithook(on_event)
 
 
-def hear(event, arguments):
-    if current is not None and (event == "open" or event in MADE or event in STARTED):
+def on_event(event, arguments):
+    if current is not None and (event == "open" or event in CHANGING or event in STARTING):
         try:
-            note(event, arguments)
+            record_event(event, arguments)
         except Exception:
             pass  # an audit hook that raises forbids what it hears of
 
 
-def note(event, arguments):
+def record_event(event, arguments):
     if event == "open":
         path, _mode, flags = arguments
         if not isinstance(flags, int) or not flags & WRITING:
             return
-    elif event in STARTED:
+    elif event in STARTING:
         what = arguments[1] if event == "subprocess.Popen" and arguments[1] else arguments[0]
         text = os.fsdecode(what) if isinstance(what, (str, bytes)) else " ".join(map(os.fsdecode, what or ()))
-        return keep("process: " + text[:80])
+        return add_name("process: " + text[:80])
     else:
-        path = arguments[MADE[event]]
+        path = arguments[CHANGING[event]]
     if isinstance(path, (str, bytes, os.PathLike)):
         path = os.fsdecode(path)
         if "__pycache__" not in path and not path.startswith(NOT_FILES):
-            keep(os.path.abspath(path))
+            add_name(os.path.abspath(path))
 
 
-def keep(name):
+def add_name(name):
     if name not in current and len(current) < MOST:
         current.append(name)

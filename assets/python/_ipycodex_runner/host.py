@@ -10,7 +10,6 @@ import sys
 from . import requests, wire
 from .wire import interrupts
 
-
 # of a cell that came in no message of Jupyter; only the front-end knows the name of what it serves
 NO_PARENT = {"header": {"msg_id": "ipycodex:this-request"}}
 
@@ -49,17 +48,17 @@ class Host:
             frame["of"] = cell_context.cell.get()
         self.frames.send(frame, ordered)
 
-    def later(self, frame):
+    def defer(self, frame):
         frame["id"] = self.id
-        self.frames.later(frame)
+        self.frames.defer(frame)
 
-    def leave_if_child(self, error=None):
+    def exit_if_child(self, error=None):
         """A process that user code has forked ends where its cell does, or with its `error`: it never goes on as a
         second runner."""
         if os.getpid() != self.process:
             from . import shutdown
 
-            shutdown.end_child(error)
+            shutdown.exit_child(error)
 
     def ask_exit(self, code, keep_kernel=False):
         """`exit` and `quit`: the host ends the interpreter; a forked child ends itself. In a kernel the first argument
@@ -74,7 +73,7 @@ class Host:
     def ask(self, frame):
         """Sends a question frame and waits for the reply; None when the host is gone, and in a forked child, whom it
         would not hear."""
-        if self.frames.forked():
+        if self.frames.is_forked():
             return None
         self.calls += 1
         call = "%s#%d" % (self.id, self.calls)

@@ -9,10 +9,10 @@ from . import wire
 from .wire import interrupts
 
 
-def out_of_reach(fd, number):
+def move_high(fd, number):
     """Closed to children, and above what careless code closes."""
     if fd < 100:
-        high = wire.private_copy(fd, number)
+        high = wire.duplicate_high(fd, number)
         if high > fd:
             os.close(fd)
             fd = high
@@ -33,7 +33,7 @@ def start(request_fd):
         from time import sleep
 
         try:
-            parent_fd, patience = out_of_reach(os.pidfd_open(parent), 203), None
+            parent_fd, patience = move_high(os.pidfd_open(parent), 203), None
         except (AttributeError, OSError):
             parent_fd, patience = -1, 10_000  # too old to be told of its end
         hangup, either = poll(), poll()
@@ -41,8 +41,8 @@ def start(request_fd):
             poller.register(request_fd, 0)  # reports hang-up and errors only
             if parent_fd >= 0:
                 poller.register(parent_fd, 1)  # readable at its end
-        if interrupts.bell is not None:
-            either.register(interrupts.bell[0], 1)  # readable
+        if interrupts.wakeup_pipe is not None:
+            either.register(interrupts.wakeup_pipe[0], 1)  # readable
         while True:
             ready = either.poll(patience)
             if any(fd in (request_fd, parent_fd) for fd, _event in ready) or (not ready and os.getppid() != parent):

@@ -8,9 +8,9 @@ import sys
 
 
 def watch_imports(hooks, pty):
-    hooks_of = {"comm": reach_the_front_end, "asyncio": know_the_cell, "threading": know_the_cell}
+    hooks_of = {"comm": install_comms, "asyncio": track_cells, "threading": track_cells}
     if pty:
-        hooks_of["pandas"] = fit_tables
+        hooks_of["pandas"] = fit_pandas
     for name, follow in hooks_of.items():
         if name in sys.modules:
             follow(sys.modules[name])
@@ -18,19 +18,19 @@ def watch_imports(hooks, pty):
             hooks[name] = follow
 
 
-def reach_the_front_end(comm):
+def install_comms(comm):
     from . import comms
 
     comms.install(comm)
 
 
-def know_the_cell(module):
+def track_cells(module):
     from . import cell_context
 
-    cell_context.watch(module)
+    cell_context.on_import(module)
 
 
-def fit_tables(pandas):
+def fit_pandas(pandas):
     from . import pandas_display
 
-    pandas_display.fit(pandas)
+    pandas_display.fit_width(pandas)

@@ -164,7 +164,7 @@ def _recorded(name):
         return None
     from _ipycodex_runner import record
 
-    db = record.connect(record.Place(path, session))
+    db = record.connect(record.RecordLocation(path, session))
     try:
         select = "SELECT output FROM output_history WHERE session = ? AND line = ?"
         rows = db.execute(select, (session, line)).fetchall()

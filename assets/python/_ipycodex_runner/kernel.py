@@ -49,7 +49,7 @@ class Kernel:
     _parent_header = property(get_parent)
 
 
-class InKernel:
+class KernelMixin:
     """Comes first among the bases of a shell that runs in a kernel."""
 
     made = None
@@ -90,18 +90,18 @@ class ShellModule(type(sys)):
 def shell_class(base):
     """The class of IPython's shell; its name and its module are what libraries go by."""
     name = "ipykernel.zmqshell"
-    kind = type(base)("ZMQInteractiveShell", (InKernel, base), {"__module__": name})
+    kind = type(base)("ZMQInteractiveShell", (KernelMixin, base), {"__module__": name})
     module = sys.modules[name] = ShellModule(name)
     module.ZMQInteractiveShell = kind
     return kind
 
 
-def settings():
+def app_settings():
     """Of the application, which is what others go by."""
     return {"connection_file": host().kernel}
 
 
-def received(request):
+def parse_parent(request):
     """The message of a client that a cell came in."""
     told = request["parent"]
     header = told["header"]
@@ -115,7 +115,7 @@ def received(request):
     }
 
 
-def with_loop(work):
+def wrap_with_loop(work):
     """A cell's work; code without `await` finds the loop running in it, as in ipykernel, where what it schedules goes
     on between the cells."""
 
@@ -124,10 +124,10 @@ def with_loop(work):
             return work()  # once the cell imports it, `cell_context` shows the loop
         from . import loop
 
-        loop.show()
+        loop.show_running()
         try:
             return work()
         finally:
-            loop.hide()
+            loop.hide_running()
 
     return with_loop_running

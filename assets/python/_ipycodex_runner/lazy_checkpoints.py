@@ -8,42 +8,42 @@ from select import poll
 QUIET = 20  # ms
 
 
-class EarlySteps:
+class LazyCheckpoints:
     """Stands in for the checkpoints until nothing is asked for a moment: no first cell waits until they are loaded."""
 
     def __init__(self):
-        self.ran, self.wishes = [], []
+        self.begun, self.requests = [], []
 
     def answer(self, request, server):
         if request["op"] == "keep":
-            self.wishes.append(request)
+            self.requests.append(request)
             return {"checkpoints": {}}
-        server.steps = self.load(server)
-        return server.steps.answer(request)
+        server.checkpointer = self.load(server)
+        return server.checkpointer.answer(request)
 
-    def begins(self, kind, request):
-        self.ran.append((kind, request))
+    def on_begin(self, kind, request):
+        self.begun.append((kind, request))
 
-    def ended(self):
+    def on_end(self):
         pass
 
-    def pause(self, server):
+    def on_idle(self, server):
         requests = server.host.requests
-        if not self.wishes or requests.lines:
+        if not self.requests or requests.lines:
             return self
         if requests.queue is not None:
-            return self.load(server).pause(server)
+            return self.load(server).on_idle(server)
         poller = poll()
         poller.register(requests.fd, 1)  # readable
-        return self if poller.poll(QUIET) else self.load(server).pause(server)
+        return self if poller.poll(QUIET) else self.load(server).on_idle(server)
 
     def load(self, server):
         from . import checkpoints
 
-        steps = checkpoints.at_first(server)
-        for kind, request in self.ran:
-            steps.begins(kind, request)
-        steps.ended()
-        for request in self.wishes:
+        steps = checkpoints.create(server)
+        for kind, request in self.begun:
+            steps.on_begin(kind, request)
+        steps.on_end()
+        for request in self.requests:
             steps.answer(request)
         return steps

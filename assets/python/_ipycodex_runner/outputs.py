@@ -29,7 +29,7 @@ def use_pipes(alone):
         stdin.install()
 
 
-def repair(frames):
+def repair_streams(frames):
     """Gives the next cell its descriptors back when this one closed them."""
     for fd, copy in ((1, frames.outputs[0]), (2, frames.outputs[-1])):
         try:
@@ -48,7 +48,7 @@ def repair(frames):
                 setattr(sys, name[2:-2], fresh)
 
 
-def show_aside(error, engine, host):
+def print_error(error, engine, host):
     """Says what went wrong outside of a cell."""
     try:
         from . import tracebacks

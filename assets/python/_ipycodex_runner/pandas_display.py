@@ -7,16 +7,16 @@ terminal themselves, and pipes, where the default is as good as any.
 
 import os
 
-given = 80  # columns: pandas' own default, then what was set here
+applied_width = 80  # columns: pandas' own default, then what was set here
 
 
-def fit(pandas):
+def fit_width(pandas):
     """Follows the terminal; a pandas that is half imported or broken is left alone."""
-    global given
+    global applied_width
     try:
         columns = os.get_terminal_size(1).columns
-        if columns > 0 and columns != given and pandas.get_option("display.width") == given:
+        if columns > 0 and columns != applied_width and pandas.get_option("display.width") == applied_width:
             pandas.set_option("display.width", columns)
-            given = columns
+            applied_width = columns
     except Exception:
         pass

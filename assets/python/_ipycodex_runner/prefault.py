@@ -20,12 +20,12 @@ ANEW = 64  # forks between two that leave all pages shared, so that the look aft
 AT_ONCE = 64  # pages between two looks whether something is asked
 LARGEST = 64 << 20  # bytes of a mapping that is looked through
 LEAST = 16 << 20  # bytes of a mapping that is worth it
-large = set()  # places of large pages
+collapsed = set()  # places of large pages
 OWN = re.compile(b"\x01+")
 EXCLUSIVE = bytes(value & 0x81 == 0x81 for value in range(256))  # present, and mapped by nobody else
 
 
-def written():
+def find_private_pages():
     """Address and number of pages of each piece that is this process's alone."""
     found = []
     try:
@@ -36,7 +36,7 @@ def written():
         for begin, end in mappings():
             if end - begin > LARGEST:
                 continue
-            runs = [match.span() for match in OWN.finditer(own(pages, begin, end))]
+            runs = [match.span() for match in OWN.finditer(private_mask(pages, begin, end))]
             if sum(last - first for first, last in runs) <= MOST:
                 found += [(begin + first * PAGE, last - first) for first, last in runs]
     except OSError:
@@ -55,12 +55,12 @@ def mappings():
                 yield int(begin, 16), int(end.split(None, 1)[0], 16)
 
 
-def own(pages, begin, end):
+def private_mask(pages, begin, end):
     """A byte for each page: 1 where it is this process's alone."""
     return os.pread(pages, (end - begin) // PAGE * 8, begin // PAGE * 8)[7::8].translate(EXCLUSIVE)
 
 
-def make_large(libc, goes_on):
+def collapse_large(libc, goes_on):
     """Puts large values into large pages, once; true when it came to an end."""
     import ctypes
 
@@ -75,15 +75,15 @@ def make_large(libc, goes_on):
             first = -(-begin // size) * size
             for place in range(first, end - size + 1, size) if end - begin >= LEAST else ():
                 known.add(place)
-                if place in large or own(pages, place, place + size) != whole:
+                if place in collapsed or private_mask(pages, place, place + size) != whole:
                     continue
                 if not goes_on():
                     return False
                 if libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), COLLAPSE) == 0:
-                    large.add(place)
+                    collapsed.add(place)
                 else:
                     return True  # no such pages are left, or there are none here
-        large.intersection_update(known)
+        collapsed.intersection_update(known)
     except OSError:
         pass
     finally:
@@ -91,19 +91,19 @@ def make_large(libc, goes_on):
     return True
 
 
-class Written:
+class Prefaulter:
     """The pages that cells write to, looked up now and then: those made the writer's own look written to, until all
     are left shared once."""
 
     def __init__(self):
         self.forks, self.pieces = 0, ()
 
-    def look(self):
+    def scan(self):
         """Before a fork."""
         if self.forks % AGAIN == 1 or self.forks % ANEW in (2, 3, 4):
-            self.pieces = written()
+            self.pieces = find_private_pages()
 
-    def make_own(self, libc, goes_on):
+    def prefault(self, libc, goes_on):
         """After it. Stops when `goes_on()` is false, or where the system does not know this."""
         import ctypes
 

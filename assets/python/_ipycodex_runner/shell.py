@@ -120,7 +120,7 @@ def shell_class(host):
         return Shell
     from . import kernel
 
-    return type("Shell", (kernel.InKernel, Shell), {"config": {"IPKernelApp": kernel.settings()}})
+    return type("Shell", (kernel.KernelMixin, Shell), {"config": {"IPKernelApp": kernel.app_settings()}})
 
 
 def caller_names(depth):

@@ -9,15 +9,15 @@ MARKER = "[… {:,} characters, {:,} {} in all; {:,} in the middle are left out;
 CONTINUING = bytes(range(0x80, 0xC0))  # bytes that begin no character
 
 
-def cut(text, limit):
+def truncate(text, limit):
     """`text`, or its two ends with at most `limit` code points of it."""
     if len(text) <= limit:
         return text
     lines = text.count("\n") + (not text.endswith("\n"))
-    return join(text[: limit // 2], text[len(text) - limit // 2 :], len(text), lines)
+    return join_ends(text[: limit // 2], text[len(text) - limit // 2 :], len(text), lines)
 
 
-def join(head, tail, characters, lines):
+def join_ends(head, tail, characters, lines):
     """The two ends of a text of that many characters and lines."""
     newline = head.rfind("\n")
     if newline >= len(head) // 2:
@@ -29,7 +29,7 @@ def join(head, tail, characters, lines):
     return "%s\n%s\n%s" % (head, MARKER.format(characters, lines, "line" if lines == 1 else "lines", missing), tail)
 
 
-class Ends:
+class TruncatedStream:
     """The two ends of a stream of bytes, and how much came between."""
 
     def __init__(self, limit):
@@ -56,4 +56,4 @@ class Ends:
         head, tail = bytes(self.head), bytes(self.tail[-self.half :])
         ended = tail.endswith(b"\n")
         head, tail = head.decode("utf-8", "ignore"), tail.decode("utf-8", "ignore")
-        return join(head, tail, self.characters, self.lines + (not ended))
+        return join_ends(head, tail, self.characters, self.lines + (not ended))

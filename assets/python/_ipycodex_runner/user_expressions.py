@@ -6,32 +6,32 @@ all.
 """
 
 from . import mime
-from .wire import clean
+from .wire import sanitize
 
 
 def evaluate(expressions, engine):
-    return {"expressed": [each(expression, engine) for expression in expressions]}
+    return {"expressed": [evaluate_one(expression, engine) for expression in expressions]}
 
 
-def each(expression, engine):
+def evaluate_one(expression, engine):
     try:
         value = eval(expression.strip(), engine.ns)
-        data, metadata = bundle(value, engine)
+        data, metadata = build_bundle(value, engine)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        engine.host.leave_if_child(error)
+        engine.host.exit_if_child(error)
         import traceback
 
         lines = traceback.format_exception(type(error), error, error.__traceback__.tb_next)
         return {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": lines}}
-    carried = {kind: clean(mime.carried(kind, item)) for kind, item in data.items()}
-    return {"bundle": carried, "metadata": clean(metadata)}
+    carried = {kind: sanitize(mime.encode(kind, item)) for kind, item in data.items()}
+    return {"bundle": carried, "metadata": sanitize(metadata)}
 
 
-def bundle(value, engine):
+def build_bundle(value, engine):
     """The forms of a value; none for one that shows itself."""
     shell = getattr(engine, "shell", None)
     formatter = getattr(shell, "display_formatter", None)
-    data, metadata = formatter.format(value) if formatter is not None else mime.bundle(value)
+    data, metadata = formatter.format(value) if formatter is not None else mime.build_bundle(value)
     return data or {}, metadata or {}
