@@ -65,7 +65,7 @@ def fill_defaults(parameters, positional, until):
 
 
 def move_to_positional(parameters, keywords, positional):
-    """What stands before `*args` has to be passed by position when there are any."""
+    """Moves the parameters before `*args` to the positional arguments, as a call with `*args` needs."""
     moved = []
     for parameter, _hint in parameters[len(positional) :]:
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -96,7 +96,7 @@ def parse_arguments(arguments, function, ns):
 
 
 def as_list(given):
-    """What `*args` get."""
+    """The values of `*args`."""
     given = signatures.parse_json(given, list)
     return given if isinstance(given, list) else [given]
 
@@ -154,7 +154,7 @@ def convert_literal(value, options, where):
 
 
 def decode_string(value):
-    """What a string holds as JSON; any other value, and any other string, as it is."""
+    """Decodes a string that is JSON; returns any other value, and any other string, unchanged."""
     if not isinstance(value, str):
         return value
     try:

@@ -1,9 +1,9 @@
-"""Names that cells of an earlier interpreter bound at their top level and that this one does not have.
+"""Names that cells of an earlier interpreter bound at their top level and that this interpreter lacks.
 
-In: sources of cells, in the order they ran, and the namespace. Out: names in the order they were bound first.
-Invariants: nothing is run; a source that cannot be read says nothing; the answer is there within `TIME_LIMIT` (the
-sources that had no turn say nothing either).
-Absent on purpose: names bound by `import *`, `exec`, `%run` or a `global` in a function, which the text does not tell.
+In: sources of cells in the order they ran, and the namespace. Out: names in the order they were first bound.
+Invariants: no code runs; a source that cannot be parsed contributes nothing; the answer comes within `TIME_LIMIT`
+(sources not reached by then contribute nothing either).
+Absent on purpose: names bound by `import *`, `exec`, `%run` or `global` in a function, which the source does not show.
 """
 
 import ast
@@ -32,7 +32,7 @@ def find_missing(sources, ns):
 
 
 class MagicNames:
-    """What `syntax` asks about magics without `%`."""
+    """The interface that `syntax.transform` needs to recognise magics without `%`."""
 
     def is_magic(self, name):
         from .cells import AUTOMAGIC

@@ -1,10 +1,10 @@
-"""A copy of the interpreter for an agent to try things in: it runs one source after the other, and lasts for a turn.
+"""A forked copy of the interpreter in which an agent tries things: it runs one source after the other, for one turn.
 
-In: sources. Out: what each prints, at once; then what a look gives (`snapshot`). Invariants: those of `snapshot`; there
-is one copy at most, and it is no child of the interpreter, whose `wait` never finds it, but ends with whoever started
-that; what runs in it has an end when the interpreter is interrupted, one way or the other; its folder for temporary
-files goes with it.
-Absent on purpose: input, a terminal, and a way for what it made into the live namespace.
+In: sources. Out: their output as it is printed, then the result (`snapshot`). Invariants: those of `snapshot`; at most
+one copy exists; it is no child of the interpreter, so the interpreter's `wait` never finds it, and it ends together
+with the process that started the interpreter; an interrupt always ends what runs in it; its folder for temporary files
+is removed with it.
+Absent on purpose: input, a terminal, and a way to move its objects into the live namespace.
 """
 
 import _signal
@@ -49,7 +49,7 @@ class Branch:
             raise OSError("could not start a process")
 
     def detach(self, work, folders, host, ends):
-        """In the process between, which leaves the copy to whoever started the interpreter."""
+        """Runs in the intermediate process, which leaves the copy to the interpreter's own parent."""
         requests, result, output = ends
         try:
             between = os.getpid()
@@ -91,7 +91,7 @@ class Branch:
         return told
 
     def read_output(self, answer, printed):
-        """Takes what comes. Raises EOFError when the copy is gone."""
+        """Reads output and answer. Raises EOFError when the copy has ended."""
         poller = select.poll()
         for fd in (self.prints, self.results):
             poller.register(fd, select.POLLIN)
@@ -111,7 +111,7 @@ class Branch:
             wire.interrupts.release()
 
     def end_with_error(self, how, printed):
-        """It has ended, or does now."""
+        """Ends the copy; the answer says why."""
         self.end()
         why = "the copy ended (%s), and everything in it is lost. The next cell gets a new one" % how
         return {
@@ -142,13 +142,13 @@ class Branch:
 
 
 def read_greeting(fd):
-    """The first thing the copy tells."""
+    """The copy's first message, which holds its process id."""
     data = os.read(fd, 1 << 10)
     return wire.decode(data.decode("ascii")) if data.endswith(b"\n") else {}
 
 
 def serve(requests, result, engine, host, folder):
-    """The life of the copy."""
+    """The copy's main loop: one request after the other."""
     os.environ["TMPDIR"] = folder
     tempfile = stdlib.get_loaded("tempfile")
     if tempfile is not None:

@@ -1,8 +1,9 @@
-"""Which cell code belongs to that goes on after it: what its tasks and threads show later is the cell's.
+"""The cell that running code belongs to, also after the cell's end: displays of its tasks and threads are the cell's.
 
-In: the start of each cell, of each thread. Out: the request that started what runs now. Tasks inherit a context; a
-thread is given the one of its starter's cell. Invariant: without `asyncio` and `threading` nothing can go on, and
-nothing of this is loaded. Absent on purpose: bytes that are printed; nobody can tell whose they are.
+In: the start of each cell and of each thread. Out: the id of the request that started the running code. Tasks inherit
+the context; a thread gets that of the cell that started it. Invariant: without `asyncio` and `threading` nothing
+outlives a cell, so this module is loaded only with one of them. Absent on purpose: printed bytes, whose cell cannot be
+determined.
 """
 
 import sys

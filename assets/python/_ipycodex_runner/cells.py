@@ -357,7 +357,7 @@ class Engine:
                 self.last_value = value
 
     def finish_cell(self):
-        """What follows a cell's code: open figures, hooks."""
+        """Publishes open figures and runs the hooks after a cell's code."""
         if "matplotlib.pyplot" in sys.modules:
             from . import figures
 
@@ -401,7 +401,7 @@ class Engine:
         self.host.send(dict(tracebacks.describe(error, self.sources, self.host.pty), type="error"))
 
     def call_excepthook(self, hook, error):
-        """Lets a hook that a user or a library has set show an error, as Python does."""
+        """Calls the excepthook of a user or a library, as Python does."""
         wire.flush_streams()
         try:
             hook(type(error), error, error.__traceback__)

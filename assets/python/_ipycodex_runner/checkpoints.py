@@ -1,10 +1,10 @@
-"""Checkpoints: copies of the interpreter as it was between cells, and the steps back to them and forward again.
+"""Checkpoints: copies of the interpreter taken between cells, and the steps back to them and forward again.
 
-In: requests `checkpoints` (keep how many, list, back, forward), each request that runs code, the moments in which
-nothing is asked. Out: answers. A copy is made when a cell has ended and nothing came for a moment, so no cell waits for
-one; where none could be made, why is kept. Invariants: the log and the copies of a process are as they were when it was
-copied; what was stepped back over waits, stopped, until code runs. Absent on purpose: files and other processes, which
-are not taken back: what the cells wrote is told (`file_audit`).
+In: requests `checkpoints` (keep, list, back, forward), each request that runs code, the idle moments. Out: answers. A
+copy is made after a cell, when no request comes for a moment, so no cell waits for it; where no copy could be made, the
+reason is stored. Invariants: the log and the copies of a process are those of the moment it was copied; processes that
+were stepped back over stay stopped until new code runs. Absent on purpose: files and other processes, which are not
+restored: the answer lists what the cells wrote (`file_audit`).
 """
 
 import os
@@ -52,7 +52,7 @@ class Checkpoints:
     # requests
 
     def answer(self, request, server=None):
-        """Carries out a request; what is answered may be answered by another process."""
+        """Handles a request. After a step, another process may send the answer."""
         what = request.get("op")
         if what == "keep":
             self.set_limit(int(request["number"] or 0))
@@ -73,7 +73,7 @@ class Checkpoints:
             self.stale = True
 
     def on_begin(self, kind, request):
-        """Code is about to run, or names are to be set."""
+        """Called before code runs or names are set."""
         self.stale = True
         if kind in ("set", "evaluate", "express"):
             return
@@ -89,8 +89,7 @@ class Checkpoints:
     # in the moments between
 
     def on_idle(self, server):
-        """Nothing is being asked: the time to make a copy, if it lasts. In the copy, this returns when it has taken
-        over."""
+        """Makes a copy if no request comes for `QUIET` ms. In the copy, this returns when it has taken over."""
         while self.stale and self.limit and self.is_quiet(server.loop, QUIET):
             if not prefault.collapse_large(copies.load_libc(), lambda: self.is_quiet(None, 0)):
                 continue  # somebody is asking, or has asked for nothing
@@ -99,7 +98,7 @@ class Checkpoints:
         return self
 
     def make_copy(self):
-        """A copy of this moment; true in the copy, when it has taken over and has answered."""
+        """Makes a copy of the current state. Returns True in the copy, once it has taken over and has answered."""
         self.drop_dead()
         now = len(self.log)
         for copy in [copy for copy in self.copies if copy.steps == now]:
@@ -127,7 +126,7 @@ class Checkpoints:
         return False
 
     def is_quiet(self, loop, patience):
-        """No request comes for so many ms; tasks of the user go on meanwhile."""
+        """True if no request comes for so many ms; the user's tasks run meanwhile."""
         requests = self.host.requests
         if requests.queue is not None:
             return requests.queue.empty()
@@ -156,7 +155,8 @@ class Checkpoints:
         return not came
 
     def measure(self, beside=False):
-        """What the copies hold alone; stops when there is something else to do."""
+        """Measures the memory that only the copies use; with `beside`, stops when a request comes. Drops the oldest
+        copies when they use more than a quarter of the available memory."""
         total = 0
         for copy in self.copies:
             if beside and not self.is_quiet(None, 0):
@@ -265,7 +265,7 @@ class Checkpoints:
         return self.hand_over(copy, {"id": request.get("id"), "returns": True, "most": self.limit}, request)
 
     def hand_over(self, copy, told, request):
-        """Another process goes on; when this one is back, it answers whoever asked for that."""
+        """Hands over to `copy`. When this process resumes, it answers the request that brought it back."""
         try:
             told = copies.hand_over(self.host, copy, told)
         except copies.Gone:
@@ -280,7 +280,7 @@ class Checkpoints:
         return self.report_step(told, over)
 
     def on_takeover(self, link, told):
-        """This process, a copy until now, goes on."""
+        """Called in a copy that takes over the interpreter's role."""
         self.drop_dead()
         self.link, self.forward_processes, self.limit = link, told["behind"], told["most"]
         self.memory = dict(told["held"])
@@ -289,7 +289,7 @@ class Checkpoints:
         self.host.send(dict(self.report_step(told, told["over"]), type="answer"))
 
     def report_step(self, told, over):
-        """The `stepped` of an answer; the host learns first which process it has to do with."""
+        """The `stepped` part of an answer, after a `moved` frame that tells the host the new process id."""
         self.host.frames.send({"type": "moved", "pid": os.getpid()}, False)
         try:
             folder = os.getcwd()
@@ -306,7 +306,7 @@ class Checkpoints:
         }
 
     def drop_forward(self):
-        """New code runs: what was stepped back over is given up."""
+        """Kills the processes that were stepped back over: new code is about to run."""
         if self.link is None:
             return
         for process in self.forward_processes:
@@ -319,7 +319,7 @@ class Checkpoints:
 
 
 def create(server):
-    """The checkpoints of an interpreter, from when they are first wanted."""
+    """Installs the audit hook and returns empty checkpoints."""
     if sys.version_info >= (3, 8):
         file_audit.install()
     return Checkpoints(server)

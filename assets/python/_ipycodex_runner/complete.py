@@ -78,7 +78,7 @@ class CompletionList:
 
 
 def complete(ns, code, position):
-    """Of the built-in engine."""
+    """Completes for the built-in engine."""
     answer = CompletionList(code, position)
     line = code[:position].rpartition("\n")[2]
     for candidate in find_candidates(ns, answer, line, position):
@@ -119,7 +119,7 @@ def find_candidates(ns, answer, line, position):
 
 
 def filter_names(names, prefix):
-    """Those that begin so, in order; private ones only when asked for."""
+    """The names with that prefix, sorted; private ones only for a prefix that begins with `_`."""
     fitting = (name for name in names if isinstance(name, str) and name.startswith(prefix))
     return sorted(name for name in fitting if prefix.startswith("_") or not name.startswith("_"))
 
@@ -159,7 +159,7 @@ def complete_parameters(ns, before, prefix):
 
 
 def resolve_owner(ns, before):
-    """The object before a dot or bracket. Raises LookupError."""
+    """Evaluates the expression before a dot or bracket. Raises LookupError."""
     text = before[live_objects.expression_start(before) :]
     if not text:
         raise LookupError("no expression")
@@ -308,7 +308,7 @@ KINDS = {"magic": "magic", "path": "path", "param": "param", "dict key": "key"}
 
 
 def complete_with_ipython(shell, code, position):
-    """What IPython's completer says, in our form; jedi stays out of it."""
+    """Completions of IPython's completer, without jedi, in the runner's format."""
     from IPython.core.completer import provisionalcompleter, rectify_completions
 
     completer = shell.Completer

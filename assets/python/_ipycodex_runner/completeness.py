@@ -1,5 +1,6 @@
-"""Is a cell complete? In: cell text. Out: status and the indent of the next line. Line syntax counts as complete lines.
-Absent on purpose: running anything."""
+"""Tells whether a cell is complete. In: cell text. Out: status and the indent of the next line. Line syntax counts as
+complete lines. Absent on purpose: running code.
+"""
 
 from . import syntax
 

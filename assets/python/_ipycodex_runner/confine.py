@@ -1,5 +1,4 @@
-"""What keeps a copy of the interpreter from changing anything: Landlock, a seccomp filter, and descriptors that lead
-nowhere.
+"""The sandbox of a copy of the interpreter: Landlock, a seccomp filter, and descriptors replaced by `/dev/null`.
 
 In: the process itself, which is to be the copy. Out: nothing; or a reason why this machine cannot. Invariants: after
 `confine` no file can be written, made, removed or renamed, no file's mode, owner or times changed, no socket made, no
@@ -222,7 +221,8 @@ def isolate(kept):
 
 
 def replace_descriptor(fd, null):
-    """The same file for reading, at the same place, with a position of its own; anything but a file is empty."""
+    """Reopens a regular file read-only, at the same position but with an offset of its own; replaces anything else by
+    `/dev/null`."""
     kind = os.fstat(fd).st_mode
     if stat.S_ISDIR(kind):
         return

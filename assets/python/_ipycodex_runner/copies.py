@@ -1,11 +1,12 @@
-"""Copies of the interpreter that wait, and how one of them takes its place.
+"""Forked copies of the interpreter that sleep, and the hand-over of the interpreter's role to one of them.
 
-In: the interpreter, idle and with nothing that a copy lacks. Out: processes that wait at the same line of the same
-program. One of all of them goes on at a time: it has the pipes, the terminal, the signals. Invariants: a copy is no
-child of the interpreter, whose `wait` never finds it, but of whoever started that (the guard); it leads a session of
-its own, so that nothing meant for the interpreter reaches it; it sleeps in one system call; it ends with the
-interpreter that made it, and with the guard, however those end. Who gave its place away is stopped as a whole, threads
-too, and goes on where it was when it gets it back. Absent on purpose: which copies there are (`checkpoints`).
+In: the idle interpreter, without anything that a fork loses. Out: processes that sleep at the same line of the same
+program. One process of all runs at a time: it owns the pipes, the terminal, the signals. Invariants: a copy is no child
+of the interpreter, so the interpreter's `wait` never finds it, but of the process that started it (the guard); it leads
+a session of its own, so no signal for the interpreter reaches it; it sleeps in one system call; it ends with the
+interpreter that made it and with the guard, however those end. A process that handed over is stopped as a whole,
+threads too, and continues where it was when it gets the role back. Absent on purpose: the list of copies
+(`checkpoints`).
 """
 
 import _signal
@@ -34,7 +35,7 @@ class Gone(Exception):
 
 
 class Copy:
-    """One that waits."""
+    """A sleeping copy."""
 
     took = 0.0  # ms to make it
 
@@ -142,7 +143,7 @@ def wait_until_ready(link, status):
 
 
 def wait_as_copy(link, between):
-    """The life of a copy until it takes over; it does not outlive whoever it waits for."""
+    """Sleeps until the copy takes over. The copy does not outlive its parent."""
     os.setsid()
     while os.getppid() == between:
         sleep(0.0002)
@@ -163,7 +164,7 @@ def wait_as_copy(link, between):
 
 
 def set_oom_score(text):
-    """When memory runs out, what waits goes first. The score before."""
+    """Sets the score that the kernel kills by when memory runs out; returns the old one."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as file:
             before = file.read()
@@ -175,8 +176,8 @@ def set_oom_score(text):
 
 
 def hand_over(host, copy, told):
-    """Lets `copy` go on in place of this process; returns what it is told when it is its turn again. Raises Gone when
-    the copy cannot take over: nothing has changed."""
+    """Hands the interpreter's role to `copy` and stops; returns the message that resumed this process. Raises Gone when
+    the copy cannot take over; nothing has changed then."""
     frames, requests = host.frames, host.requests
     requests.stop_reader()
     told = dict(
@@ -226,7 +227,7 @@ def wait_for_takeover(copy):
 
 
 def take_over(host, told, baggage):
-    """From here on this process is the interpreter."""
+    """Makes this process the interpreter."""
     libc.prctl(DEATH_SIGNAL, _signal.SIGTERM, 0, 0, 0)
     frames, requests = host.frames, host.requests
     host.process = frames.pid = os.getpid()
@@ -239,7 +240,7 @@ def take_over(host, told, baggage):
 
 
 def restart_threads(host):
-    """What a fork does not take along: the bell of interrupts, the thread that watches the host."""
+    """Restarts what a fork loses: the wake-up pipe of interrupts, the thread that watches the host."""
     fork_state.uncounted = _thread._count()
     branch = sys.modules.get(__package__ + ".branch")
     if branch is not None and branch.current is not None:
@@ -279,7 +280,7 @@ def release_terminal(host):
 
 
 def fork_foreground_child(terminal):
-    """A process that is in front, and so is told of the hang-up, in place of the user's."""
+    """Forks a child into the foreground, so that it gets the hang-up in place of the user's programs."""
     child = fork()
     if child == 0:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)

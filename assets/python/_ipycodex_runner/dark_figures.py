@@ -1,10 +1,10 @@
-"""A Matplotlib figure in colours for a dark terminal.
+"""Matplotlib figures in colours for a dark terminal.
 
-In: a figure that has been drawn once, and what draws it. Out: the picture without a background, its text and axes
-light; nothing when its colours are somebody's choice (a style sheet, a face that is not white). Invariants: afterwards
-the figure is what it was, to the last field; colours of data stay unless they could not be seen; what lies over an
-image or a map of colours stays, since it was chosen for that. Absent on purpose: who sees it, and the record, which
-keeps the figure as the user made it (`mime`).
+In: a figure that has been drawn once, and the function that draws it. Out: the picture without a background, its text
+and axes light; None when somebody chose its colours (a style sheet, a face that is not white). Invariants: afterwards
+every field of the figure has its old value; colours of data change only if they would be invisible; artists over an
+image or a colour map keep theirs, which were chosen for it. Absent on purpose: which terminal is dark, and the record,
+which stores the figure as the user made it (`mime`).
 """
 
 import sys
@@ -21,7 +21,7 @@ CLEAR = (0.0, 0.0, 0.0, 0.0)
 
 
 def draw_dark(figure, draw):
-    """What `draw` makes of the figure in such colours, or None."""
+    """Calls `draw` with the figure in dark colours; returns its picture, or None."""
     kept = []
     try:
         if not has_default_colours(figure):
@@ -90,7 +90,7 @@ def recolour(figure, kept):
 
 
 def artists_over_image(axes, collection):
-    """What is drawn over an image or over a map of colours; points that have colours of a map leave the ground free."""
+    """Artists drawn over an image or a colour map; coloured points cover too little to count."""
     points = getattr(sys.modules["matplotlib.collections"], "PathCollection", ())
     maps = [each for each in axes.collections if each.get_array() is not None and not isinstance(each, points)]
     covered = axes.images or maps

@@ -1,7 +1,7 @@
-"""Schemas as every reader takes them: definitions at the root, arrays with `items`, choices with a type.
+"""JSON schemas in the form that every reader accepts: definitions at the root, arrays with `items`, enums with a type.
 
-In: JSON schemas, also those that other libraries make. Out: the same, complete, with `$ref`s that lead somewhere.
-Invariants: a name stands for one schema; readers that know no `prefixItems` are told of the items all the same.
+In: JSON schemas, also those of other libraries. Out: the same, normalized, with every `$ref` resolvable.
+Invariants: a name stands for one schema; for readers that ignore `prefixItems`, the items are described in `items` too.
 Absent on purpose: annotations (`schema`).
 """
 
@@ -125,7 +125,7 @@ def add_items(node):
 
 
 def any_of(options):
-    """What fits one of them."""
+    """The schema that accepts what one of the options accepts."""
     options = [option for index, option in enumerate(options) if option not in options[:index]]
     if {} in options:
         return {}

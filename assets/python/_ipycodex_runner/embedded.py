@@ -1,8 +1,8 @@
-"""The runner as a guest in a kernel of Jupyter: tools, references and looks beside cells that the kernel runs itself.
+"""The runner embedded in a foreign Jupyter kernel: tools, references and snapshots beside cells that the kernel runs.
 
-In: requests as the runner takes them. Out: answers as the runner gives them, once each. Invariant: the kernel's own
-ways with output, input and interrupts stay as they are. Absent on purpose: cells, completion and inspection, which
-kernels have words for.
+In: requests in the runner's format. Out: answers in the runner's format, each fetched once. Invariant: the kernel's own
+handling of output, input and interrupts is unchanged. Absent on purpose: cells, completion and inspection, for which
+Jupyter has messages.
 """
 
 import sys
@@ -13,7 +13,7 @@ MIME = "application/vnd.ipycodex.answer+json"
 
 
 class Host:
-    """What parts of the runner see of the outside."""
+    """Stands in for `host.Host`: the parts' interface to the kernel."""
 
     pty = dark = False
     stdin = "refuse"
@@ -37,7 +37,7 @@ class Host:
 
 
 class Engine:
-    """What parts of the runner see of the shell."""
+    """Stands in for the engines: the parts' interface to IPython's shell."""
 
     def __init__(self, shell, host):
         self.shell, self.host = shell, host
@@ -48,7 +48,7 @@ class Engine:
         self.ns.update(values)
 
     def execute(self, code, store, silent, count, place):
-        """A cell of a look: in a copy of the process, which has streams of its own."""
+        """Runs the code of a snapshot, in a copy of the process that has streams of its own."""
         from . import mime, tracebacks
 
         shown = self.host

@@ -49,7 +49,7 @@ def is_inline():
 
 
 def is_shown_by_ipython():
-    """Whether `matplotlib_inline` shows what is open: it is the back end in use."""
+    """True if `matplotlib_inline` is the back end in use, which shows open figures itself."""
     return (
         "inline" in str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower()
         and "matplotlib_inline.backend_inline" in sys.modules

@@ -1,7 +1,7 @@
-"""Which files code writes and which programs it starts, as Python's own calls tell it.
+"""The files that code writes and the programs it starts, as Python's audit events report them (PEP 578).
 
-In: audit events (PEP 578). Out: names in the list that is `current`. Invariants: it costs a look at a name where nobody
-listens; nothing of the user's is held but texts. Absent on purpose: what C libraries write without Python's calls.
+In: audit events. Out: names in the list `current`. Invariants: an event costs one name comparison while nobody listens;
+only texts of the user's are stored. Absent on purpose: writes of C libraries that bypass Python's calls.
 """
 
 import os

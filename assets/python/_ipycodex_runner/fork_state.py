@@ -1,8 +1,8 @@
-"""What a copy of the interpreter takes with it, and what it cannot.
+"""State that a fork of the interpreter loses or shares, and the conditions under which no complete copy can be made.
 
-In: the interpreter, idle. Out: why no copy of it would be whole (`find_obstacle`); what a fork loses or shares, kept before
-it (`ForkState`) and put right by whoever goes on. Invariants: nothing of the user's runs here; what cannot be told is an
-obstacle, never a guess. Absent on purpose: when copies are made, who goes on (`checkpoints`, `copies`).
+In: the idle interpreter. Out: the reason against a copy (`find_obstacle`); `ForkState`, saved before the fork and
+restored by the process that continues. Invariants: no user code runs here; what cannot be determined counts as an
+obstacle. Absent on purpose: when copies are made and which process continues (`checkpoints`, `copies`).
 """
 
 import _thread
@@ -21,7 +21,7 @@ SPARE = 64 << 20  # bytes of memory that stay free
 
 
 def find_obstacle(host):
-    """What keeps a copy from being whole, in words that go on after "no checkpoint: "; None: nothing."""
+    """The reason why no complete copy can be made, worded to follow "no checkpoint: "; None without one."""
     try:
         return (
             check_threads(host)
@@ -162,7 +162,7 @@ def is_listening(fd):
 
 
 def count_connections():
-    """How many sockets lead to others."""
+    """The number of sockets connected to other machines or processes, Unix sockets aside."""
     count = 0
     for fd, target in list_descriptors():
         if target.startswith("socket:"):
@@ -262,7 +262,7 @@ def format_size(number):
 
 
 class ForkState:
-    """Kept before the fork; what changes under a process that waits is put back when it goes on."""
+    """State saved before a fork and restored in a copy that takes over."""
 
     def __init__(self):
         random = stdlib.get_loaded("random")
@@ -273,7 +273,7 @@ class ForkState:
         self.save_offsets()
 
     def save_offsets(self):
-        """Where reading and writing go on in files: a fork's child shares that."""
+        """Saves the offsets of open files, which a fork's child shares."""
         self.offsets = []
         for fd, _target in list_descriptors():
             try:
@@ -290,7 +290,7 @@ class ForkState:
                 pass
 
     def restore(self):
-        """In a copy that goes on."""
+        """Restores the state in a copy that takes over."""
         if self.random is not None:
             stdlib.get_loaded("random")._inst.setstate(self.random)
         self.restore_offsets()

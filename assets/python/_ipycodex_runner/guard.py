@@ -1,9 +1,9 @@
-"""The guard of a copy: a process between the copy and whoever started it that ends all the copy has left behind.
+"""The guard of a copy: a process between the copy and its parent that kills everything the copy leaves behind.
 
-In: the end of the copy; SIGTERM; the end of the guard's own parent. Out: nothing is left of what the copy started, then
-the copy's own status. Invariants: neither a second fork nor a session of its own takes a process out of the guard's
-sight, since whoever loses its parent below becomes the guard's child; all signals but SIGKILL wait until they are taken
-here. Absent on purpose: what the copy may do (`confine`). Document: prctl(2), PR_SET_CHILD_SUBREAPER.
+In: the end of the copy; SIGTERM; the end of the guard's own parent. Out: nothing that the copy started still runs; then
+the guard exits with the copy's status. Invariants: neither a second fork nor `setsid` hides a process from the guard,
+since orphans below it become its children; all signals but SIGKILL and SIGSTOP are blocked until the guard waits for
+them. Absent on purpose: what the copy may do (`confine`). Document: prctl(2), PR_SET_CHILD_SUBREAPER.
 """
 
 import _signal

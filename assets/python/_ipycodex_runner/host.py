@@ -1,7 +1,8 @@
-"""What the engines see of the outside: frames, questions to the host, the facts of the start.
+"""The engines' interface to the host: frames, questions, the facts known at start.
 
-In: frames. Out: the same, with the request they belong to. Invariant: a thread that serves a request sends as that
-request, all others as what the main thread serves. Absent on purpose: who waits (`requests.Requests`, `host_calls`).
+In: frames. Out: the same, with the id of their request. Invariant: a thread that serves a request sends under that
+request's id, all other threads under the id that the main thread serves. Absent on purpose: waiting
+(`requests.Requests`, `host_calls`).
 """
 
 import os

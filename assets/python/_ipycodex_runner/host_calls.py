@@ -1,9 +1,9 @@
-"""What code asks of the session that runs it: an answer of the agent, a tool, a line that tells how far it is.
+"""Calls of user code to the session: `ask`, `tool`, `status`.
 
 In: calls of the module `ipycodex`, from any thread or task of the running cell. Out: `call` frames; the session's
-replies, as values or exceptions. Invariants: whoever waits serves what the turn it began asks of the interpreter
-(functions, references, looks), so that nobody waits for somebody who waits; a call ends at the latest with its cell;
-one that nobody waits for any more is called off. Absent on purpose: what a prompt is; cells that run inside of cells.
+replies as values or exceptions. Invariants: a waiting caller serves the requests of the turn it began (functions,
+references, snapshots), so no two sides wait for each other; a call ends with its cell at the latest; a call that nobody
+waits for any more is cancelled (`called_off`). Absent on purpose: the meaning of a prompt; cells that run inside cells.
 """
 
 import sys
@@ -80,7 +80,7 @@ class Call:
         return line
 
     def has_reply(self):
-        """True when the reply is there; what came before it has been served."""
+        """Serves the requests that are waiting; then True if the reply has come."""
         while True:
             line = self.take_request()
             if line is not None:
@@ -136,7 +136,7 @@ class Call:
 
 
 def with_thread_message(error, why):
-    """The error, of which a line is said where a thread ends with it."""
+    """Returns the error; a thread that ends with it prints one line in place of a traceback."""
     if get_ident() == MAIN:
         return error
     import threading
@@ -158,7 +158,7 @@ def with_thread_message(error, why):
 
 
 class LoopWaker:
-    """A bell that a task listens to."""
+    """Wakes a task that waits on the event loop."""
 
     def __init__(self, loop, rung):
         self.loop, self.event = loop, rung
@@ -171,7 +171,7 @@ class LoopWaker:
 
 
 def require_cell(host, what):
-    """The request of the cell that runs. Raises what tells why there is none to ask for."""
+    """The id of the running cell. Raises an error that says why no call is possible."""
     if getattr(host, "frames", None) is None:
         raise Error("%s does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself" % what)
     if host.frames.is_forked():
@@ -241,7 +241,7 @@ def requeue(requests, line):
 
 
 def on_cell_end():
-    """Nobody is told anything any more: a thread that still waits learns it."""
+    """Ends all calls of the cell; threads that still wait get an error."""
     with lock:
         calls = list(active_calls.values())
         active_calls.clear()

@@ -1,6 +1,6 @@
-"""The thread that notices the end of the host, and interrupts that Python would sleep through.
+"""The thread that notices the end of the host, and signals that the main thread would sleep through.
 
-In: the request pipe, the bell of `wire.interrupts`. Out: the end of this process, 3 s after that of the host.
+In: the request pipe, the wake-up pipe of `wire.interrupts`. Out: the exit of this process, 3 s after the host's end.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Modules of others that parts of the runner follow from their import on: what a part does is loaded with the module.
+"""Hooks on the import of foreign modules; the part of the runner that handles a module is loaded with it.
 
-In: the hooks that run after an import. Out: the parts, called with the module; at once with what every interpreter of
-this environment has imported already. Absent on purpose: what the parts do.
+In: the table of hooks that run after an import. Out: the parts, called with the module, at once for modules that every
+interpreter of this environment has imported already. Absent on purpose: what the parts do.
 """
 
 import sys

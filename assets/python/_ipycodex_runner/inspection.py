@@ -1,5 +1,5 @@
-"""What is known of an object: for a key (signature, the parameter the cursor is at, doc) and for `obj?` and `obj??` of
-the built-in engine.
+"""Inspection of an object: for the inspection key (signature, the parameter at the cursor, doc) and for `obj?` and
+`obj??` of the built-in engine.
 
 In: a name, or code and a position. Out: {found, bundle}; the bundle holds plain text, and `INSPECTION`: {name, type,
 signature, mark (start and end of a parameter in it, code points) or null, value, doc}. Invariants: never raises for a
@@ -119,7 +119,7 @@ def describe(target, value, call):
 
 
 def find_parameter(value, signature, call):
-    """Where in the signature the parameter stands that an argument goes to: its number, or its keyword."""
+    """The span of a parameter in the signature, found by an argument's position or keyword."""
     begin, chosen = 1, None
     try:
         parameters = list(python_inspect.signature(value).parameters.values())

@@ -262,7 +262,7 @@ class Shell(Terminal, InteractiveShell):
     failed = None
 
     def _get_exc_info(self, exc_tuple=None):
-        """What is to be shown, and kept for the debugger, without the runner's frames."""
+        """The exception to show, and to store for the debugger, without the runner's frames."""
         from . import tracebacks
 
         etype, value, tb = super()._get_exc_info(exc_tuple)

@@ -88,7 +88,7 @@ class Profile:
             self.startup.notify(text % (self.request["profile"], self.ipython_dir, others))
 
     def config_folders(self):
-        """Where settings are looked for, the one that decides last."""
+        """The folders searched for settings, by rising precedence."""
         if not self.location:
             return []
         from IPython.core import application
@@ -151,7 +151,7 @@ class Profile:
         return list({id(each): each for each in found if each is not None}.values())
 
     def apply_late_settings(self, config):
-        """What IPython reads only while it builds its shell."""
+        """Applies the settings that IPython reads only while it builds its shell."""
         shell, ours = self.shell, dict.get(config, "InteractiveShell", {})
         if "xmode" in ours:
             shell.InteractiveTB.set_mode(mode=shell.xmode)
@@ -194,7 +194,7 @@ class Profile:
             pass  # said again at the next start
 
     def steps(self):
-        """As IPython does it: figures, extensions, startup files, lines, files."""
+        """Start-up steps in IPython's order: figures, extensions, startup files, lines, files."""
         app, shell, home = self.app, self.shell, self.startup
         for magic, backend in (("pylab", app.pylab), ("matplotlib", app.matplotlib)):
             if backend:

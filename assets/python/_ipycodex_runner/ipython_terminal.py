@@ -1,4 +1,4 @@
-"""What the program `ipython` has and IPython's bare shell has not: an editor, aliases, magics of the terminal, its
+"""Features of the program `ipython` that IPython's bare shell lacks: an editor, aliases, magics of the terminal, its
 debugger.
 
 In: calls of IPython's shell and magics. Out: programs on the cell's terminal, prompts of the debugger. Invariants:

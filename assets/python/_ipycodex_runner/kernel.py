@@ -1,8 +1,8 @@
-"""What libraries look for to know that they run in a kernel of Jupyter: `get_ipython().kernel` with its comms, the
-message that led to the cell, the settings of the application, the name of the shell's class, a loop that runs.
+"""What libraries look for to detect a Jupyter kernel: `get_ipython().kernel` with its comms, the parent message of the
+cell, the application's settings, the name of the shell's class, a running event loop.
 
-In: the connection file, the message of each cell. Out: the names that ipykernel has for them. Invariant: without a
-kernel nothing of this is loaded. Absent on purpose: sockets and sessions, which are the host's.
+In: the connection file, the message of each cell. Out: these under ipykernel's names. Invariant: nothing of this is
+loaded outside a kernel. Absent on purpose: sockets and sessions, which the host owns.
 """
 
 import sys
@@ -97,7 +97,7 @@ def shell_class(base):
 
 
 def app_settings():
-    """Of the application, which is what others go by."""
+    """The settings of ipykernel's application, which libraries read."""
     return {"connection_file": host().kernel}
 
 

@@ -1,8 +1,8 @@
-"""Keys at the cursor: `d["al`, `d[7`, `d["a", "b`, `df[["one", "tw`.
+"""Completion of keys at the cursor: `d["al`, `d[7`, `d["a", "b`, `df[["one", "tw`.
 
-In: the namespace, a line up to the cursor. Out: the whole key as it is to be written there, from the start of its
-string on. Invariants: nothing of the user's runs to get at the owner (`live_objects`); what was typed of a key stays as it was
-typed. Absent on purpose: the closing bracket; whoever knows what follows the cursor adds it.
+In: the namespace, a line up to the cursor. Out: the whole key as it is to be written, from the start of its string on.
+Invariants: no user code runs to find the owner (`live_objects`); the typed part of a key is kept as it was typed.
+Absent on purpose: the closing bracket, which the caller adds, since only it sees the text after the cursor.
 """
 
 import ast

@@ -1,6 +1,7 @@
-"""What stands in for the checkpoints until they are loaded, so that no first cell waits for that.
+"""Stands in for `checkpoints` until that module is loaded, so that no first cell waits for the import.
 
-In: what the server tells checkpoints. Out: the checkpoints, told all that, once nothing is asked for a moment.
+In: the calls that the server makes to checkpoints. Out: the real checkpoints, with those calls replayed, once no
+request has come for a moment.
 """
 
 from select import poll

@@ -1,7 +1,7 @@
-"""Looking at live objects without running code of theirs. In: the namespace, the text of an expression. Out: objects,
-what kind they are, how they are called. Invariant: no property, descriptor, `__getattr__`, `__getitem__` or call of the
-user's own is run to get at an object; where that would be needed it is a LookupError. Absent on purpose: guessing what
-code that has not run would give.
+"""Look-up in live objects without running their code. In: the namespace, the text of an expression. Out: objects, their
+kinds, their signatures. Invariant: no property, descriptor, `__getattr__`, `__getitem__` or call of the user's runs to
+reach an object; where one would be needed, LookupError is raised. Absent on purpose: inference about code that has not
+run.
 """
 
 import ast

@@ -104,7 +104,7 @@ def show_running():
 
 
 def hide_running():
-    """It does not, from here on; true if it did."""
+    """Hides the loop from the cell's code; True if it was shown."""
     global shown
     was, shown = shown, None
     if was is None or get_ident() != MAIN or asyncio._get_running_loop() is not was or was.is_running():
@@ -114,7 +114,7 @@ def hide_running():
 
 
 def wrap_hidden(function):
-    """Of what runs a loop: none runs there."""
+    """Wraps a function that runs a loop itself, so that it finds none running."""
 
     @functools.wraps(function)
     def alone(*arguments, **options):
@@ -178,7 +178,7 @@ def run_alone(coroutine):
 
 
 def run_on_thread(coroutine):
-    """Runs it on a loop of its own, where the one loop runs already, or is another thread's."""
+    """Runs the coroutine on a loop of its own in a new thread, where the one loop cannot be used."""
     import threading
 
     ends = []
@@ -241,8 +241,8 @@ def next_line(requests):
 
 
 def recover(loop, error):
-    """What has ended the loop: its descriptors were closed, a task asks for the end, or, raised again, a signal handler
-    has raised it."""
+    """Handles an exception that ended the loop: its descriptors were closed, or a task failed. Raises it again if a signal
+    handler raised it."""
     from . import tracebacks
 
     frames = [frame for frame, _line, _last in tracebacks.all_frames(error.__traceback__)]

@@ -50,7 +50,7 @@ def select_inputs(engine, ranges):
 
 
 def query_record(engine, look, needed=True):
-    """What `look` finds in the record. Without one: nothing, or a UsageError where nothing else will do."""
+    """Calls `look` with the record. Without a record: an empty list, or a UsageError if `needed`."""
     from .record import Record, Unrecorded
 
     try:

@@ -77,7 +77,7 @@ def line_whos(shell, line, names):
 
 
 def summarize(value):
-    """What a value is in a few words. Whatever an object of somebody else's raises, there are words."""
+    """Describes a value in a few words; exceptions of its own methods are caught."""
     for words in (summarize_array, summarize_container, summarize_text):
         try:
             text = words(value)

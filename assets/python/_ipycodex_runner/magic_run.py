@@ -17,7 +17,7 @@ def format_duration(seconds, digits=3):
 
 
 class Clock:
-    """Says how long what it surrounds took."""
+    """Prints how long the `with` block took."""
 
     def __enter__(self):
         from time import perf_counter
@@ -134,8 +134,8 @@ class TimeitResult:
     def __str__(self):
         runs = len(self.timings)
         return "%s ± %s per loop (mean ± std. dev. of %d run%s, %s loop%s each)" % (
-            format_duration(self.average, self.digits), format_duration(self.stdev, self.digits), runs, "" if runs == 1 else "s",
-            format(self.loops, ","), "" if self.loops == 1 else "s",
+            format_duration(self.average, self.digits), format_duration(self.stdev, self.digits), runs,
+            "" if runs == 1 else "s", format(self.loops, ","), "" if self.loops == 1 else "s",
         )  # fmt: skip
 
     def _repr_pretty_(self, printer, cycle):
@@ -273,7 +273,7 @@ def adopt_names(shell, scope):
 
 
 class ScriptEnvironment:
-    """What a script finds in `sys`, given back afterwards."""
+    """Sets `sys` up for a script and restores it afterwards."""
 
     def __init__(self, argv, folder, main):
         self.argv, self.folder, self.main = argv, folder, main

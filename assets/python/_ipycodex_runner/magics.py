@@ -146,7 +146,7 @@ def parse_options(line, flags="", valued="", last=""):
 
 
 def confirm(question, otherwise):
-    """Whether the user says yes. Raises UsageError, which says what to do otherwise, where nobody can be asked."""
+    """True if the user confirms. Without a user, raises a UsageError that says what to do instead."""
     try:
         return input(question + " (y/[n])? ").strip().lower() in ("y", "yes")
     except EOFError:

@@ -40,7 +40,7 @@ def format_repr(value):
 
 
 def safe_repr(value):
-    """The same, of any object."""
+    """As `format_repr`; never raises."""
     try:
         return format_repr(value)
     except Exception as error:
@@ -146,7 +146,7 @@ def render_figure(figure):
 
 
 def add_dark_variant(figure, draw, made):
-    """Where the terminal is dark, a picture that has been made of a figure is made once more, for who looks there."""
+    """On a dark terminal, renders a figure's picture a second time in dark colours."""
     if sys.modules[__package__].host.dark == "pictures":
         from . import dark_figures
 

@@ -1,7 +1,7 @@
-"""The cell's standard streams: as they are at the start without a terminal, mended after each cell; and what is said on
-them outside of cells.
+"""The cell's standard streams: their set-up without a terminal, their repair after each cell, and errors printed
+outside cells.
 
-In: descriptors 0, 1 and 2. Out: `sys.stdin`, `sys.stdout`, `sys.stderr`. Absent on purpose: how lines leave (`stdin`).
+In: descriptors 0, 1 and 2. Out: `sys.stdin`, `sys.stdout`, `sys.stderr`. Absent on purpose: buffering (`stdin`).
 """
 
 import os
@@ -49,7 +49,7 @@ def repair_streams(frames):
 
 
 def print_error(error, engine, host):
-    """Says what went wrong outside of a cell."""
+    """Prints an error that was raised outside a cell."""
     try:
         from . import tracebacks
 

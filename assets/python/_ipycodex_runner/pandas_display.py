@@ -1,8 +1,8 @@
-"""Tables of pandas as wide as the terminal.
+"""The display width of pandas, set to the width of the terminal.
 
 In: pandas, right after its import and before each later cell; the size of the cells' terminal. Out: its option
 `display.width`. Invariant: a width that the user has set stays. Absent on purpose: polars and others, which ask the
-terminal themselves, and pipes, where the default is as good as any.
+terminal themselves, and pipes, where the default is good enough.
 """
 
 import os

@@ -58,7 +58,7 @@ def limit_images(bundle):
 
 
 def is_picture(value):
-    """Whether `render` would give one, without drawing it, for values that can be told by their type."""
+    """True if `render` would return a picture, judged by the value's type without drawing it."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return mime.image_type(bytes(value[:16])) is not None
     if isinstance(value, (type, str, int, float, list, tuple, dict, set)) or value is None:
@@ -126,7 +126,7 @@ def encode_image(image):
 
 
 def image_repr(value):
-    """What an object with `_repr_mimebundle_`, `_repr_png_` or `_repr_jpeg_` offers."""
+    """The picture of an object with `_repr_mimebundle_`, `_repr_png_` or `_repr_jpeg_`."""
     if mime.has_method(value, "_repr_mimebundle_"):
         found = mime.split_metadata(value._repr_mimebundle_(include=set(SHOWN), exclude=None))[0]
         for kind in SHOWN if isinstance(found, dict) else ():

@@ -1,10 +1,10 @@
-"""Memory made ready for a fork and after it, so that neither takes long and no cell pays for it.
+"""Preparation of memory before and after a fork, so that the fork is fast and no cell pays for page faults.
 
-In: a fork, which goes through a table of all pages, and leaves each page to both processes until one writes to it; that
-one pays for it, a page at a time, in the middle of a cell. Out: before the fork, large values in large pages; after it,
-the pages written to since the last fork, made the writer's own at once. Invariants: no byte changes; all of it happens
-while nothing is asked, and what this system cannot do is left to the cells. Absent on purpose: pages that are shared
-with a copy already: in a large page they would be there twice. Documents: proc_pid_pagemap(5), madvise(2).
+A fork copies the page tables and leaves each page shared until one process writes to it; that process then copies the
+page, in the middle of a cell. Before the fork, large values are moved into huge pages; after it, the pages written to
+since the last fork are copied at once. Invariants: no byte changes; all of this happens while no request waits; where
+the system lacks a call, the cells pay. Absent on purpose: huge pages for memory already shared with a copy, which would
+duplicate it. Documents: proc_pid_pagemap(5), madvise(2).
 """
 
 import os
@@ -99,12 +99,12 @@ class Prefaulter:
         self.forks, self.pieces = 0, ()
 
     def scan(self):
-        """Before a fork."""
+        """Called before a fork."""
         if self.forks % AGAIN == 1 or self.forks % ANEW in (2, 3, 4):
             self.pieces = find_private_pages()
 
     def prefault(self, libc, goes_on):
-        """After it. Stops when `goes_on()` is false, or where the system does not know this."""
+        """Called after a fork. Stops when `goes_on()` is false, or where the system lacks the call."""
         import ctypes
 
         self.forks += 1

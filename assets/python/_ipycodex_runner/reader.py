@@ -1,8 +1,8 @@
-"""The thread that reads requests where another than the main thread waits for an answer of the host.
+"""The thread that reads requests while a thread other than the main one waits for an answer of the host.
 
-In: the request pipe. Out: requests in `queue`, in their order; replies to whoever waits for them. Invariants: nothing
-that was read is lost when it is stopped; the end of the stream is told to all that wait. Absent on purpose: who starts
-it, and when it is not needed any more (`requests.Requests`, `fork_state`).
+In: the request pipe. Out: requests in `queue`, in order; replies to their waiters. Invariants: no line is lost when the
+thread is stopped; the end of the stream is reported to every waiter. Absent on purpose: when it is started and stopped
+(`requests.Requests`, `fork_state`).
 """
 
 import os
@@ -25,7 +25,7 @@ class Reader:
         start_new_thread(self.run, ())
 
     def stop(self):
-        """What was read and not taken stays for the main thread, which calls this."""
+        """Called by the main thread, which gets the lines read and not yet taken."""
         requests = self.requests
         os.write(self.wake_fd, b"x")
         self.ended.acquire()

@@ -18,14 +18,14 @@ class Unrecorded(Exception):
 
 
 class RecordLocation:
-    """Where the record is, and the number of the session that runs."""
+    """The path of the record, and the number of the running session."""
 
     def __init__(self, path, session):
         self.path, self.session = path, session
 
 
 def locate(host):
-    """As the host says now: a session may be taken up, or get its number late."""
+    """Asks the host, whose answer may change: a session may be resumed, or get its number late."""
     told = host.ask({"type": "record_request"}) or {}
     if not told.get("path"):
         raise Unrecorded("this session is not recorded, and without a record there are no earlier inputs")

@@ -1,10 +1,10 @@
-"""What a prompt refers to: expressions of the live namespace, and shell commands.
+"""The references of a prompt: expressions of the live namespace, and shell commands.
 
 In: expressions and commands. Out: one entry for each, in order. Invariants: each is evaluated once, a name and a call
-in the interpreter itself, anything else in a copy that can change nothing (`d['k']` may make an entry, `o.a` may run
-code); one that uses a name nobody has defined is not evaluated at all; one that fails says so in its own entry and the
-others still come; a user's interrupt ends them all.
-Absent on purpose: what becomes of the texts, which is the host's.
+in the interpreter itself, anything else in a confined copy (`d['k']` may create an entry, `o.a` may run code); one that
+uses an undefined name is not evaluated; a failing one has its error in its own entry and the others are still
+evaluated; a user's interrupt ends them all.
+Absent on purpose: the use of the texts, which is the host's.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""The requests of the host: lines of a private pipe, and replies among them for whoever has asked.
+"""The host's requests: lines of a private pipe, with replies to questions among them.
 
-In: the descriptor of the pipe. Out: decoded requests. Invariants: one reads at a time; a request that comes while
-somebody waits for a reply stays for later; what was read is kept when a signal handler raises. Absent on purpose: what
-a request means (`serve`).
+In: the descriptor of the pipe. Out: decoded requests. Invariants: one thread reads at a time; a request that comes
+while a caller waits for a reply is kept for later; data already read survives an exception of a signal handler. Absent
+on purpose: the meaning of a request (`serve`).
 """
 
 import os

@@ -211,7 +211,7 @@ class JsonWriter:
         return "%s\n%s\n%s" % (self.encode(list(value[:SLICE])), note, self.encode(list(value[-SLICE:])))
 
     def encode_other(self, value):
-        """What JSON has no form for: plain data of it, a picture's place, or its `repr`."""
+        """Encodes a value that JSON lacks a form for: as plain data, a reference to a picture, or its `repr`."""
         if id(value) in self.open:
             return "<%s: contains itself>" % watchdog.type_name(value)
         own = self.render_picture(value)

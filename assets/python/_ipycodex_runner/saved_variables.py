@@ -1,10 +1,11 @@
-"""The user's variables, kept when a session ends and brought back when it is resumed.
+"""The user's variables, saved when a session ends and restored when it is resumed.
 
 In: requests `variables` (keep, list, bring) that name a file. Out: names, types and sizes; what is left out, and why.
-Each variable is a pickle of its own: one that cannot be pickled, or takes too long, costs nobody else, and what two of
-them shared is two things afterwards. Invariants: the file is whole or the one before; since unpickling runs code, none
-is read but one that is the user's alone; a name that is taken is not set; what was kept and is not brought back stays
-kept. Absent on purpose: functions, classes and modules, which their code brings back, and who decides.
+Each variable is a pickle of its own: one that cannot be pickled or takes too long does not affect the others; an object
+shared by two variables becomes two objects. Invariants: the file is complete or the previous one; since unpickling runs
+code, only a file that nobody but the user could have written is read; an existing name is not overwritten; saved
+variables that were not restored stay in the file. Absent on purpose: functions, classes and modules, which their code
+defines again, and the decision to save or restore.
 
 The file: HEAD; the pickles; the index, JSON, [{name, type, at, bytes}]; its length, 8 bytes little-endian.
 """
@@ -114,7 +115,7 @@ def save_one(name, value, room, rows, left):
 
 
 def carry_over(path, engine, room, rows, left):
-    """What an earlier end has kept, and nobody wanted back, stays kept."""
+    """Copies variables from the old file that were saved earlier and never restored."""
     try:
         file, found = open_saved(path)
     except (OSError, ValueError):

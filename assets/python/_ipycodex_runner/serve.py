@@ -243,7 +243,7 @@ class Server:
         self.request = None
 
     def take_back(self):
-        """What was typed between the end of a cell and the host's seeing it."""
+        """Sends what was typed between the end of a cell and the moment the host saw it."""
         from . import terminal
 
         self.host.send({"type": "typed", "typeahead": terminal.encode_typeahead(terminal.restore())})
@@ -287,7 +287,7 @@ class Server:
         return {"inspection": self.run_with_limit(lambda: self.engine.inspect(*arguments))}
 
     def run_with_limit(self, look):
-        """A look at objects whose own `__dir__` and docs may never end; the cells wait for it."""
+        """Runs a look-up under a time limit: `__dir__` and docs of objects may never end, and the cells wait."""
         from . import watchdog
 
         return self.run_user_code(lambda: watchdog.run_within(LOOKUP_LIMIT, look), False)
@@ -352,7 +352,7 @@ class Server:
         return self.run_beside_cells(request, lambda: saved_variables.answer(request, self.engine))
 
     def run_beside_cells(self, request, function):
-        """User code beside the cells: it owns no terminal, so nothing reads from one."""
+        """Runs user code outside cells. It owns no terminal, so reads from one are refused or answered by the host."""
         host = self.host
         if wire.get_ident() != wire.MAIN:
             host.send({"type": "started"})

@@ -1,8 +1,8 @@
-"""The end of a script, and of the runner: what Python would do at exit, the latter with a limit on what can hang.
+"""The exit of a script, and of the runner: the steps of Python's own exit, for the runner with a time limit.
 
-In: the exit code. Out: nothing; the runner's end does not return. Invariants: non-daemon threads get a second, or until
-the host's SIGTERM, then `atexit` runs, whichever limit comes first; then the process ends without finalising the
-interpreter.
+In: the exit code. Out: nothing; the runner's exit does not return. Invariants: non-daemon threads are joined for one
+second or until the host's SIGTERM, whichever comes first, then `atexit` runs; then the process ends without finalising
+the interpreter.
 """
 
 import _signal
@@ -75,8 +75,7 @@ def print_error(text):
 
 
 def finish_script():
-    """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run
-    at exit."""
+    """Python's own end of a script: joins its threads, however long they take, then runs the exit handlers."""
     threading = stdlib.get_loaded("threading")
     if threading is not None:
         threading._shutdown()
@@ -85,7 +84,7 @@ def finish_script():
 
 
 class ExitDeadline:
-    """What SIGTERM means in the end: threads are waited for no longer, and what else runs has a moment to finish."""
+    """The SIGTERM handler at exit: stops waiting for threads, and gives exit handlers `AFTER_TERM` to finish."""
 
     waiting = False  # for threads
 

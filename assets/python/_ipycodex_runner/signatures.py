@@ -1,4 +1,4 @@
-"""What a callable takes: its parameters with their annotations, resolved as far as they can be.
+"""The parameters of a callable with their annotations, resolved as far as possible.
 
 In: a callable and the namespace. Out: parameters, fields of classes. Invariant: an annotation that cannot be resolved
 counts as none; it never costs the others theirs. Absent on purpose: schemas (`schema`) and conversions (`arguments`),
@@ -104,7 +104,7 @@ def get_own_schema(kind):
 
 
 def get_own_maker(kind):
-    """What makes a value of such a class of JSON; None for any other."""
+    """The function that makes a value of such a class from JSON; None for any other class."""
     if callable(getattr(kind, "model_validate", None)):
         return kind.model_validate
     if hasattr(kind, "__fields__") and callable(getattr(kind, "parse_obj", None)):  # pydantic 1
@@ -155,7 +155,7 @@ def get_fields(kind, ns):
 
 
 def encode_enum(member):
-    """What JSON calls a member: its value where JSON has it, else its name."""
+    """The JSON form of an enum member: its value if JSON can hold it, else its name."""
     value = member.value
     return value if is_json_scalar(value) else member.name
 
@@ -222,7 +222,7 @@ def make_pattern(_kind, value):
 
 
 def parse_json(value, kind):
-    """What a string holds as JSON, where it is of this kind; else the value."""
+    """Decodes a string that is JSON of this type; returns any other value unchanged."""
     if not isinstance(value, str):
         return value
     try:

@@ -30,7 +30,7 @@ def evaluate(code, unprotected, engine, host):
 
 
 def run_in_copy(work, host, folders=()):
-    """What `work()` gives in a copy, under `confine`'s rules where the machine has them (it may write
+    """The answer of `work()` in a copy, under `confine`'s rules where the machine has them (it may write
     in `folders`), and what it `printed`."""
     from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
 
@@ -122,7 +122,7 @@ def read_output(child, results, prints, answer, printed):
 
 
 def end_copy(child):
-    """Has the guard end the copy and all it started; gives the copy's status, that of its own end where it had one."""
+    """Makes the guard end the copy and all it started. Returns the copy's wait status."""
     try:
         os.kill(child, 15)
     except OSError:
@@ -131,7 +131,7 @@ def end_copy(child):
 
 
 def drain(prints, printed):
-    """What was printed and not read. A program that escaped the end may hold the pipe open: no waiting."""
+    """Reads the rest of the output without waiting: a program that escaped may hold the pipe open."""
     os.set_blocking(prints, False)
     try:
         while True:
@@ -232,7 +232,7 @@ def prefer_oom_kill():
 
 
 class FrameCollector:
-    """Takes what the engine shows in place of the host."""
+    """Collects the frames of the engine in place of the host."""
 
     def __init__(self):
         self.value, self.pictures, self.error = {}, [], None

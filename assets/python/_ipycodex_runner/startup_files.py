@@ -1,9 +1,9 @@
-"""What users have at home, done before their first cell: IPython's profile (`ipython_profile`), then their own files.
+"""Start-up before the first cell: IPython's profile (`ipython_profile`), then the user's files.
 
-In: the request `set_up`: which profile, what the command line asks of IPython, which files, in this order. Out: names
-in the namespace; frames of what was printed and of what failed. Invariants: what fails says where, and what follows is
-done all the same, until the user interrupts; nobody is asked for input, and nothing here leaves the shell. Absent on
-purpose: which files there are, and whether the user trusts them: the host knows.
+In: the request `set_up`: the profile, IPython's command line flags, the files, in this order. Out: names in the
+namespace; frames of what was printed and of what failed. Invariants: a failure names its file and the next step still
+runs, until the user interrupts; no step can ask for input or exit the shell. Absent on purpose: which files exist and
+whether the user trusts them, which the host knows.
 """
 
 import os
@@ -65,7 +65,7 @@ class StartupFiles:
             yield path, lambda: self.run_file(path)
 
     def flag_steps(self):
-        """What the command line asks of IPython, for the built-in engine."""
+        """IPython's command line flags, for the built-in engine."""
         request, shell = self.request, self.engine.get_ipython()
         if request.get("pdb"):
             self.engine.post_mortem = True

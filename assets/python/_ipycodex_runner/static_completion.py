@@ -1,10 +1,10 @@
-"""The deeper look, for a second Tab: what the unfinished code itself binds, and what jedi makes of it where jedi can be
-imported.
+"""Static completion, for a second Tab: the names that the unfinished code itself binds, and jedi's completions where
+jedi can be imported.
 
-In: what was found by `complete`. Out: the same, with more of it. Invariants: the caller waits at most `PATIENCE`; jedi
-works on a thread of its own, and what it finds later is there for the next look at the same place; it is told to run
-nothing. Its first look takes seconds, so it looks at something small while the user thinks about what a first Tab has
-found. Absent on purpose: jedi before anybody pressed Tab.
+In: the completions found by `complete`. Out: the same and more. Invariants: the caller waits at most `PATIENCE`; jedi
+works on a thread of its own, and a late result is used by the next request for the same place; jedi is told to run no
+code. Its first completion takes seconds, so a first Tab starts a small one in the background. Absent on purpose: jedi
+before the first Tab.
 """
 
 import ast
@@ -170,7 +170,7 @@ def complete_with_jedi(ns, code, position):
 
 
 def warm_up():
-    """Has jedi look at something, once, on its own thread: what takes long the first time is done then."""
+    """Starts one small jedi completion in the background, since the first one is slow."""
     if JediRequest.latest is None and has_jedi():
         JediRequest.latest = JediRequest({}, "''.", 3)
 

@@ -1,9 +1,9 @@
-"""The standard library and the builtins as Python has them, for the runner's own code, whatever a user's folder holds
-under the name of one of its modules and whatever cells have put in place of a builtin.
+"""The genuine standard library and builtins for the runner's own code, whatever files in the user's folder shadow them
+and whatever cells assign to a builtin.
 
-In: imports by parts of the runner, and by what they call in libraries. Out: modules. Invariants: user code gets what
-Python would give it, and what cells have put in `sys.modules` and `builtins` is there when they run; parts look
-builtins up in a copy of their own. Absent on purpose: what cells have changed inside a module of the standard library.
+In: imports by parts of the runner and by the libraries they call. Out: modules. Invariants: user code imports what
+Python would import, and finds its own entries of `sys.modules` and `builtins` when it runs; the parts look builtins up
+in a copy of their own. Absent on purpose: changes that cells make inside a module of the standard library.
 """
 
 import os
@@ -70,7 +70,7 @@ def find_spec(name, finders):
 
 
 def find_for_user(name, finders):
-    """What Python would find; noted if that hides a module of the standard library."""
+    """Finds a module as Python would; records the name if it shadows the standard library."""
     for finder in finders:
         spec = finder.find_spec(name, None, None) if hasattr(finder, "find_spec") else None
         if spec is not None:
@@ -81,7 +81,7 @@ def find_for_user(name, finders):
 
 
 def find_package(name, finders):
-    """A package that the runner imports, which is never that of the folder it works in."""
+    """Finds a package that the runner imports, never in the working directory."""
     try:
         here = os.getcwd()
     except OSError:
@@ -231,7 +231,7 @@ def restore_builtins(values):
 
 
 def repair_builtins(everything=False):
-    """The runner's turn: what libraries need is there."""
+    """Restores builtins that libraries need, before the runner's code runs."""
     global thorough
     thorough = everything or thorough
     found = find_changed(thorough)
@@ -242,7 +242,7 @@ def repair_builtins(everything=False):
 
 
 def return_builtins(but=()):
-    """A cell's turn: it finds what cells have made of builtins, `but` these."""
+    """Puts the cells' own builtins back before a cell runs, except `but`."""
     if replaced_builtins:
         found = {name: replaced_builtins.pop(name) for name in list(replaced_builtins) if name not in but}
         restore_builtins(found)

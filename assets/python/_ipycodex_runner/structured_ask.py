@@ -1,8 +1,8 @@
-"""One `ask`: the prompt, the schema its answer is to fit, a second try when it does not.
+"""The dialogue of one `ask`: the prompt, the schema of the answer, and a second try when the answer does not fit.
 
-In: what was asked, what was said. Out: wishes for the session, then a value. Invariant: what is returned fits the
-schema, and is of the type. Absent on purpose: waiting (`host_calls`); how a model is held to a schema, and whether what it
-said fits one, which the session knows.
+In: the arguments of `ask`, the session's replies. Out: requests to the session, then a value. Invariant: the returned
+value fits the schema and has the requested type. Absent on purpose: waiting (`host_calls`); how a model is held to a
+schema, and the check of an answer against it, which the session does.
 """
 
 from . import arguments, wire
@@ -23,7 +23,7 @@ Error.__module__ = "ipycodex"
 
 
 def converse(prompt, schema, tools):
-    """Yields wishes, takes what was said, returns the value."""
+    """Yields requests, is sent replies, returns the value."""
     if type(prompt) is not str:
         raise TypeError("ask(): expected a prompt, got %r" % (prompt,))
     if not prompt.strip():
@@ -59,7 +59,7 @@ def tool_name(tool):
 
 
 class AnswerFormat:
-    """What an answer is to be: a JSON schema, or a type and the schema of it."""
+    """The requested format of an answer: a JSON schema, or a type and its schema."""
 
     def __init__(self, given):
         self.kind, self.schema = None, given

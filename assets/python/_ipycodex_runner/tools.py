@@ -1,7 +1,7 @@
-"""Live functions as tools: what they take, and calls of them.
+"""Live functions as an agent's tools: their description and their calls.
 
-In: names, arguments. Out: descriptions, a bundle or an error. Invariant: looked up at each use; nothing raises out of
-`describe`.
+In: names, arguments. Out: descriptions, a bundle or an error. Invariant: a function is looked up at each use;
+`describe` raises nothing.
 Absent on purpose: which tools an agent may have, which is the host's choice.
 """
 

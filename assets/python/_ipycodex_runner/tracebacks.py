@@ -153,7 +153,7 @@ def render_one(error, sources, paint, lines, ruled=True):
 
 
 def render_syntax_error(error, sources, paint):
-    """Where it is, with a caret, and what it says."""
+    """The location of a syntax error with a caret, and its message."""
     pieces = [
         piece for line in traceback.format_exception_only(type(error), error) for piece in line.rstrip("\n").split("\n")
     ]

@@ -1,8 +1,8 @@
-"""Dry runs: cells run in a confined copy of the interpreter, and what they would do is told.
+"""Dry runs: cells run in a confined copy of the interpreter, and their effects are reported.
 
-In: sources of cells. Out: what they print and show, which names they add, change or delete, which files they try to
-write, how long they take. Invariants: those of `snapshot`; the copy writes in a folder of its own alone, which is gone
-afterwards; it is ended at its time limit, whatever it does. Absent on purpose: what happens outside Python's names.
+In: sources of cells. Out: what they print and show, the names they add, change or delete, the files they try to write,
+their duration. Invariants: those of `snapshot`; the copy writes only in a folder of its own, which is removed
+afterwards; it is ended at its time limit. Absent on purpose: effects other than on Python's names and files.
 """
 
 import _signal
@@ -54,7 +54,7 @@ class TrialFrames(snapshot.FrameCollector):
 
 
 def run(cells, engine, host, folder):
-    """In the copy."""
+    """Runs the cells, in the copy."""
     _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
     _signal.alarm(LIMIT)
     os.environ["TMPDIR"] = folder
@@ -89,7 +89,7 @@ def run(cells, engine, host, folder):
 
 
 def reset_names(engine):
-    """As in a new interpreter, as far as a copy can be one: modules that were imported stay loaded."""
+    """Empties the namespace as in a new interpreter; imported modules stay loaded."""
     own = capture_names(engine)
     for name in list(engine.ns):
         if name in own or name.strip("_").replace("i", "", 1).isdigit():
@@ -100,7 +100,7 @@ def reset_names(engine):
 
 
 def rerun_setup(engine, shown):
-    """What every interpreter begins with: start-up files, IPython's profile."""
+    """Runs the start-up files and IPython's profile again."""
     if engine.setup_request is None:
         return
     from . import startup_files
@@ -118,7 +118,7 @@ def truncate_bundle(bundle):
 
 
 def capture_names(engine):
-    """What there is under each name of the user's: the value, its mark, what it is in words."""
+    """The value, fingerprint and description of each of the user's names."""
     ns = engine.ns
     return {
         name: (ns[name], fingerprint(ns[name]), describe_value(ns[name])) for name in saved_variables.user_names(engine)
@@ -139,7 +139,7 @@ def diff_names(before, after):
 
 
 def fingerprint(value):
-    """Equal for values that are equal; None where that cannot be told cheaply."""
+    """A key that is equal for equal values; None where comparing is too expensive."""
     try:
         size = getattr(value, "nbytes", None)
         if type(value).__module__.partition(".")[0] in ("numpy", "pandas") or isinstance(size, int):
@@ -186,7 +186,7 @@ def describe_value(value):
 
 
 def format_report(trial):
-    """What stands below a dry run, as lines of text."""
+    """The lines of text below the output of a dry run."""
     lines = [
         "! cell %d starts a new interpreter: in this dry run the earlier names are gone, but imported modules stay%s"
         % (number, "; start-up files have run" if trial.get("begun") else "")

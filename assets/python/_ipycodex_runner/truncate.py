@@ -1,8 +1,7 @@
-"""Long texts cut at the source, in the words the host uses for its own cuts.
+"""Truncation of long texts, in the wording that the host uses for its own truncation.
 
-In: text and a limit in code points. Out: head, a line with the true sizes, tail. Invariant: work and memory follow the
-limit, not the text, but for one look for newlines. Absent on purpose: what a reader gets in the end, which is the
-host's.
+In: a text and a limit in code points. Out: head, a line with the true sizes, tail. Invariant: work and memory are
+proportional to the limit, not to the text, apart from one count of newlines. Absent on purpose: the host's limits.
 """
 
 MARKER = "[… {:,} characters, {:,} {} in all; {:,} in the middle are left out; print a slice to see it …]"

@@ -1,8 +1,8 @@
-"""Expressions as cells show their values: what a client of Jupyter wants told with the end of a cell.
+"""Jupyter's `user_expressions`: expressions that a client wants evaluated at the end of a cell.
 
 In: expressions. Out: one entry for each, in order, `{bundle, metadata}` or `{error}`. Invariants: each is evaluated
-once, in the live namespace; one that fails says so in its own entry and the others still come; an interrupt ends them
-all.
+once, in the live namespace; a failing one has its error in its own entry and the others are still evaluated; an
+interrupt ends them all.
 """
 
 from . import mime

@@ -1,8 +1,8 @@
-"""A limit on the time that a value's own methods take: `str()`, `repr()`, drawing.
+"""A time limit for a value's own methods: `str()`, `repr()`, drawing.
 
-In: a function and seconds. Out: what it returns, or `TookTooLong`. Invariants: an interrupt of the user's stays a
-`KeyboardInterrupt`; no signal handler or timer of the user's is touched. Absent on purpose: stopping C code that never
-looks for signals, which nothing can.
+In: a function and seconds. Out: its value, or `TookTooLong`. Invariants: an interrupt of the user's stays a
+`KeyboardInterrupt`; no signal handler or timer of the user's changes. Absent on purpose: stopping C code that never
+checks for signals, which is impossible.
 """
 
 from _signal import SIGINT, getsignal
@@ -71,7 +71,7 @@ def type_name(value):
 
 
 def describe_failure(error, doing, seconds):
-    """What stands in place of a text that could not be had."""
+    """The text shown in place of one that could not be computed."""
     if isinstance(error, TookTooLong):
         return "Error: %s took longer than %d s" % (doing, seconds)
     try:

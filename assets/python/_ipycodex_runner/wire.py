@@ -126,20 +126,20 @@ class Interrupts:
         self.install_wakeup_fd()
 
     def install_wakeup_fd(self):
-        """Puts the bell back after a cell; another one that user code hung there stays."""
+        """Installs the wake-up descriptor again after a cell, unless user code has set another."""
         if self.wakeup_pipe is not None:
             old = set_wakeup_fd(self.wakeup_pipe[1], warn_on_full_buffer=False)
             if old not in (-1, self.wakeup_pipe[1]):
                 set_wakeup_fd(old, warn_on_full_buffer=False)
 
     def drop_wakeup_fd(self):
-        """A forked child's signals are its own."""
+        """Drops the pipe in a forked child, whose signals are its own."""
         if self.wakeup_pipe is not None:
             self.wakeup_pipe = None
             set_wakeup_fd(-1)
 
     def drain_wakeup_pipe(self):
-        """The signal is being looked at: nobody has to repeat it."""
+        """Empties the pipe: Python handles the signal, so nobody has to repeat it."""
         if self.wakeup_pipe is not None:
             try:
                 os.read(self.wakeup_pipe[0], 64)
@@ -174,7 +174,7 @@ class Interrupts:
         return False
 
     def wait(self):
-        """Where the interrupt fell it cannot raise: it is repeated until it falls elsewhere."""
+        """Repeats an interrupt that came in code where it cannot raise, until it comes elsewhere."""
         if not self.repeating:
             self.repeating = True
             start_new_thread(repeat_interrupt, ())
