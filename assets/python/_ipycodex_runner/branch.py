@@ -96,7 +96,7 @@ class Branch:
         for fd in (self.prints, self.results):
             poller.register(fd, select.POLLIN)
         ready = {fd for fd, _event in poller.poll(100)}
-        wire.interrupts.hold()  # what is read is kept
+        wire.interrupts.hold()  # an interrupt must not lose bytes already read
         try:
             data = os.read(self.prints, 1 << 16) if self.prints in ready else b""
             if data:  # what was printed stands before the answer

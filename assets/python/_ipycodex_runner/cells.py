@@ -196,9 +196,7 @@ class Engine:
 
     def is_magic(self, name):
         """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
-        if name not in self.automagic or name in self.ns or hasattr(builtins, name):
-            return False
-        return True
+        return name in self.automagic and name not in self.ns and not hasattr(builtins, name)
 
     def compile_value(self, text, filename):
         """The code of a one-line expression, None for anything else: most short cells need no syntax tree, whose first

@@ -8,7 +8,6 @@ restored: the answer lists what the cells wrote (`file_audit`).
 """
 
 import os
-import sys
 from select import POLLIN, poll
 from time import perf_counter, time
 
@@ -92,7 +91,7 @@ class Checkpoints:
         """Makes a copy if no request comes for `QUIET` ms. In the copy, this returns when it has taken over."""
         while self.stale and self.limit and self.is_quiet(server.loop, QUIET):
             if not prefault.collapse_large(copies.load_libc(), lambda: self.is_quiet(None, 0)):
-                continue  # somebody is asking, or has asked for nothing
+                continue  # a request has come, or had come and gone
             self.stale = False
             self.make_copy()
         return self
@@ -284,7 +283,7 @@ class Checkpoints:
         self.drop_dead()
         self.link, self.forward_processes, self.limit = link, told["behind"], told["most"]
         self.memory = dict(told["held"])
-        self.stale = True  # its own place is kept for the next step back, once nothing is asked
+        self.stale = True  # a copy of this state is made for the next step back, once idle
         self.host.id = told["id"]
         self.host.send(dict(self.report_step(told, told["over"]), type="answer"))
 
@@ -320,6 +319,5 @@ class Checkpoints:
 
 def create(server):
     """Installs the audit hook and returns empty checkpoints."""
-    if sys.version_info >= (3, 8):
-        file_audit.install()
+    file_audit.install()
     return Checkpoints(server)

@@ -57,14 +57,12 @@ IOCTL, CHANGES_ATTRIBUTES = (16, 29), (0x40086602, 0x401C5820)  # FS_IOC_SETFLAG
 
 def probe():
     """(Landlock's version, None), or (0, why nothing can be kept from changing files)."""
-    global libc
     if os.environ.get("IPYCODEX_NO_LANDLOCK"):
         return 0, "IPYCODEX_NO_LANDLOCK is set"
     machine = os.uname().machine
     if machine not in MACHINES or struct.calcsize("P") != 8:
         return 0, "no system call filter for this machine (%s)" % machine
-    if libc is None:
-        libc = ctypes.CDLL(None, use_errno=True)
+    load_libc()
     version = libc.syscall(444, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return 0, "the Linux kernel does not offer Landlock (%s)" % os.strerror(ctypes.get_errno())

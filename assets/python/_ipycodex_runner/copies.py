@@ -104,7 +104,7 @@ def make(host, steps):
         take_over(host, told, baggage)
         restart_threads(host)
     except BaseException:
-        os._exit(1)  # whoever waits for it hears of the end
+        os._exit(1)  # the other process sees the link close
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     wire.interrupts.release()
     send(theirs, {"mine": os.getpid()})

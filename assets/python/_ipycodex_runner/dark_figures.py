@@ -12,7 +12,7 @@ from colorsys import hls_to_rgb, rgb_to_hls
 
 LIGHTEST = 0.92  # what black becomes
 GREY = 0.06  # between the channels of a colour that is none
-UNSEEN = 0.1  # brightness, of 1, of a colour that cannot be seen on a dark ground
+UNSEEN = 0.1  # brightness, of 1, below which a colour is invisible on a dark background
 CHOICES = """
 figure.facecolor savefig.facecolor axes.facecolor axes.edgecolor axes.labelcolor axes.titlecolor text.color xtick.color
 ytick.color xtick.labelcolor ytick.labelcolor grid.color legend.facecolor legend.edgecolor
@@ -68,7 +68,7 @@ def recolour(figure, kept):
             if box is None or is_grey(rgba(box.get_facecolor())):
                 artist.set_color(dark_colour(rgba(artist.get_color())))
         elif isinstance(artist, line):
-            # The marker's first: they follow the line's unless somebody chose them.
+            # Marker colours are read first: they follow the line's colour unless they were set.
             marker = rgba(artist.get_markerfacecolor()), rgba(artist.get_markeredgecolor())
             for change, colour in (
                 (artist.set_color, rgba(artist.get_color())),

@@ -7,8 +7,8 @@ only texts of the user's are stored. Absent on purpose: writes of C libraries th
 import os
 import sys
 
-MOST = 100  # names kept
-current = None  # the list of what runs now; None: nobody wants to know
+MOST = 100  # names stored
+current = None  # the list of the running code; None: events are ignored
 CHANGING = {
     "os.remove": 0,
     "os.rename": 1,

@@ -268,8 +268,6 @@ class ForkState:
         random = stdlib.get_loaded("random")
         inst = getattr(random, "_inst", None)
         self.random = inst and inst.getstate()  # a fork's child is seeded anew
-        self.signals = None
-        self.score = None
         self.save_offsets()
 
     def save_offsets(self):

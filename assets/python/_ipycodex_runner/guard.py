@@ -14,7 +14,7 @@ from . import confine
 
 SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl
 KILL_LIMIT = 5.0  # seconds until what does not die of SIGKILL is given up
-TICK = 0.01  # seconds between two looks at what is left
+TICK = 0.01  # seconds between two checks of the remaining processes
 ALL = set(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
 
 

@@ -31,7 +31,7 @@ class Call:
         cell = require_cell(self.host, what)
         self.name = "%s!%d" % (cell, next(call_numbers))
         self.wakeups = SimpleQueue()
-        self.box = [self]  # as `requests.Requests` has it: who is told, then the reply
+        self.box = [self]  # as in `requests.Requests`: the waiter, then the reply
         self.frame = dict(wish, type="call", id=cell, call=self.name, waits=get_ident() == MAIN)
 
     def release(self):
@@ -167,7 +167,7 @@ class LoopWaker:
         try:
             self.loop.call_soon_threadsafe(self.event.set)
         except RuntimeError:
-            pass  # the loop is closed: nobody listens
+            pass  # the loop is closed: no task waits
 
 
 def require_cell(host, what):

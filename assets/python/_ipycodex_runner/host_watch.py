@@ -35,7 +35,7 @@ def start(request_fd):
         try:
             parent_fd, patience = move_high(os.pidfd_open(parent), 203), None
         except (AttributeError, OSError):
-            parent_fd, patience = -1, 10_000  # too old to be told of its end
+            parent_fd, patience = -1, 10_000  # no pidfd before Python 3.9 and Linux 5.3: poll
         hangup, either = poll(), poll()
         for poller in (hangup, either):
             poller.register(request_fd, 0)  # reports hang-up and errors only

@@ -241,8 +241,8 @@ def next_line(requests):
 
 
 def recover(loop, error):
-    """Handles an exception that ended the loop: its descriptors were closed, or a task failed. Raises it again if a signal
-    handler raised it."""
+    """Handles an exception that ended the loop: its descriptors were closed, or a task failed. Raises it again if it
+    came from a signal handler."""
     from . import tracebacks
 
     frames = [frame for frame, _line, _last in tracebacks.all_frames(error.__traceback__)]

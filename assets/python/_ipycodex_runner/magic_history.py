@@ -5,7 +5,6 @@ the agent.
 """
 
 import os
-import sys
 
 from .magics import UsageError, confirm, parse_options, split_words
 

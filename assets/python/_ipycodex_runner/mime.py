@@ -33,9 +33,7 @@ def format_repr(value):
     if len(text) > WIDTH and kind in CONTAINERS and len(text) < 200_000:
         import pprint
 
-        text = pprint.PrettyPrinter(
-            width=WIDTH, **({} if sys.version_info < (3, 8) else {"sort_dicts": False})
-        ).pformat(value)
+        text = pprint.pformat(value, width=WIDTH, sort_dicts=False)
     return text
 
 

@@ -57,4 +57,4 @@ def print_error(error, engine, host):
         print("\n".join(lines), file=sys.stderr)
         sys.stderr.flush()
     except Exception:
-        pass  # closed or replaced by the cell: its own affair
+        pass  # the cell closed or replaced the stream

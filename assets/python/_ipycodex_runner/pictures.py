@@ -9,7 +9,7 @@ import sys
 
 from . import mime
 
-SIDE = 2048  # pixels: models look at no more
+SIDE = 2048  # pixels: models use no more
 LARGEST = 8 << 20  # bytes
 SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 ENCODED = ("image/png", "image/jpeg")

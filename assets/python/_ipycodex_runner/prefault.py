@@ -15,14 +15,14 @@ PAGE = 4096
 POPULATE_WRITE, COLLAPSE = 23, 25  # of madvise, since Linux 5.14 and 6.1
 LARGE = 512  # pages of a large one
 MOST = 2048  # pages of one mapping: more are data, not the interpreter's own work
-AGAIN = 8  # forks between two looks, which find more pages
-ANEW = 64  # forks between two that leave all pages shared, so that the look after finds only what is still written to
-AT_ONCE = 64  # pages between two looks whether something is asked
+AGAIN = 8  # forks between two scans, which find more pages
+ANEW = 64  # forks between two without prefaulting, after which a scan finds only pages still written to
+AT_ONCE = 64  # pages between two checks for a request
 LARGEST = 64 << 20  # bytes of a mapping that is looked through
 LEAST = 16 << 20  # bytes of a mapping that is worth it
 collapsed = set()  # places of large pages
 OWN = re.compile(b"\x01+")
-EXCLUSIVE = bytes(value & 0x81 == 0x81 for value in range(256))  # present, and mapped by nobody else
+EXCLUSIVE = bytes(value & 0x81 == 0x81 for value in range(256))  # present, and mapped by no other process
 
 
 def find_private_pages():

@@ -22,7 +22,7 @@ SHELL_LIMIT = 30  # seconds
 # seconds after which a command that has ended is not listened to any more: what it left running may never end
 QUIET = 0.2
 TOP_LEVEL_AWAIT, COROUTINE = 0x2000, 0x80
-MOST_ERRORS = 2000  # characters of standard error told of a command that failed
+MOST_ERRORS = 2000  # characters of a failed command's standard error in the text
 
 
 def evaluate(variables, shells, engine):
@@ -125,7 +125,7 @@ def run_shell(command):
     """Standard output of a command, or `Error: …`; of one that failed both."""
     import subprocess
 
-    interrupts.hold()  # one that fell into the start would leave a process that nobody knows
+    interrupts.hold()  # an interrupt during the start would leave an unknown process
     try:
         process = subprocess.Popen(
             ["/bin/sh", "-c", command],

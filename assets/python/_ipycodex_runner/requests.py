@@ -22,7 +22,7 @@ class Requests:
         self.buffer = b""
         self.lines = []
         self.queue = None
-        self.lock = RLock()  # held by whoever reads the pipe
+        self.lock = RLock()  # held by the thread that reads the pipe
         self.replies = {}
         self.waiters = ()  # of those who serve requests while they wait
 
@@ -30,7 +30,7 @@ class Requests:
         """Reads once; False at the end of the stream."""
         try:
             if not self.unparsed:
-                # kept before a signal handler runs, which may raise
+                # stored before a signal handler runs, which may raise
                 self.unparsed.extend(map(os.read, (self.fd,), (1 << 16,)))
         except OSError as error:
             if wire.raised_in_handler(error):

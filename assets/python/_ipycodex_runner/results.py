@@ -14,7 +14,7 @@ from . import mime, pictures, truncate, watchdog
 
 LONGEST = 8 << 20  # code points of a text
 SLICE = 50_000  # items of a long container that are turned into JSON at a time
-MOST_SLICES = 20  # of one that is told whole
+MOST_SLICES = 20  # of a container written whole
 MOST_ITEMS = 10_000  # that are taken from a generator
 MOST_PICTURES = 20
 TIME_LIMIT = 10  # seconds for all of a result: `repr()`, drawing

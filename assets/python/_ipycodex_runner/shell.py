@@ -5,7 +5,6 @@ are IPython's, as far as they exist here. Absent on purpose: configuration, exte
 cell hooks.
 """
 
-import os
 import sys
 
 from . import magics, system

@@ -71,7 +71,7 @@ def print_error(text):
     try:
         print(text, file=sys.stderr)
     except Exception:
-        pass  # closed or replaced by the cell: its own affair
+        pass  # the cell closed or replaced the stream
 
 
 def finish_script():

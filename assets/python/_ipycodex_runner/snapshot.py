@@ -17,7 +17,7 @@ from . import confine, figures, guard, pictures, stdlib, truncate, wire
 MOST_PRINTED = 1 << 20  # bytes kept, of both ends
 MOST_PICTURES = 20
 MOST_RESULT = 48 << 20  # bytes
-TICK = 20  # ms between two looks whether a copy that has closed its pipes is gone
+TICK = 20  # ms between two checks whether a copy that has closed its pipes has ended
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 

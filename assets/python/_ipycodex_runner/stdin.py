@@ -194,7 +194,7 @@ class StdoutFile(io.FileIO):
     flooding = False
     stream = None
     patched = False
-    lock = _thread.RLock()  # held while somebody flushes; a signal handler may come meanwhile
+    lock = _thread.RLock()  # held during a flush; reentrant for signal handlers
 
     def write(self, data):
         # `wire.on_sigint` does not raise in here: the count would be lost, and what is written would be written again

@@ -14,7 +14,6 @@ HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*(\?{1,2})\s
 ASSIGN = re.compile(r"([^=!%?#]+?)\s*=\s*([!%])(?!=)(.*)", re.DOTALL)
 MAGIC = re.compile(r"%\s*([^\W\d][\w.]*)(?:\s+(.*))?", re.DOTALL)
 WORD = re.compile(r"([^\W\d]\w*)(?:[ \t]+(?![=,.(\[:<>*/+|&^-]+\s)(.*))?", re.DOTALL)
-QUOTE = re.compile(r"'''|\"\"\"|'|\"")
 STEP = re.compile(r"[^'\"#()\[\]{}\\]+|'''|\"\"\"|\\.|.", re.DOTALL)
 SHELL = "get_ipython()"
 # prompts of Python and IPython, and those of the lines that go on after one
@@ -197,7 +196,7 @@ def transform_shell(body):
 
 def transform_magic(body):
     match = MAGIC.fullmatch(body)
-    # which no magic is called: it is told so when it runs
+    # not a magic's name: the error comes when the line runs
     name, line = match.groups() if match else body[1:].partition(" ")[::2]
     return "%s.run_line_magic(%r, %r)" % (SHELL, name, (line or "").strip())
 

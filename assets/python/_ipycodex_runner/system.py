@@ -82,7 +82,7 @@ def interrupt_group():
     try:
         os.kill(-os.getpid(), signal.SIGINT)
     except OSError:
-        pass  # the runner leads no group: nobody sends it one
+        pass  # the runner leads no group, so the host sends it no signal
 
 
 def foreground(host, command, **options):

@@ -8,14 +8,13 @@ when asked; what is no character (half of a surrogate pair) is written as its es
 import linecache
 import os
 import re
-import sys
 import traceback
 
 from . import stdlib
 from .debug import is_own
 
 CONTEXT = 2  # lines shown above and below the failing one
-RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+RED, GREEN, CYAN, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 REPEATS = 3
 MODES = ("Plain", "Context", "Verbose", "Minimal", "Docs", "Doctest")
 mode = "Context"  # of `%xmode`

@@ -14,7 +14,7 @@ from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
 MAX_LINE = 64 << 20  # bytes of one frame
-MAX_PLAIN = 2 << 20  # characters of one `text/plain`: nobody reads more, and every reader of the frame pays for it
+MAX_PLAIN = 2 << 20  # characters of one `text/plain`: every reader of the frame pays for more
 MAIN = get_ident()
 
 try:
@@ -95,7 +95,7 @@ class Interrupts:
     repeating = False  # an interrupt fell into `uninterruptible` code and is being repeated
     notify_program = None  # sends a repeated interrupt to the program being waited for: the first came before its start
     after_repeat = ()  # called when the repeating is over
-    expected = False  # the host has been told that user code begins, and it does not run yet
+    expected = False  # the host knows that user code begins, and it does not run yet
     early = False  # an interrupt fell into that moment
     seen = 0  # interrupts that Python has looked at
     wakeup_pipe = (
@@ -150,7 +150,7 @@ class Interrupts:
         """For the watching thread, when the bell has rung: wakes the main thread until it looks at the interrupt, which
         may have come between its last look and a system call that sleeps. `patience(ms)` waits, and is true when the
         host is gone."""
-        # who looks at the signal empties the pipe: a number that is still there has not been looked at
+        # the signal handler empties the pipe: a number still there belongs to an unhandled signal
         before = self.seen
         try:
             numbers = os.read(self.wakeup_pipe[0], 512)
@@ -302,7 +302,7 @@ def flush(stream):
     try:
         stream.flush()
     except Exception:
-        pass  # closed or replaced by the cell: its own affair
+        pass  # the cell closed or replaced the stream
 
 
 def flush_streams():
@@ -325,7 +325,7 @@ class Frames:
         self.outputs = [duplicate_high(1, 200)] if pty else [duplicate_high(1, 200), duplicate_high(2, 201)]
         self.pty = pty
         self.deferred = []
-        self.last_done = None  # the last cell whose end was told
+        self.last_done = None  # id of the last cell whose `done` was sent
 
     def is_forked(self):
         return os.getpid() != self.pid
