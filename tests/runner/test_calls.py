@@ -95,11 +95,11 @@ class CallCase(harness.Engine, unittest.TestCase):
     def test_the_next_cell_is_not_taken_by_a_call_that_learns_late_of_its_end(self):
         # It looks for requests when the next one comes.
         host, _call = self.asking(
-            "import time\nfrom queue import SimpleQueue\nfrom _ipycodex_runner import calls, host\n"
+            "import time\nfrom queue import SimpleQueue\nfrom _ipycodex_runner import host, host_calls\n"
             "class Late(SimpleQueue):\n    def get(self, *given):\n        super().get(*given)\n"
             "        end = time.monotonic() + 1\n"
             "        while host.requests.queue.empty() and time.monotonic() < end: pass\n"
-            "calls.SimpleQueue = Late\n" + THREAD.replace("t.join(); said", "time.sleep(0.2)")
+            "host_calls.SimpleQueue = Late\n" + THREAD.replace("t.join(); said", "time.sleep(0.2)")
         )
         host.finish()
         self.assertEqual(host.run("t.join(); said").value, "['Error']")

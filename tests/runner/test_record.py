@@ -68,7 +68,7 @@ class Both(Recorded):
     def test_the_door(self):
         host = self.host()
         host.run(
-            "import sys\nfrom _ipycodex_runner.record import Record, Unrecorded, spans\n"
+            "import sys\nfrom _ipycodex_runner.record import Record, Unrecorded, parse_ranges\n"
             "host = sys.modules['_ipycodex_runner'].host"
         )
         for ask, rows in (
@@ -101,7 +101,7 @@ class Both(Recorded):
 
     def test_ranges(self):
         host = self.host()
-        host.run("from _ipycodex_runner.record import spans")
+        host.run("from _ipycodex_runner.record import parse_ranges")
         for text, found in (
             ("", []),
             ("3 1-4 2:5 7-", [(0, 3, 4), (0, 1, 5), (0, 2, 5), (0, 7, None)]),
@@ -109,9 +109,9 @@ class Both(Recorded):
             ("~8/5-~6/4", [(-8, 5, None), (-7, 1, None), (-6, 1, 5)]),
             ("1/2-3/4", [(1, 2, None), (2, 1, None), (3, 1, 5)]),
         ):
-            self.assertEqual(host.run("list(spans(%r))" % text).value, repr(found), text)
+            self.assertEqual(host.run("list(parse_ranges(%r))" % text).value, repr(found), text)
         for text in ("x", "1-4x", "~", "-", "-3", "~1/2-~3/4"):
-            self.assertEqual(host.run("list(spans(%r))" % text).error, "ValueError", text)
+            self.assertEqual(host.run("list(parse_ranges(%r))" % text).error, "ValueError", text)
 
 
 class BuiltIn(Both, unittest.TestCase):

@@ -10,12 +10,13 @@ from the end of the index. Absent on purpose: slow imports.
 
 `wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first
 use; `ipycodex` is what cells import by that name.
-Layers, lowest first: library <- reader <- wire, debug, cut, record, late, comms, host_watch <- requests, loop,
-terminal, stdin, watchdog, outputs <- dark <- mime <- figures, tracebacks, tables, surroundings <- follow, system,
-syntax, magics, pictures, signatures, live, symbols <- deeper, keys <- complete, inspection <- cells / ipython (on
-kernel, ipython_history, ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, kept,
-snapshot (on confine, guard) and trial (on it and kept), home (on ipython_profile), checkpoints (on copies <- carry,
-and written; early_steps before it) <- serve.
+Layers, lowest first: stdlib <- reader <- wire, debug, truncate, record, cell_context, comms, host_watch <- requests,
+loop, terminal, stdin, watchdog, outputs <- dark_figures <- mime <- figures, tracebacks, pandas_display,
+cell_environment <- import_hooks, system, syntax, magics, pictures, signatures, live_objects, symbols <-
+static_completion, key_completion <- complete, inspection <- cells / ipython (on kernel, ipython_history,
+ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, saved_variables, snapshot (on
+confine, guard) and trial (on it and saved_variables), startup_files (on ipython_profile), checkpoints (on copies <-
+fork_state, and file_audit; lazy_checkpoints before it) <- serve.
 """
 
 import marshal
@@ -37,22 +38,22 @@ class Parts:
         self.dirty = not head
         self.after_import = {}
         self.builtins = dict(__builtins__)  # the parts' own
-        self.library = None  # the part of that name
+        self.stdlib = None  # the part of that name
 
     def find_spec(self, name, path=None, target=None):
         if name == "ipycodex" or name.startswith(PACKAGE + "."):
             source = "%s/%s/%s.py" % (self.folder, PACKAGE, short_of(name))
             return self.make_spec(name, self, origin=source)
         others = [finder for finder in sys.meta_path if finder is not self]
-        library = self.library
-        spec = library.find(name, others) if path is None and library is not None else None
+        stdlib = self.stdlib
+        spec = stdlib.find_spec(name, others) if path is None and stdlib is not None else None
         if name not in self.after_import:
             return spec
         for finder in others:
             if spec is None and hasattr(finder, "find_spec"):
                 spec = finder.find_spec(name, path, target)
         if hasattr(getattr(spec, "loader", None), "exec_module") and (
-            library is None or name not in library.names() or library.belongs(spec.origin or "")
+            stdlib is None or name not in stdlib.module_names() or stdlib.is_stdlib_path(spec.origin or "")
         ):
             spec.loader = HookedLoader(spec, self.after_import[name])
         return spec
@@ -162,10 +163,10 @@ def start(folder, cache, magic, stamp, code, index, head, started):
     sys.argv[:] = [""]
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]  # the script's folder; `serve` puts the working directory there
-    from _ipycodex_runner import library
+    from _ipycodex_runner import stdlib
 
-    parts.library = library
-    parts.builtins["__import__"] = library.import_for_runner
+    parts.stdlib = stdlib
+    parts.builtins["__import__"] = stdlib.import_for_runner
     from _ipycodex_runner import serve
 
     serve.main(arguments)

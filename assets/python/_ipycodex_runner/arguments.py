@@ -14,39 +14,39 @@ import typing
 from . import signatures, wire
 
 SHOWN = 80  # characters of a wrong value in a message
-WORDS = {"true": True, "false": False}
+BOOLEAN_WORDS = {"true": True, "false": False}
 NO_NUMBERS = re.compile(r"[+-]?(?:nan|inf(?:inity)?)\Z", re.I)  # what JSON has no number for
 
 
-def bound(function, arguments, ns):
+def bind(function, arguments, ns):
     """(positional, keywords) to call `function` with."""
-    arguments = of_call(arguments, function, ns)
-    parameters = signatures.parameters(function, ns)
+    arguments = parse_arguments(arguments, function, ns)
+    parameters = signatures.get_parameters(function, ns)
     if parameters is None:
-        return spread(arguments)
+        return bind_opaque(arguments)
     positional, keywords = [], {}
     for parameter, hint in parameters:
         name = parameter.name
         if parameter.kind is parameter.VAR_POSITIONAL:
             given = arguments.pop(name, None)
             if given is not None:
-                given = listed(given)
-                positional += take_over(parameters, keywords, positional)
-                positional += [converted(item, hint, "%s[%d]" % (name, index)) for index, item in enumerate(given)]
+                given = as_list(given)
+                positional += move_to_positional(parameters, keywords, positional)
+                positional += [convert(item, hint, "%s[%d]" % (name, index)) for index, item in enumerate(given)]
         elif parameter.kind is parameter.VAR_KEYWORD:
-            inner = signatures.parsed(arguments.pop(name, None), dict)
+            inner = signatures.parse_json(arguments.pop(name, None), dict)
             if isinstance(inner, dict) and not any(key in keywords or key in arguments for key in inner):
                 arguments.update(inner)
             elif inner is not None:
                 arguments[name] = inner
-            keywords.update((key, converted(value, hint, key)) for key, value in arguments.items())
+            keywords.update((key, convert(value, hint, key)) for key, value in arguments.items())
             arguments = {}
         elif name in arguments:
             value = arguments.pop(name)
             if value is not None or parameter.default is not None:
-                value = converted(value, hint, name)
+                value = convert(value, hint, name)
             if parameter.kind is parameter.POSITIONAL_ONLY:
-                fill(parameters, positional, parameter)
+                fill_defaults(parameters, positional, parameter)
                 positional.append(value)
             else:
                 keywords[name] = value
@@ -54,7 +54,7 @@ def bound(function, arguments, ns):
     return positional, keywords
 
 
-def fill(parameters, positional, until):
+def fill_defaults(parameters, positional, until):
     """Defaults of positional-only parameters that were left out before one that was given."""
     for parameter, _hint in parameters[len(positional) :]:
         if parameter is until:
@@ -64,8 +64,8 @@ def fill(parameters, positional, until):
         positional.append(parameter.default)
 
 
-def take_over(parameters, keywords, positional):
-    """What stands before `*args` has to be passed by position when there are any."""
+def move_to_positional(parameters, keywords, positional):
+    """Moves the parameters before `*args` to the positional arguments, as a call with `*args` needs."""
     moved = []
     for parameter, _hint in parameters[len(positional) :]:
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -79,117 +79,117 @@ def take_over(parameters, keywords, positional):
     return moved
 
 
-def spread(arguments):
+def bind_opaque(arguments):
     """For a callable that does not tell its parameters: `args` are those by position."""
-    return listed(arguments.pop("args", [])), arguments
+    return as_list(arguments.pop("args", [])), arguments
 
 
-def of_call(arguments, function, ns):
+def parse_arguments(arguments, function, ns):
     """The JSON object of a call. Raises TypeError."""
-    given = signatures.parsed(arguments, dict)
+    given = signatures.parse_json(arguments, dict)
     if isinstance(given, dict):
         return dict(given)
-    found = signatures.parameters(function, ns)
+    found = signatures.get_parameters(function, ns)
     names = ["args"] if found is None else [parameter.name for parameter, _hint in found]
     takes = "no names in it" if not names else "the names " + ", ".join(names)
-    raise TypeError("the arguments: expected a JSON object with %s, got %s" % (takes, shown(arguments)))
+    raise TypeError("the arguments: expected a JSON object with %s, got %s" % (takes, short_repr(arguments)))
 
 
-def listed(given):
-    """What `*args` get."""
-    given = signatures.parsed(given, list)
+def as_list(given):
+    """The values of `*args`."""
+    given = signatures.parse_json(given, list)
     return given if isinstance(given, list) else [given]
 
 
-def shown(value):
+def short_repr(value):
     text = repr(value)
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"
 
 
-def wrong(where, expected, value):
-    return TypeError("argument %r: expected %s, got %s" % (where, expected, shown(value)))
+def type_error(where, expected, value):
+    return TypeError("argument %r: expected %s, got %s" % (where, expected, short_repr(value)))
 
 
-def converted(value, hint, where):
+def convert(value, hint, where):
     """`value` as what the annotation asks for. Raises TypeError."""
     if hint is inspect.Parameter.empty or hint is typing.Any or isinstance(hint, str):
         return value
     if hint is None or hint is type(None):
-        if value is None or signatures.parsed(value, type(None)) is None:
+        if value is None or signatures.parse_json(value, type(None)) is None:
             return None
-        raise wrong(where, "null", value)
+        raise type_error(where, "null", value)
     if hasattr(hint, "__metadata__"):  # Annotated
-        return converted(value, hint.__origin__, where)
+        return convert(value, hint.__origin__, where)
     if hasattr(hint, "__supertype__"):  # NewType
-        return converted(value, hint.__supertype__, where)
+        return convert(value, hint.__supertype__, where)
     origin, inner = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
     if type(hint).__name__ == "TypeAliasType":
-        return converted(value, hint.__value__, where)
+        return convert(value, hint.__value__, where)
     if type(hint).__name__ == "TypeVar":
-        return converted(value, hint.__bound__, where) if hint.__bound__ else value
+        return convert(value, hint.__bound__, where) if hint.__bound__ else value
     if origin is typing.Union or type(hint).__name__ == "UnionType":
-        return of_union(value, inner, where)
+        return convert_union(value, inner, where)
     if origin is signatures.LITERAL:
-        return of_literal(value, inner, where)
+        return convert_literal(value, inner, where)
     if type(hint).__name__ in ("Required", "NotRequired", "_GenericAlias") and getattr(origin, "_name", "") in (
         "Required",
         "NotRequired",
         "ReadOnly",
     ):
-        return converted(value, inner[0], where)
+        return convert(value, inner[0], where)
     if isinstance(origin, type):
-        return of_generic(value, origin, inner, where, hint)
+        return convert_generic(value, origin, inner, where, hint)
     if isinstance(hint, type):
-        return of_class(value, hint, where, hint)
+        return convert_class(value, hint, where, hint)
     return value
 
 
-def of_literal(value, options, where):
-    for given in (value, unpacked(value)):
+def convert_literal(value, options, where):
+    for given in (value, decode_string(value)):
         for item in options:
-            plain = signatures.enum_value(item) if hasattr(item, "_value_") else item
+            plain = signatures.encode_enum(item) if hasattr(item, "_value_") else item
             if plain == given and isinstance(plain, bool) is isinstance(given, bool):
                 return item
-    raise wrong(where, "one of %s" % ", ".join(map(repr, options[:50])), value)
+    raise type_error(where, "one of %s" % ", ".join(map(repr, options[:50])), value)
 
 
-def unpacked(value):
-    """What a string holds as JSON; any other value, and any other string, as it is."""
+def decode_string(value):
+    """Decodes a string that is JSON; returns any other value, and any other string, unchanged."""
     if not isinstance(value, str):
         return value
     try:
         return wire.decode(value.strip())
     except (ValueError, RecursionError):
-        return WORDS.get(value.strip().lower(), value)
+        return BOOLEAN_WORDS.get(value.strip().lower(), value)
 
 
-def of_union(value, options, where):
+def convert_union(value, options, where):
     """The first option that is of the kind of the value, else the first that can be made of it."""
     if type(value) in options:
         return value
     complaints = []
-    for given in (value, unpacked(value)):
+    for given in (value, decode_string(value)):
         if type(given) in options:
             return given
         for fitting in (True, False):
             for option in options:
-                if option is type(None) or suits(given, option) is not fitting:
+                if option is type(None) or matches(given, option) is not fitting:
                     continue
                 try:
-                    return converted(given, option, where)
+                    return convert(given, option, where)
                 except (TypeError, ValueError) as error:
                     complaints.append(error)
     if len([option for option in options if option is not type(None)]) == 1:
         raise complaints[0]
-    raise wrong(where, " or ".join(signatures.named(option) for option in options), value)
+    raise type_error(where, " or ".join(signatures.format_annotation(option) for option in options), value)
 
 
-def suits(value, hint):
+def matches(value, hint):
     """True when JSON would have the annotation's values as it has this one."""
     if hasattr(hint, "__metadata__"):
-        return suits(value, hint.__origin__)
+        return matches(value, hint.__origin__)
     if hasattr(hint, "__supertype__"):
-        return suits(value, hint.__supertype__)
+        return matches(value, hint.__supertype__)
     kind = getattr(hint, "__origin__", hint)
     if kind is signatures.LITERAL:
         return value in hint.__args__
@@ -207,44 +207,44 @@ def suits(value, hint):
         return schema.is_array(kind)
     if isinstance(value, dict):
         keyed = issubclass(kind, dict) or kind.__name__ in ("Mapping", "MutableMapping")
-        return keyed or signatures.is_record(kind) or signatures.own_maker(kind) is not None
+        return keyed or signatures.is_record(kind) or signatures.get_own_maker(kind) is not None
     return False
 
 
-def of_generic(value, origin, inner, where, hint):
+def convert_generic(value, origin, inner, where, hint):
     if origin is type or not inner:
-        return of_class(value, origin, where, hint)
+        return convert_class(value, origin, where, hint)
     from . import schema
 
     if issubclass(origin, tuple):
-        value = of_json(value, list, where, hint)
+        value = require_json(value, list, where, hint)
         if len(inner) == 2 and inner[1] is Ellipsis:
             inner = inner[:1] * len(value)
         inner = () if inner == ((),) else inner
         if len(inner) != len(value):
-            raise wrong(where, "a list of %d" % len(inner), value)
+            raise type_error(where, "a list of %d" % len(inner), value)
         return tuple(
-            converted(item, kind, "%s[%d]" % (where, index)) for index, (item, kind) in enumerate(zip(value, inner))
+            convert(item, kind, "%s[%d]" % (where, index)) for index, (item, kind) in enumerate(zip(value, inner))
         )
     if schema.is_array(origin) and len(inner) == 1:
-        value = of_json(value, list, where, hint)
-        items = [converted(item, inner[0], "%s[%d]" % (where, index)) for index, item in enumerate(value)]
-        return of_class(items, origin, where, hint)
+        value = require_json(value, list, where, hint)
+        items = [convert(item, inner[0], "%s[%d]" % (where, index)) for index, item in enumerate(value)]
+        return convert_class(items, origin, where, hint)
     if is_mapping(origin) and inner:
-        value = of_json(value, dict, where, hint)
+        value = require_json(value, dict, where, hint)
         keys, items = (inner[0], inner[1]) if len(inner) == 2 else (inner[0], typing.Any)
         pairs = (
-            (converted(key, keys, "%s[%r]" % (where, key)), converted(item, items, "%s[%r]" % (where, key)))
+            (convert(key, keys, "%s[%r]" % (where, key)), convert(item, items, "%s[%r]" % (where, key)))
             for key, item in value.items()
         )
-        return of_class(dict(pairs), origin, where, hint)
-    made = of_class(value, origin, where, hint)
+        return convert_class(dict(pairs), origin, where, hint)
+    made = convert_class(value, origin, where, hint)
     kinds = getattr(inner[-1], "__args__", ())  # of `NDArray[float64]`
     if hasattr(made, "astype") and kinds and isinstance(kinds[0], type):
         try:
             return made.astype(kinds[0])
         except (TypeError, ValueError):
-            raise wrong(where, signatures.named(hint), value) from None
+            raise type_error(where, signatures.format_annotation(hint), value) from None
     return made
 
 
@@ -255,21 +255,21 @@ def is_mapping(kind):
     )
 
 
-def of_json(value, kind, where, hint):
+def require_json(value, kind, where, hint):
     """A list, or a dict, also one that a string holds. Raises TypeError."""
-    value = signatures.parsed(value, kind)
+    value = signatures.parse_json(value, kind)
     if type(value) is not kind:
-        raise wrong(where, signatures.named(hint), value)
+        raise type_error(where, signatures.format_annotation(hint), value)
     return value
 
 
-def of_plain(value, kind, where, hint):
+def convert_scalar(value, kind, where, hint):
     """A `bool`, `int`, `float` or `str`, or of a class of these."""
     if issubclass(kind, str):
         if not isinstance(value, str):
-            raise wrong(where, signatures.named(hint), value)
+            raise type_error(where, signatures.format_annotation(hint), value)
         return value if kind is str else kind(value)
-    given = unpacked(value)
+    given = decode_string(value)
     if kind is bool:
         if isinstance(given, bool):
             return given
@@ -280,10 +280,10 @@ def of_plain(value, kind, where, hint):
             return int(given) if kind is int else kind(int(given))
     elif issubclass(kind, float) and isinstance(given, str) and NO_NUMBERS.match(given.strip()):
         return kind(given)
-    raise wrong(where, signatures.named(hint), value)
+    raise type_error(where, signatures.format_annotation(hint), value)
 
 
-def of_class(value, kind, where, hint):
+def convert_class(value, kind, where, hint):
     import enum
 
     from . import schema
@@ -291,35 +291,35 @@ def of_class(value, kind, where, hint):
     if kind is object:
         return value
     if issubclass(kind, enum.Enum):
-        return of_enum(value, kind, where)
+        return convert_enum(value, kind, where)
     if signatures.is_record(kind):
-        return of_record(value, kind, where)
+        return convert_record(value, kind, where)
     if issubclass(kind, (str, int, float)):
-        return of_plain(value, kind, where, hint)
+        return convert_scalar(value, kind, where, hint)
     if is_mapping(kind):
-        value = of_json(value, dict, where, hint)
+        value = require_json(value, dict, where, hint)
         made = {"defaultdict": lambda value: kind(None, value)}.get(kind.__name__, kind)
         return made(value) if issubclass(kind, dict) and kind is not dict else value
     if schema.is_array(kind):
-        value = of_json(value, list, where, hint)
+        value = require_json(value, list, where, hint)
         try:
             if schema.is_abstract(kind):
                 return set(value) if schema.is_set(kind) else iter(value) if kind.__name__ == "Iterator" else value
             return value if kind is list else kind(value)
         except TypeError:
-            raise wrong(where, "a list of hashable values", value) from None
+            raise type_error(where, "a list of hashable values", value) from None
     try:
         if isinstance(value, kind):
             return value
     except TypeError:
         return value  # a protocol that cannot be checked
-    own = signatures.own_maker(kind)
+    own = signatures.get_own_maker(kind)
     if own is not None:
-        given = signatures.parsed(value, dict)
+        given = signatures.parse_json(value, dict)
         try:
             return own(given)
         except ValueError as error:
-            problem = wrong(where, kind.__name__, value)
+            problem = type_error(where, kind.__name__, value)
             raise TypeError("%s: %s" % (problem, " ".join(str(error).split()))) from None
     maker = signatures.MAKERS.get((kind.__module__, kind.__qualname__))
     if maker is None:
@@ -328,12 +328,12 @@ def of_class(value, kind, where, hint):
     try:
         return make(kind, value)
     except Exception as error:
-        problem = wrong(where, expected, value)
+        problem = type_error(where, expected, value)
         raise TypeError("%s (%s)" % (problem, error)) from None
 
 
-def of_enum(value, kind, where):
-    for given in (value, unpacked(value)):
+def convert_enum(value, kind, where):
+    for given in (value, decode_string(value)):
         for member in kind:
             if member.value == given and isinstance(given, bool) is isinstance(member.value, bool):
                 return member
@@ -347,22 +347,22 @@ def of_enum(value, kind, where):
         return kind(value)  # flags, and enums with a way of their own
     except Exception:
         pass
-    raise wrong(
-        where, "one of %s" % ", ".join(repr(signatures.enum_value(member)) for member in list(kind)[:50]), value
+    raise type_error(
+        where, "one of %s" % ", ".join(repr(signatures.encode_enum(member)) for member in list(kind)[:50]), value
     )
 
 
-def of_record(value, kind, where):
+def convert_record(value, kind, where):
     """A dataclass, a named tuple, an attrs class or a TypedDict of a JSON object."""
-    fields = signatures.fields(kind, sys.modules["__main__"].__dict__)
-    value = signatures.parsed(value, dict)
-    if issubclass(kind, tuple) and isinstance(signatures.parsed(value, list), list):
-        value = signatures.parsed(value, list)
+    fields = signatures.get_fields(kind, sys.modules["__main__"].__dict__)
+    value = signatures.parse_json(value, dict)
+    if issubclass(kind, tuple) and isinstance(signatures.parse_json(value, list), list):
+        value = signatures.parse_json(value, list)
         if len(value) > len(fields):
-            raise wrong(where, "a list of at most %d" % len(fields), value)
+            raise type_error(where, "a list of at most %d" % len(fields), value)
         value = dict(zip((name for name, _hint, _needed in fields), value))
     if not isinstance(value, dict):
-        raise wrong(where, "an object with %s" % ", ".join(name for name, _hint, _needed in fields), value)
+        raise type_error(where, "an object with %s" % ", ".join(name for name, _hint, _needed in fields), value)
     hints = {name: hint for name, hint, _needed in fields}
     unknown = [key for key in value if key not in hints]
     missing = [name for name, _hint, needed in fields if needed and name not in value]
@@ -373,15 +373,15 @@ def of_record(value, kind, where):
     given = {
         key: (
             None
-            if item is None and leaves_none(kind, key)
-            else converted(item, hints.get(key, typing.Any), "%s.%s" % (where, key))
+            if item is None and defaults_to_none(kind, key)
+            else convert(item, hints.get(key, typing.Any), "%s.%s" % (where, key))
         )
         for key, item in value.items()
     }
     return given if typed else kind(**given)
 
 
-def leaves_none(kind, field):
+def defaults_to_none(kind, field):
     """True for a field whose default is None, whatever its annotation says."""
     defaults = getattr(kind, "_field_defaults", None)
     return (getattr(kind, field, field) if defaults is None else defaults.get(field, field)) is None

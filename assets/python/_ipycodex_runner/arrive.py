@@ -1,7 +1,7 @@
-"""Brings parts of the runner into an interpreter that is not ours: a kernel of Jupyter. Run there as code, once.
+"""Loads parts of the runner into a foreign Jupyter kernel. The host sends this file there as code, once.
 
-In: `sources`, text of each part by name. Out: the package, with parts that are loaded from those texts on first use,
-and the module `ipycodex`, where there is no other of that name.
+In: `sources`, the text of each part by name. Out: the package, whose parts are compiled from those texts on first use,
+and the module `ipycodex`, unless another module of that name exists.
 """
 
 import sys
@@ -25,7 +25,7 @@ class Texts:
 
     def exec_module(self, module):
         if module.__name__ == "ipycodex":
-            from _ipycodex_runner import guest  # noqa: F401  # what the module asks for the session's ways
+            from _ipycodex_runner import embedded  # noqa: F401  # what the module asks for the session's ways
         short = short_of(module.__name__)
         code = compile(self.sources[short], "%s/%s.py" % (PACKAGE, short), "exec", 0, True)
         exec(code, module.__dict__)

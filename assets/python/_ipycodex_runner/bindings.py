@@ -1,9 +1,9 @@
-"""Names that cells of an earlier interpreter bound at their top level and that this one does not have.
+"""Names that cells of an earlier interpreter bound at their top level and that this interpreter lacks.
 
-In: sources of cells, in the order they ran, and the namespace. Out: names in the order they were bound first.
-Invariants: nothing is run; a source that cannot be read says nothing; the answer is there within `WHOLE_GETS` (the
-sources that had no turn say nothing either).
-Absent on purpose: names bound by `import *`, `exec`, `%run` or a `global` in a function, which the text does not tell.
+In: sources of cells in the order they ran, and the namespace. Out: names in the order they were first bound.
+Invariants: no code runs; a source that cannot be parsed contributes nothing; the answer comes within `TIME_LIMIT`
+(sources not reached by then contribute nothing either).
+Absent on purpose: names bound by `import *`, `exec`, `%run` or `global` in a function, which the source does not show.
 """
 
 import ast
@@ -12,14 +12,14 @@ from time import monotonic
 
 from . import syntax
 
-WHOLE_GETS = 2  # seconds
+TIME_LIMIT = 2  # seconds
 OF_THE_SHELL = re.compile(r"_*|_i+|_i?\d+|In|Out|__\w+__")
 WITH_A_BODY = ("time", "prun", "capture")  # magics whose text runs in the namespace
 
 
-def missing(sources, ns):
-    bound = Bound()
-    limit = monotonic() + WHOLE_GETS
+def find_missing(sources, ns):
+    bound = BindingCollector()
+    limit = monotonic() + TIME_LIMIT
     import warnings
 
     with warnings.catch_warnings():
@@ -27,12 +27,12 @@ def missing(sources, ns):
         for source in sources:
             if monotonic() > limit:
                 break
-            bound.read(source)
+            bound.collect(source)
     return [name for name in bound.names if name not in ns and not OF_THE_SHELL.fullmatch(name)]
 
 
-class Words:
-    """What `syntax` asks about magics without `%`."""
+class MagicNames:
+    """The interface that `syntax.transform` needs to recognise magics without `%`."""
 
     def is_magic(self, name):
         from .cells import AUTOMAGIC
@@ -40,14 +40,14 @@ class Words:
         return name in AUTOMAGIC
 
 
-class Bound(ast.NodeVisitor):
+class BindingCollector(ast.NodeVisitor):
     def __init__(self):
         self.names = {}  # in order
 
-    def read(self, source):
+    def collect(self, source):
         before = dict(self.names)
         try:
-            self.visit(tree_of(source))
+            self.visit(parse_source(source))
         except Exception:  # no Python, or too deep
             self.names = before
 
@@ -118,16 +118,16 @@ class Bound(ast.NodeVisitor):
                     if word.isidentifier():
                         self.add(word)
             elif kind == "run_line_magic":
-                self.read(texts[-1])
+                self.collect(texts[-1])
             if kind == "run_cell_magic":
-                self.read(texts[-1])
+                self.collect(texts[-1])
 
 
-def tree_of(source):
+def parse_source(source):
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError):
-        text = syntax.transform(source, Words())
+        text = syntax.transform(source, MagicNames())
         if text is None:
             raise
         return ast.parse(text)

@@ -1,10 +1,10 @@
-"""A copy of the interpreter for an agent to try things in: it runs one source after the other, and lasts for a turn.
+"""A forked copy of the interpreter in which an agent tries things: it runs one source after the other, for one turn.
 
-In: sources. Out: what each prints, at once; then what a look gives (`snapshot`). Invariants: those of `snapshot`; there
-is one copy at most, and it is no child of the interpreter, whose `wait` never finds it, but ends with whoever started
-that; what runs in it has an end when the interpreter is interrupted, one way or the other; its folder for temporary
-files goes with it.
-Absent on purpose: input, a terminal, and a way for what it made into the live namespace.
+In: sources. Out: their output as it is printed, then the result (`snapshot`). Invariants: those of `snapshot`; at most
+one copy exists; it is no child of the interpreter, so the interpreter's `wait` never finds it, and it ends together
+with the process that started the interpreter; an interrupt always ends what runs in it; its folder for temporary files
+is removed with it.
+Absent on purpose: input, a terminal, and a way to move its objects into the live namespace.
 """
 
 import _signal
@@ -12,10 +12,10 @@ import os
 import select
 from time import monotonic, sleep
 
-from . import confine, cut, guard, library, snapshot, wire
+from . import confine, guard, snapshot, stdlib, truncate, wire
 
 PATIENCE = 4.0  # seconds for what runs to react to an interrupt; the session comes again after 5
-NUMBERS = 216  # descriptors from here on
+FIRST_FD = 216  # descriptors from here on
 current = None
 
 
@@ -27,29 +27,29 @@ class Branch:
 
         self.owner, self.shown = os.getpid(), host.frames.outputs[0]
         self.folder = tempfile.mkdtemp(prefix="ipycodex-copy-")
-        requests, self.requests, self.results, result, self.prints, output = snapshot.pipes(3, NUMBERS)
+        requests, self.requests, self.results, result, self.prints, output = snapshot.open_pipes(3, FIRST_FD)
         folders = (self.folder,) if confine.probe()[0] >= 3 else ()
         wire.flush_streams()
         try:
             between = snapshot.fork()
             if between == 0:
                 life = lambda: serve(requests, result, engine, host, self.folder)  # noqa: E731
-                self.split(life, folders, host, (requests, result, output))
+                self.detach(life, folders, host, (requests, result, output))
         except OSError:
-            self.forget()
+            self.close()
             raise
         finally:
             if os.getpid() == self.owner:
                 for fd in (requests, result, output):
                     os.close(fd)
         os.waitpid(between, 0)
-        self.process = snapshot_line(self.results).get("process")
+        self.process = read_greeting(self.results).get("process")
         if self.process is None:
-            self.forget()
+            self.close()
             raise OSError("could not start a process")
 
-    def split(self, work, folders, host, ends):
-        """In the process between, which leaves the copy to whoever started the interpreter."""
+    def detach(self, work, folders, host, ends):
+        """Runs in the intermediate process, which leaves the copy to the interpreter's own parent."""
         requests, result, output = ends
         try:
             between = os.getpid()
@@ -60,43 +60,43 @@ class Branch:
             guard.fork_guarded(snapshot.fork, os.getppid())
             wire.write_all(result, wire.dump({"process": os.getpid()}).encode("ascii") + b"\n")
             snapshot.become_copy(
-                work, snapshot.rules(folders), host, os.getppid(), result, output, (requests,)
+                work, snapshot.confine_rules(folders), host, os.getppid(), result, output, (requests,)
             )  # does not return
         finally:
             os._exit(1)
 
     def run(self, request):
         """The `snapshot` of an answer."""
-        printed, answer = cut.Ends(snapshot.MOST_PRINTED), bytearray()
+        printed, answer = truncate.TruncatedStream(snapshot.MOST_PRINTED), bytearray()
         until = pushed = None
         line = wire.dump(request).encode("ascii") + b"\n"
         while not answer.endswith(b"\n"):
             try:
                 if line:
                     line = line[os.write(self.requests, line) :]
-                self.hear(answer, printed)
+                self.read_output(answer, printed)
                 if until is not None and monotonic() >= until:
-                    return self.over("it did not react to the interrupt", printed)
+                    return self.end_with_error("it did not react to the interrupt", printed)
                 if until is not None and (pushed is None or monotonic() >= pushed + 1):
                     pushed = monotonic()
                     os.kill(self.process, _signal.SIGINT)
             except KeyboardInterrupt:
                 if until is not None:
-                    return self.over("it was interrupted twice", printed)
+                    return self.end_with_error("it was interrupted twice", printed)
                 until = monotonic() + PATIENCE
             except (EOFError, OSError):
-                return self.over("it was killed, or its code ended it", printed)
+                return self.end_with_error("it was killed, or its code ended it", printed)
         told = wire.decode(answer.decode("ascii"))
-        told["printed"] = snapshot.plain(printed.text())
+        told["printed"] = snapshot.strip_escapes(printed.text())
         return told
 
-    def hear(self, answer, printed):
-        """Takes what comes. Raises EOFError when the copy is gone."""
+    def read_output(self, answer, printed):
+        """Reads output and answer. Raises EOFError when the copy has ended."""
         poller = select.poll()
         for fd in (self.prints, self.results):
             poller.register(fd, select.POLLIN)
         ready = {fd for fd, _event in poller.poll(100)}
-        wire.interrupts.hold()  # what is read is kept
+        wire.interrupts.hold()  # an interrupt must not lose bytes already read
         try:
             data = os.read(self.prints, 1 << 16) if self.prints in ready else b""
             if data:  # what was printed stands before the answer
@@ -110,12 +110,12 @@ class Branch:
         finally:
             wire.interrupts.release()
 
-    def over(self, how, printed):
-        """It has ended, or does now."""
+    def end_with_error(self, how, printed):
+        """Ends the copy; the answer says why."""
         self.end()
         why = "the copy ended (%s), and everything in it is lost. The next cell gets a new one" % how
         return {
-            "printed": snapshot.plain(printed.text()),
+            "printed": snapshot.strip_escapes(printed.text()),
             "error": {"ename": "ChildProcessError", "evalue": why, "traceback": []},
         }
 
@@ -125,9 +125,9 @@ class Branch:
                 kill(self.process, _signal.SIGKILL)
             except OSError:
                 pass
-        self.forget()
+        self.close()
 
-    def forget(self):
+    def close(self):
         global current
         current = None
         for fd in (self.requests, self.results, self.prints):
@@ -141,16 +141,16 @@ class Branch:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def snapshot_line(fd):
-    """The first thing the copy tells."""
+def read_greeting(fd):
+    """The copy's first message, which holds its process id."""
     data = os.read(fd, 1 << 10)
     return wire.decode(data.decode("ascii")) if data.endswith(b"\n") else {}
 
 
 def serve(requests, result, engine, host, folder):
-    """The life of the copy."""
+    """The copy's main loop: one request after the other."""
     os.environ["TMPDIR"] = folder
-    tempfile = library.loaded("tempfile")
+    tempfile = stdlib.get_loaded("tempfile")
     if tempfile is not None:
         tempfile.tempdir = folder
     buffer = b""
@@ -163,12 +163,12 @@ def serve(requests, result, engine, host, folder):
             buffer += data
         line, _, buffer = buffer.partition(b"\n")
         request = wire.decode(line.decode("ascii"))
-        answer = work(request, engine, host)
+        answer = run_request(request, engine, host)
         wire.flush_streams()
         wire.write_all(result, wire.dump(answer).encode("ascii") + b"\n")
 
 
-def work(request, engine, host):
+def run_request(request, engine, host):
     try:
         wire.interrupts.begin()
         if request.get("cwd") is not None:

@@ -11,7 +11,7 @@ import builtins
 import os
 import sys
 
-from . import debug, library, wire
+from . import debug, stdlib, wire
 
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
@@ -29,7 +29,7 @@ AUTOMAGIC = set(
 )  # and what users register
 
 
-class Leave:
+class ExitCommand:
     """`exit` and `quit`: called, or just named as a cell."""
 
     def __init__(self, name, engine):
@@ -55,11 +55,11 @@ class Engine:
         self.raw_inputs = self.inputs
         self.outputs = {}
         self.sources = {}  # file name -> linecache entry
-        self.files = 0
-        self.future = 0  # flags of `from __future__` imports in effect
+        self.file_count = 0
+        self.future_flags = 0  # flags of `from __future__` imports in effect
         self.storing = False
-        self.last = ""  # what we put under `_`
-        self.folders = folder_now()  # of `%cd`, the first one first
+        self.last_value = ""  # what we put under `_`
+        self.folders = current_folder()  # of `%cd`, the first one first
         self.float_format = None  # of `%precision`
         self.shell_object = None
         self.before_cell = []
@@ -81,8 +81,8 @@ class Engine:
             "_oh": self.outputs,
             "_dh": self.folders,
             "get_ipython": self.get_ipython,
-            "exit": Leave("exit", self),
-            "quit": Leave("quit", self),
+            "exit": ExitCommand("exit", self),
+            "quit": ExitCommand("quit", self),
         }
         self.ns.update(self.system_names, _="", __="", ___="", _i="", _ii="", _iii="")
         builtins.display = self.display
@@ -116,7 +116,7 @@ class Engine:
         self.storing = store
         self.silent = silent
         if store:
-            self.file_input(number, code)
+            self.store_input(number, code)
         filename, line = place or (self.new_filename(number), None)
         try:
             try:
@@ -124,36 +124,36 @@ class Engine:
                     hook()
                 self.run(code, filename, True, line)
             finally:
-                self.after()
+                self.finish_cell()
         except KeyboardInterrupt as error:
             self.fail(error)
             return "cancelled"
         except BaseException as error:
-            if not debug.has_left(error):
+            if not debug.is_quit(error):
                 self.fail(error)
                 return "error"
         finally:
             if store:
                 self.count = number
-        self.host.leave_if_child()
+        self.host.exit_if_child()
         return "ok"
 
     def new_filename(self, number):
         name = "<cell %d>" % number
         while name in self.sources:
-            self.files += 1
-            name = "<cell %d.%d>" % (number, self.files)
+            self.file_count += 1
+            name = "<cell %d.%d>" % (number, self.file_count)
         return name
 
     def run(self, code, filename, outermost=False, line=None):
         """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this
         request; `line`: where the text begins in a file of that name."""
-        flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
+        flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future_flags
         if ">>>" in code or "In [" in code or "...:" in code:
             from . import syntax
 
             code = syntax.strip_prompts(code)
-        if code[:1].isalpha() and "\n" not in code.strip() and self.names_magic(code):
+        if code[:1].isalpha() and "\n" not in code.strip() and self.calls_magic(code):
             code = "%" + code.strip()
         if outermost and code.strip().isidentifier():
             named = self.ns.get(code.strip())
@@ -162,10 +162,10 @@ class Engine:
         text = code if code.endswith("\n") else code + "\n"
         above = ""
         if line is None:
-            self.remember(filename, text)
+            self.cache_source(filename, text)
         else:
             above = "\n" * (line - 1)
-        if len(code) < 200 and "\n" not in code and "\\" not in code and not ends_quietly(code):
+        if len(code) < 200 and "\n" not in code and "\\" not in code and not suppresses_output(code):
             value = self.compile_value(above + text, filename)
             if value is not None:
                 self.show_value(value, outermost)
@@ -183,7 +183,7 @@ class Engine:
             tree = compile(above + text, filename, "exec", flags, True)
         self.run_tree(tree, text, filename, outermost)
 
-    def names_magic(self, line):
+    def calls_magic(self, line):
         """True for a line that calls a magic without `%` though it reads as Python: `pwd`, `ls /tmp`, `cd -`. As Python
         it could only fail, unless it binds the name."""
         name, _blank, rest = line.strip().partition(" ")
@@ -196,15 +196,13 @@ class Engine:
 
     def is_magic(self, name):
         """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
-        if name not in self.automagic or name in self.ns or hasattr(builtins, name):
-            return False
-        return True
+        return name in self.automagic and name not in self.ns and not hasattr(builtins, name)
 
     def compile_value(self, text, filename):
         """The code of a one-line expression, None for anything else: most short cells need no syntax tree, whose first
         one is slow."""
         try:
-            return compile(text, filename, "eval", TOP_LEVEL_AWAIT | self.future, True)
+            return compile(text, filename, "eval", TOP_LEVEL_AWAIT | self.future_flags, True)
         except (SyntaxError, ValueError, MemoryError):
             return None
 
@@ -222,18 +220,20 @@ class Engine:
         if not body:
             return
         if "__future__" in text:
-            self.keep_future(tree, filename)
+            self.collect_future_flags(tree, filename)
         import _ast
 
-        flags = TOP_LEVEL_AWAIT | self.future
-        shows = type(body[-1]) is _ast.Expr and not (";" in text and ends_quietly(text))
+        flags = TOP_LEVEL_AWAIT | self.future_flags
+        shows = type(body[-1]) is _ast.Expr and not (";" in text and suppresses_output(text))
         try:
-            parts = [self.compiled(tree, body, shows, filename, flags)]
+            parts = [self.compile_parts(tree, body, shows, filename, flags)]
         except SyntaxError:
             # what the parser leaves to the compiler; statements before it run, as IPython has it
             parts = None
         if parts is None:
-            parts = (self.compiled(tree, [node], shows and node is body[-1], filename, flags) for node in list(body))
+            parts = (
+                self.compile_parts(tree, [node], shows and node is body[-1], filename, flags) for node in list(body)
+            )
         for code, value in parts:
             if (code is not None and code.co_flags & COROUTINE) or (value is not None and value.co_flags & COROUTINE):
                 from . import loop
@@ -245,7 +245,7 @@ class Engine:
             if value is not None:
                 self.show_last(eval(value, self.ns), outermost)
 
-    def compiled(self, tree, nodes, shows, filename, flags):
+    def compile_parts(self, tree, nodes, shows, filename, flags):
         """(code of statements, that of the last one's value if it `shows`); None for what there is not."""
         import _ast
 
@@ -270,22 +270,22 @@ class Engine:
                 result = await result
             self.show_last(result, outermost)
 
-    def keep_future(self, tree, filename):
+    def collect_future_flags(self, tree, filename):
         import __future__
         import _ast
 
         module = type(tree)(
             [node for node in tree.body if type(node) is _ast.ImportFrom and node.module == "__future__"], []
         )
-        flags = compile(module, filename, "exec", self.future, True).co_flags
+        flags = compile(module, filename, "exec", self.future_flags, True).co_flags
         for name in __future__.all_feature_names:
-            self.future |= flags & getattr(__future__, name).compiler_flag
+            self.future_flags |= flags & getattr(__future__, name).compiler_flag
 
-    def remember(self, filename, text):
+    def cache_source(self, filename, text):
         """Keeps a cell's source for tracebacks and `inspect`."""
         entry = (len(text), None, text.splitlines(True), filename)
         self.sources[filename] = entry
-        linecache = library.loaded("linecache")
+        linecache = stdlib.get_loaded("linecache")
         if linecache is not None:
             linecache.cache[filename] = entry
 
@@ -297,7 +297,7 @@ class Engine:
     def fill_linecache(self, linecache):
         linecache.cache.update(self.sources)
 
-    def file_input(self, number, code):
+    def store_input(self, number, code):
         while len(self.inputs) < number:
             self.inputs.append("")
         del self.inputs[number:]
@@ -309,11 +309,11 @@ class Engine:
     def show_last(self, value, outermost):
         """Shows a cell's value; the frame leaves together with `done` when nothing can come between them."""
         hook = sys.displayhook
-        if type(value) is Leave or hook in (self.show, sys.__displayhook__):
+        if type(value) is ExitCommand or hook in (self.show, sys.__displayhook__):
             self.show(value, outermost and not (self.after_cell or "matplotlib.pyplot" in sys.modules))
             return
         if value is not None and self.storing:
-            self.file_output(self.current, value)
+            self.store_output(self.current, value)
         if not self.silent:
             hook(value)
 
@@ -321,12 +321,12 @@ class Engine:
         """The display hook. Raises what the value's own `__repr__` raises."""
         if value is None:
             return
-        if type(value) is Leave:
+        if type(value) is ExitCommand:
             value()
             return
         number = self.current if self.storing else None
         if self.storing:
-            self.file_output(number, value)
+            self.store_output(number, value)
         kind = type(value)
         metadata, rich, errors = {}, dict, []
         if kind in PLAIN:
@@ -334,28 +334,28 @@ class Engine:
         else:
             from . import mime
 
-            bundle, metadata = mime.bundle(value, failed=errors.append)
-            rich = mime.with_form_for_terminal
+            bundle, metadata = mime.build_bundle(value, failed=errors.append)
+            rich = mime.attach_dark_variant
         if bundle is not None and not self.silent:
             frame = rich({"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number})
             if last and not errors:
-                self.host.later(frame)
+                self.host.defer(frame)
             else:
                 self.host.send(frame)
         if errors:
             raise errors[0]
 
-    def file_output(self, number, value):
+    def store_output(self, number, value):
         ns = self.ns
         if value is not self.outputs:
             self.outputs[number] = value
             ns["_%d" % number] = value
-            if "_" not in ns or ns["_"] is self.last:
+            if "_" not in ns or ns["_"] is self.last_value:
                 ns["___"], ns["__"], ns["_"] = ns.get("__", ""), ns.get("_", ""), value
-                self.last = value
+                self.last_value = value
 
-    def after(self):
-        """What follows a cell's code: open figures, hooks."""
+    def finish_cell(self):
+        """Publishes open figures and runs the hooks after a cell's code."""
         if "matplotlib.pyplot" in sys.modules:
             from . import figures
 
@@ -365,8 +365,8 @@ class Engine:
 
     def fail(self, error):
         """Shows the error that ended a cell."""
-        self.host.leave_if_child(error)
-        library.repair_builtins()
+        self.host.exit_if_child(error)
+        stdlib.repair_builtins()
         from . import tracebacks
 
         tracebacks.prepare(error, self.sources)
@@ -399,7 +399,7 @@ class Engine:
         self.host.send(dict(tracebacks.describe(error, self.sources, self.host.pty), type="error"))
 
     def call_excepthook(self, hook, error):
-        """Lets a hook that a user or a library has set show an error, as Python does."""
+        """Calls the excepthook of a user or a library, as Python does."""
         wire.flush_streams()
         try:
             hook(type(error), error, error.__traceback__)
@@ -433,14 +433,14 @@ class Engine:
         return completeness.check(code)
 
 
-def folder_now():
+def current_folder():
     try:
         return [os.getcwd()]
     except OSError:
         return []
 
 
-def ends_quietly(text):
+def suppresses_output(text):
     """True if the last statement ends in `;`, blanks and comments aside."""
     stripped = text.rstrip()
     if stripped.endswith(";") and "#" not in stripped[stripped.rfind("\n") + 1 :]:

@@ -1,18 +1,17 @@
-"""Checkpoints: copies of the interpreter as it was between cells, and the steps back to them and forward again.
+"""Checkpoints: copies of the interpreter taken between cells, and the steps back to them and forward again.
 
-In: requests `checkpoints` (keep how many, list, back, forward), each request that runs code, the moments in which
-nothing is asked. Out: answers. A copy is made when a cell has ended and nothing came for a moment, so no cell waits for
-one; where none could be made, why is kept. Invariants: the log and the copies of a process are as they were when it was
-copied; what was stepped back over waits, stopped, until code runs. Absent on purpose: files and other processes, which
-are not taken back: what the cells wrote is told (`written`).
+In: requests `checkpoints` (keep, list, back, forward), each request that runs code, the idle moments. Out: answers. A
+copy is made after a cell, when no request comes for a moment, so no cell waits for it; where no copy could be made, the
+reason is stored. Invariants: the log and the copies of a process are those of the moment it was copied; processes that
+were stepped back over stay stopped until new code runs. Absent on purpose: files and other processes, which are not
+restored: the answer lists what the cells wrote (`file_audit`).
 """
 
 import os
-import sys
 from select import POLLIN, poll
 from time import perf_counter, time
 
-from . import carry, copies, warm, written
+from . import copies, file_audit, fork_state, prefault
 
 QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
@@ -32,102 +31,101 @@ class Step:
         self.session = session  # whose number it is
         self.wrote = []
 
-    def told(self):
+    def to_json(self):
         return {"number": self.number, "line": self.line, "session": self.session, "wrote": self.wrote}
 
 
 class Checkpoints:
     def __init__(self, server):
         self.server, self.host = server, server.host
-        self.most = 0
+        self.limit = 0
         self.log = []  # steps, oldest first
         self.copies = []  # by the number of steps they have seen
-        self.why = {}  # number of steps -> why there is no copy
-        self.held = {}  # process -> bytes it holds alone
+        self.reasons = {}  # number of steps -> why there is no copy
+        self.memory = {}  # process -> bytes it holds alone
         self.stale = True  # what runs has changed since the last copy
-        self.written = warm.Written()
+        self.prefaulter = prefault.Prefaulter()
         self.link = None  # to the process that `forward` leads to
-        self.behind = []  # that process and all others that have seen more than this one
+        self.forward_processes = []  # that process and all others that have seen more than this one
 
     # requests
 
     def answer(self, request, server=None):
-        """Carries out a request; what is answered may be answered by another process."""
+        """Handles a request. After a step, another process may send the answer."""
         what = request.get("op")
         if what == "keep":
-            self.keep(int(request["number"] or 0))
-            return {"checkpoints": self.listing()}
+            self.set_limit(int(request["number"] or 0))
+            return {"checkpoints": self.to_json()}
         if what == "back":
             return self.back(request)
         if what == "forward":
             return self.forward(request)
         self.measure()
-        return {"checkpoints": self.listing()}
+        return {"checkpoints": self.to_json()}
 
-    def keep(self, most):
-        self.most = most
-        self.bound()
+    def set_limit(self, most):
+        self.limit = most
+        self.drop_oldest()
         if not most:
-            written.current = None
-        elif not self.stale and not self.newest():
+            file_audit.current = None
+        elif not self.stale and not self.has_newest():
             self.stale = True
 
-    def begins(self, kind, request):
-        """Code is about to run, or names are to be set."""
+    def on_begin(self, kind, request):
+        """Called before code runs or names are set."""
         self.stale = True
         if kind in ("set", "evaluate", "express"):
             return
-        self.forget_ahead()
+        self.drop_forward()
         if kind == "exec" and request.get("executionCount") is not None and not request.get("silent"):
             step = Step(request["executionCount"], request["code"], request.get("session", 0))
             self.log.append(step)
-            written.current = step.wrote if self.most else None
+            file_audit.current = step.wrote if self.limit else None
 
-    def ended(self):
-        written.current = None
+    def on_end(self):
+        file_audit.current = None
 
     # in the moments between
 
-    def pause(self, server):
-        """Nothing is being asked: the time to make a copy, if it lasts. In the copy, this returns when it has taken
-        over."""
-        while self.stale and self.most and self.is_quiet(server.loop, QUIET):
-            if not warm.make_large(copies.library(), lambda: self.is_quiet(None, 0)):
-                continue  # somebody is asking, or has asked for nothing
+    def on_idle(self, server):
+        """Makes a copy if no request comes for `QUIET` ms. In the copy, this returns when it has taken over."""
+        while self.stale and self.limit and self.is_quiet(server.loop, QUIET):
+            if not prefault.collapse_large(copies.load_libc(), lambda: self.is_quiet(None, 0)):
+                continue  # a request has come, or had come and gone
             self.stale = False
-            self.make()
+            self.make_copy()
         return self
 
-    def make(self):
-        """A copy of this moment; true in the copy, when it has taken over and has answered."""
-        self.drop_gone()
+    def make_copy(self):
+        """Makes a copy of the current state. Returns True in the copy, once it has taken over and has answered."""
+        self.drop_dead()
         now = len(self.log)
         for copy in [copy for copy in self.copies if copy.steps == now]:
-            self.end(copy)
-        self.why = {steps: why for steps, why in self.why.items() if steps < now}
-        why = carry.obstacle(self.host)
+            self.end_copy(copy)
+        self.reasons = {steps: why for steps, why in self.reasons.items() if steps < now}
+        why = fork_state.find_obstacle(self.host)
         if why is None:
             began = perf_counter()
-            self.written.look()
+            self.prefaulter.scan()
             try:
                 made, told = copies.make(self.host, now)
             except (OSError, copies.Gone) as error:
                 why = str(error)
             else:
                 if told is not None:
-                    self.taken_over(made, told)
+                    self.on_takeover(made, told)
                     return True
                 self.copies.append(made)
                 made.took = round((perf_counter() - began) * 1000, 2)
-                self.written.make_own(copies.libc, lambda: self.is_quiet(None, 0))
+                self.prefaulter.prefault(copies.libc, lambda: self.is_quiet(None, 0))
         if why is not None:
-            self.why[now] = why
-        self.bound()
+            self.reasons[now] = why
+        self.drop_oldest()
         self.measure(True)
         return False
 
     def is_quiet(self, loop, patience):
-        """No request comes for so many ms; tasks of the user go on meanwhile."""
+        """True if no request comes for so many ms; the user's tasks run meanwhile."""
         requests = self.host.requests
         if requests.queue is not None:
             return requests.queue.empty()
@@ -148,69 +146,72 @@ class Checkpoints:
         try:
             own.add_reader(requests.fd, readable)
             own.run_forever()
-        except OSError:
-            loop.mend(own)
         except BaseException as error:
-            loop.complain(own, error)
+            loop.recover(own, error)
         finally:
             own.remove_reader(requests.fd)
             timer.cancel()
         return not came
 
     def measure(self, beside=False):
-        """What the copies hold alone; stops when there is something else to do."""
+        """Measures the memory that only the copies use; with `beside`, stops when a request comes. Drops the oldest
+        copies when they use more than a quarter of the available memory."""
         total = 0
         for copy in self.copies:
             if beside and not self.is_quiet(None, 0):
                 return
-            self.held[copy.process] = carry.held("/proc/%d/smaps_rollup" % copy.process).get("Private_Dirty", 0)
-            total += self.held[copy.process]
-        left = carry.available()
+            self.memory[copy.process] = fork_state.memory_by_kind("/proc/%d/smaps_rollup" % copy.process).get(
+                "Private_Dirty", 0
+            )
+            total += self.memory[copy.process]
+        left = fork_state.available_memory()
         while self.copies and left is not None and total > (left + total) // 4:
-            total -= self.held.get(self.copies[0].process, 0)
-            self.why[self.copies[0].steps] = "it was dropped to free memory"
-            self.end(self.copies[0])
+            total -= self.memory.get(self.copies[0].process, 0)
+            self.reasons[self.copies[0].steps] = "it was dropped to free memory"
+            self.end_copy(self.copies[0])
 
-    def bound(self):
-        for copy in self.copies[: max(len(self.copies) - self.most - 1, 0) if self.most else None]:
-            self.why[copy.steps] = "only %d are kept" % self.most
-            self.end(copy)
+    def drop_oldest(self):
+        for copy in self.copies[: max(len(self.copies) - self.limit - 1, 0) if self.limit else None]:
+            self.reasons[copy.steps] = "only %d are kept" % self.limit
+            self.end_copy(copy)
 
-    def end(self, copy):
+    def end_copy(self, copy):
         copy.end()
         self.copies.remove(copy)
-        self.held.pop(copy.process, None)
+        self.memory.pop(copy.process, None)
 
-    def drop_gone(self):
-        for copy in [copy for copy in self.copies if not copy.is_there()]:
-            copy.forget()
+    def drop_dead(self):
+        for copy in [copy for copy in self.copies if not copy.is_alive()]:
+            copy.close()
             self.copies.remove(copy)
-            self.why[copy.steps] = "its process was killed by something else"
+            self.reasons[copy.steps] = "its process was killed by something else"
 
-    def newest(self):
+    def has_newest(self):
         return self.copies and self.copies[-1].steps == len(self.log)
 
     # steps
 
-    def listing(self):
-        self.drop_gone()
+    def to_json(self):
+        self.drop_dead()
         there = {copy.steps: copy for copy in self.copies}
         rows = []
         for index, step in enumerate(self.log):
             copy = there.get(index)
             if copy is not None:
-                memory = self.held.get(copy.process, 0)
-                rows.append(dict(step.told(), age=round(time() - copy.since, 1), memory=memory, took=copy.took))
+                memory = self.memory.get(copy.process, 0)
+                rows.append(dict(step.to_json(), age=round(time() - copy.since, 1), memory=memory, took=copy.took))
         missing = [
-            dict(step.told(), why=self.why.get(index, "that cell started before one could be made"))
-            for index, step in enumerate(self.log[-self.most :] if self.most else [], max(len(self.log) - self.most, 0))
+            dict(step.to_json(), why=self.reasons.get(index, "that cell started before one could be made"))
+            for index, step in enumerate(
+                self.log[-self.limit :] if self.limit else [], max(len(self.log) - self.limit, 0)
+            )
             if index not in there
         ]
         return {
             "rows": rows,
             "missing": missing,
             "forward": self.link is not None,
-            "most": self.most,
+            "most": self.limit,
             "stale": self.stale,
         }
 
@@ -218,7 +219,7 @@ class Checkpoints:
         number, session = request.get("number"), request.get("session", 0)
         numbered = [index for index, step in enumerate(self.log) if number is None or step.number == number]
         steps = [index for index in numbered if number is None or self.log[index].session == session]
-        if not self.most:
+        if not self.limit:
             return {"failed": "no checkpoints are kept: `%ipycodex checkpoints 10` keeps ten"}
         if not self.log:
             return {"failed": "no cell has run in this interpreter"}
@@ -226,26 +227,28 @@ class Checkpoints:
             return {"failed": "In [%d] has not run in this interpreter" % number}
         if not steps:
             return {"failed": ELSEWHERE % (number, number)}
-        self.drop_gone()
+        self.drop_dead()
         target = steps[-1]
         found = [copy for copy in self.copies if copy.steps == target]
         if not found:
-            return {"failed": self.nothing_at(target, session)}
+            return {"failed": self.explain_missing(target, session)}
         copy = found[0]
         over = self.log[target:]
         told = {
             "id": request.get("id"),
-            "over": [step.told() for step in over],
-            "behind": [os.getpid()] + [other.process for other in self.copies if other.steps > target] + self.behind,
-            "connections": carry.connections(),
-            "held": list(self.held.items()),
-            "most": self.most,
+            "over": [step.to_json() for step in over],
+            "behind": [os.getpid()]
+            + [other.process for other in self.copies if other.steps > target]
+            + self.forward_processes,
+            "connections": fork_state.count_connections(),
+            "held": list(self.memory.items()),
+            "most": self.limit,
         }
-        return self.give_way(copy, told, request)
+        return self.hand_over(copy, told, request)
 
-    def nothing_at(self, target, session):
+    def explain_missing(self, target, session):
         step = self.log[target]
-        why = self.why.get(target, "that cell started before one could be made")
+        why = self.reasons.get(target, "that cell started before one could be made")
         near = [self.log[copy.steps] for copy in self.copies if copy.steps < len(self.log)]
         near = [step.number for step in near if step.session == session]
         near.sort(key=lambda number: (abs(number - step.number), number))
@@ -255,37 +258,37 @@ class Checkpoints:
         return "there is no checkpoint before In [%d]: %s%s" % (step.number, why, rest)
 
     def forward(self, request):
-        if self.link is None or not copies.is_linked(self.link):
+        if self.link is None or not copies.is_link_open(self.link):
             return {"failed": "there is nothing to go forward to: no step back was made, or code has run since"}
-        copy = copies.Copy(self.behind[0], self.link, 0)
-        return self.give_way(copy, {"id": request.get("id"), "returns": True, "most": self.most}, request)
+        copy = copies.Copy(self.forward_processes[0], self.link, 0)
+        return self.hand_over(copy, {"id": request.get("id"), "returns": True, "most": self.limit}, request)
 
-    def give_way(self, copy, told, request):
-        """Another process goes on; when this one is back, it answers whoever asked for that."""
+    def hand_over(self, copy, told, request):
+        """Hands over to `copy`. When this process resumes, it answers the request that brought it back."""
         try:
-            told = copies.give_way(self.host, copy, told)
+            told = copies.hand_over(self.host, copy, told)
         except copies.Gone:
             return {"failed": "the process of that checkpoint did not take over; nothing has changed"}
         request["id"] = told["id"]
         back = copy.link == self.link
         if back:
-            self.most = told["most"]
-            return self.moved(told, told["over"])
-        over = [step.told() for step in self.log[copy.steps :]]
+            self.limit = told["most"]
+            return self.report_step(told, told["over"])
+        over = [step.to_json() for step in self.log[copy.steps :]]
         copy.since = time()
-        return self.moved(told, over)
+        return self.report_step(told, over)
 
-    def taken_over(self, link, told):
-        """This process, a copy until now, goes on."""
-        self.drop_gone()
-        self.link, self.behind, self.most = link, told["behind"], told["most"]
-        self.held = dict(told["held"])
-        self.stale = True  # its own place is kept for the next step back, once nothing is asked
+    def on_takeover(self, link, told):
+        """Called in a copy that takes over the interpreter's role."""
+        self.drop_dead()
+        self.link, self.forward_processes, self.limit = link, told["behind"], told["most"]
+        self.memory = dict(told["held"])
+        self.stale = True  # a copy of this state is made for the next step back, once idle
         self.host.id = told["id"]
-        self.host.send(dict(self.moved(told, told["over"]), type="answer"))
+        self.host.send(dict(self.report_step(told, told["over"]), type="answer"))
 
-    def moved(self, told, over):
-        """The `stepped` of an answer; the host learns first which process it has to do with."""
+    def report_step(self, told, over):
+        """The `stepped` part of an answer, after a `moved` frame that tells the host the new process id."""
         self.host.frames.send({"type": "moved", "pid": os.getpid()}, False)
         try:
             folder = os.getcwd()
@@ -297,25 +300,24 @@ class Checkpoints:
                 "forward": self.link is not None,
                 "connections": told.get("connections", 0),
                 "cwd": folder,
-                "there": self.listing(),
+                "there": self.to_json(),
             }
         }
 
-    def forget_ahead(self):
-        """New code runs: what was stepped back over is given up."""
+    def drop_forward(self):
+        """Kills the processes that were stepped back over: new code is about to run."""
         if self.link is None:
             return
-        for process in self.behind:
+        for process in self.forward_processes:
             copies.signal_to(process, 9)
         try:
             os.close(self.link)
         except OSError:
             pass
-        self.link, self.behind = None, []
+        self.link, self.forward_processes = None, []
 
 
-def at_first(server):
-    """The checkpoints of an interpreter, from when they are first wanted."""
-    if sys.version_info >= (3, 8):
-        written.listen()
+def create(server):
+    """Installs the audit hook and returns empty checkpoints."""
+    file_audit.install()
     return Checkpoints(server)

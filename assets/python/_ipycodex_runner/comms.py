@@ -1,9 +1,9 @@
-"""Comms: objects of the interpreter and of a front-end exchange messages, with buffers; through the package `comm`, as
-widgets do.
+"""Comms: messages with buffers between objects of the interpreter and a front-end, through the package `comm`, as
+widgets use it.
 
-In: the package, when it is imported; messages of the front-end, between cells. Out: `comm` frames. Invariants: a comm
-that a front-end opens and nobody takes is closed; a message for one that is gone is dropped. Absent on purpose: what
-the messages mean.
+In: the package, at its import; messages of the front-end, between cells. Out: `comm` frames. Invariants: a comm that
+the front-end opens and no target accepts is closed; a message for an unknown comm is dropped. Absent on purpose: the
+meaning of the messages.
 """
 
 import sys
@@ -13,7 +13,7 @@ installed = None  # the package, once its makers are ours
 
 
 class FrontEnd:
-    """Whom a comm speaks to. A widget that shows output names the request whose output it takes."""
+    """The `kernel` of a comm. A widget that captures output reads the current request from it."""
 
     @staticmethod
     def get_parent():
@@ -22,7 +22,7 @@ class FrontEnd:
 
 
 def install(comm):
-    """Comms made from here on reach the front-end."""
+    """Makes the package create comms that send to the front-end."""
     global installed
     from comm.base_comm import BaseComm, CommManager
 
@@ -30,7 +30,7 @@ def install(comm):
         kernel = FrontEnd
 
         def publish_msg(self, msg_type, data=None, metadata=None, buffers=None, **keys):
-            tell(msg_type[len("comm_") :], self.comm_id, data, metadata, buffers, keys.get("target_name"))
+            send_comm(msg_type[len("comm_") :], self.comm_id, data, metadata, buffers, keys.get("target_name"))
 
         def handle_msg(self, msg):
             if "IPython" in sys.modules:
@@ -44,7 +44,7 @@ def install(comm):
     installed = comm
 
 
-def tell(what, name, data=None, metadata=None, buffers=None, target=None):
+def send_comm(what, name, data=None, metadata=None, buffers=None, target=None):
     package = sys.modules[__package__]
     frame = {"type": "comm", "op": what, "comm": name, "data": data or {}, "metadata": metadata or {}}
     if target is not None:
@@ -53,12 +53,12 @@ def tell(what, name, data=None, metadata=None, buffers=None, target=None):
     package.host.send(frame)
 
 
-def take(request):
-    """A message of the front-end."""
+def on_message(request):
+    """Delivers a message of the front-end to its comm."""
     what, name = request["op"], request["comm"]
     if installed is None:
         if what == "open":
-            tell("close", name)
+            send_comm("close", name)
         return {"comm": False}
     content = {"comm_id": name, "target_name": request.get("target", ""), "data": request.get("data") or {}}
     buffers = [a2b_base64(part) for part in request.get("buffers") or ()]

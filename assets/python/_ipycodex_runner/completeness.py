@@ -1,10 +1,11 @@
-"""Is a cell complete? In: cell text. Out: status and the indent of the next line. Line syntax counts as complete lines.
-Absent on purpose: running anything."""
+"""Tells whether a cell is complete. In: cell text. Out: status and the indent of the next line. Line syntax counts as
+complete lines. Absent on purpose: running code.
+"""
 
 from . import syntax
 
 
-class Nothing:
+class NoMagics:
     def is_magic(self, name):
         return False
 
@@ -18,7 +19,7 @@ def check(code):
     code = syntax.strip_prompts(code)
     if code.lstrip().startswith("%%"):
         return ("complete" if code.endswith("\n") or "\n" not in code else "incomplete"), ""
-    text = syntax.transform(code, Nothing()) or code
+    text = syntax.transform(code, NoMagics()) or code
     last = code.rstrip("\n").rpartition("\n")[2]
     indent = last[: len(last) - len(last.lstrip())]
     if code.endswith("\\"):

@@ -1,5 +1,4 @@
-"""What keeps a copy of the interpreter from changing anything: Landlock, a seccomp filter, and descriptors that lead
-nowhere.
+"""The sandbox of a copy of the interpreter: Landlock, a seccomp filter, and descriptors replaced by `/dev/null`.
 
 In: the process itself, which is to be the copy. Out: nothing; or a reason why this machine cannot. Invariants: after
 `confine` no file can be written, made, removed or renamed, no file's mode, owner or times changed, no socket made, no
@@ -44,8 +43,12 @@ OWN_ONLY = {  # the first argument is a process: 0, the caller itself
     "sched_setparam": (142, 118), "sched_setattr": (314, 274),
 }  # fmt: skip
 SIGNALLING = {
-    "kill": (62, 129), "tgkill": (234, 131), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240), "pidfd_send_signal": (424, 424),
+    "kill": (62, 129),
+    "tgkill": (234, 131),
+    "tkill": (200, 130),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424),
 }
 TRUNCATING = {"truncate": (76, 45), "openat2": (437, 437), "creat": (85, None)}
 OPENING = {"open": ((2, None), 1), "openat": ((257, 56), 2)}  # and the argument that holds the flags
@@ -54,14 +57,12 @@ IOCTL, CHANGES_ATTRIBUTES = (16, 29), (0x40086602, 0x401C5820)  # FS_IOC_SETFLAG
 
 def probe():
     """(Landlock's version, None), or (0, why nothing can be kept from changing files)."""
-    global libc
     if os.environ.get("IPYCODEX_NO_LANDLOCK"):
         return 0, "IPYCODEX_NO_LANDLOCK is set"
     machine = os.uname().machine
     if machine not in MACHINES or struct.calcsize("P") != 8:
         return 0, "no system call filter for this machine (%s)" % machine
-    if libc is None:
-        libc = ctypes.CDLL(None, use_errno=True)
+    load_libc()
     version = libc.syscall(444, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return 0, "the Linux kernel does not offer Landlock (%s)" % os.strerror(ctypes.get_errno())
@@ -70,7 +71,7 @@ def probe():
     return version, None
 
 
-def library():
+def load_libc():
     global libc
     if libc is None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -79,7 +80,7 @@ def library():
 
 def die_with_parent(parent):
     """The copy does not outlive its guard, however that ends."""
-    library().prctl(DEATH_SIGNAL, 9, 0, 0, 0)
+    load_libc().prctl(DEATH_SIGNAL, 9, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -88,11 +89,11 @@ def confine(version, folders=()):
     """Puts the calling process, of one thread, under the rules for good; files in `folders` can be changed.
     Raises OSError."""
     check(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    landlock(version, folders)
-    filtering(version)
+    apply_landlock(version, folders)
+    apply_seccomp(version)
 
 
-def keep_to(folders):
+def confine_interpreter(folders):
     """Puts an interpreter under the rules before it runs anything; gives why it cannot. One that may write somewhere
     is refused on kernels whose Landlock knows nothing of truncation: a filter cannot tell where a file is."""
     version, why = probe()
@@ -113,7 +114,7 @@ def check(result):
     return result
 
 
-def landlock(version, folders=()):
+def apply_landlock(version, folders=()):
     files = (
         WRITES | (REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0) | (IOCTL_DEV if version >= 5 else 0)
     )
@@ -137,7 +138,7 @@ def landlock(version, folders=()):
         os.close(rules)
 
 
-def filtering(version):
+def apply_seccomp(version):
     column, architecture = MACHINES[os.uname().machine]
     refuse, absent, allow = 0x00050000 | 1, 0x00050000 | 38, 0x7FFF0000  # EPERM, ENOSYS
     program = []
@@ -207,7 +208,7 @@ def isolate(kept):
         if fd in kept or fd == null:
             continue
         try:
-            replace(fd, null)
+            replace_descriptor(fd, null)
         except OSError:
             try:
                 os.close(fd)
@@ -217,8 +218,9 @@ def isolate(kept):
     unshare_memory()
 
 
-def replace(fd, null):
-    """The same file for reading, at the same place, with a position of its own; anything but a file is empty."""
+def replace_descriptor(fd, null):
+    """Reopens a regular file read-only, at the same position but with an offset of its own; replaces anything else by
+    `/dev/null`."""
     kind = os.fstat(fd).st_mode
     if stat.S_ISDIR(kind):
         return
@@ -250,10 +252,10 @@ def unshare_memory():
     for row in rows:
         begin, end = (int(part, 16) for part in row[0].split(b"-"))
         path = os.fsdecode(row[5].rstrip(b"\n")) if len(row) > 5 else ""
-        take_over(begin, end - begin, path, int(row[2], 16), int(row[4]))
+        unshare_mapping(begin, end - begin, path, int(row[2], 16), int(row[4]))
 
 
-def take_over(begin, size, path, offset, inode):
+def unshare_mapping(begin, size, path, offset, inode):
     read, read_write, private_there, anonymous = 1, 3, 0x2 | 0x10, 0x20
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -1,11 +1,12 @@
-"""Copies of the interpreter that wait, and how one of them takes its place.
+"""Forked copies of the interpreter that sleep, and the hand-over of the interpreter's role to one of them.
 
-In: the interpreter, idle and with nothing that a copy lacks. Out: processes that wait at the same line of the same
-program. One of all of them goes on at a time: it has the pipes, the terminal, the signals. Invariants: a copy is no
-child of the interpreter, whose `wait` never finds it, but of whoever started that (the guard); it leads a session of
-its own, so that nothing meant for the interpreter reaches it; it sleeps in one system call; it ends with the
-interpreter that made it, and with the guard, however those end. Who gave its place away is stopped as a whole, threads
-too, and goes on where it was when it gets it back. Absent on purpose: which copies there are (`checkpoints`).
+In: the idle interpreter, without anything that a fork loses. Out: processes that sleep at the same line of the same
+program. One process of all runs at a time: it owns the pipes, the terminal, the signals. Invariants: a copy is no child
+of the interpreter, so the interpreter's `wait` never finds it, but of the process that started it (the guard); it leads
+a session of its own, so no signal for the interpreter reaches it; it sleeps in one system call; it ends with the
+interpreter that made it and with the guard, however those end. A process that handed over is stopped as a whole,
+threads too, and continues where it was when it gets the role back. Absent on purpose: the list of copies
+(`checkpoints`).
 """
 
 import _signal
@@ -17,12 +18,12 @@ import termios
 from select import POLLIN, poll
 from time import sleep, time
 
-from . import carry, host_watch, wire
-from .library import Genuine
+from . import fork_state, host_watch, wire
+from .stdlib import GenuineModules
 
 DEATH_SIGNAL = 1  # of prctl
 PATIENCE = 5.0  # seconds for a copy to take over
-NUMBERS = 230  # descriptors from here on
+FIRST_FD = 230  # descriptors from here on
 TIOCNOTTY = getattr(termios, "TIOCNOTTY", 0x5422)
 ALL = set(_signal.valid_signals()) - {_signal.SIGTERM, _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGCONT}
 
@@ -34,29 +35,29 @@ class Gone(Exception):
 
 
 class Copy:
-    """One that waits."""
+    """A sleeping copy."""
 
     took = 0.0  # ms to make it
 
     def __init__(self, process, link, steps):
         self.process, self.link, self.steps, self.since = process, link, steps, time()
 
-    def is_there(self):
-        return is_linked(self.link)
+    def is_alive(self):
+        return is_link_open(self.link)
 
     def end(self):
-        say(self.link, {"end": True})
+        send(self.link, {"end": True})
         signal_to(self.process, _signal.SIGCONT)
-        self.forget()
+        self.close()
 
-    def forget(self):
+    def close(self):
         try:
             os.close(self.link)
         except OSError:
             pass
 
 
-def library():
+def load_libc():
     global libc
     if libc is None:
         import ctypes
@@ -67,10 +68,10 @@ def library():
 
 def make(host, steps):
     """A copy of this process, which waits; in it, when it takes over, what it was told. Raises OSError."""
-    library()
-    ours, theirs = linked()
+    load_libc()
+    ours, theirs = open_link()
     wire.flush_streams()
-    baggage = carry.Baggage()
+    baggage = fork_state.ForkState()
     wire.interrupts.hold()
     before = _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
     own = os.getpid()
@@ -89,7 +90,7 @@ def make(host, steps):
             _pid, status = os.waitpid(between, 0)
             while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
                 pass  # that was not the user's child
-            return Copy(greeting(ours, status), ours, steps), None
+            return Copy(wait_until_ready(ours, status), ours, steps), None
     except OSError:
         if os.getpid() == own:
             os.close(ours)
@@ -101,48 +102,48 @@ def make(host, steps):
     try:
         told = wait_as_copy(theirs, between)
         take_over(host, told, baggage)
-        fresh(host)
+        restart_threads(host)
     except BaseException:
-        os._exit(1)  # whoever waits for it hears of the end
+        os._exit(1)  # the other process sees the link close
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     wire.interrupts.release()
-    say(theirs, {"mine": os.getpid()})
+    send(theirs, {"mine": os.getpid()})
     return theirs, told
 
 
 def fork():
     import warnings
 
-    with Genuine(), warnings.catch_warnings():
+    with GenuineModules(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads beside the fork: only ours are there, and they hold nothing
         return os.fork()
 
 
-def linked():
+def open_link():
     """Two ends that carry whole messages, out of the reach of code that closes descriptors."""
     import _socket
 
     ends = []
     for end in _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET):
         end.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 1 << 20)
-        fd = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, NUMBERS)
+        fd = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, FIRST_FD)
         end.close()
         ends.append(fd)
     return ends
 
 
-def greeting(link, status):
+def wait_until_ready(link, status):
     """The copy's process, once it waits."""
     if status:
         raise OSError("could not start a process")
-    told = heard(link, PATIENCE)
+    told = receive(link, PATIENCE)
     if told is None:
         raise OSError("the copy did not come up")
     return told["waits"]
 
 
 def wait_as_copy(link, between):
-    """The life of a copy until it takes over; it does not outlive whoever it waits for."""
+    """Sleeps until the copy takes over. The copy does not outlive its parent."""
     os.setsid()
     while os.getppid() == between:
         sleep(0.0002)
@@ -150,20 +151,20 @@ def wait_as_copy(link, between):
     kept = _signal.getsignal(_signal.SIGTERM)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
-    score = oom_score("1000")
-    say(link, {"waits": os.getpid()})
+    score = set_oom_score("1000")
+    send(link, {"waits": os.getpid()})
     data = os.read(link, 1 << 20)
     told = wire.decode(data.decode("ascii")) if data else {"end": True}
     if "end" in told:
         os._exit(0)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, kept)
-    oom_score(score)
+    set_oom_score(score)
     return told
 
 
-def oom_score(text):
-    """When memory runs out, what waits goes first. The score before."""
+def set_oom_score(text):
+    """Sets the score that the kernel kills by when memory runs out; returns the old one."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as file:
             before = file.read()
@@ -174,17 +175,19 @@ def oom_score(text):
         return "0"
 
 
-def give_way(host, copy, told):
-    """Lets `copy` go on in place of this process; returns what it is told when it is its turn again. Raises Gone when
-    the copy cannot take over: nothing has changed."""
+def hand_over(host, copy, told):
+    """Hands the interpreter's role to `copy` and stops; returns the message that resumed this process. Raises Gone when
+    the copy cannot take over; nothing has changed then."""
     frames, requests = host.frames, host.requests
-    requests.stop_thread()
-    told = dict(told, synced=frames.synced, buffer=text(requests.buffer), lines=[text(line) for line in requests.lines])
-    baggage = carry.Baggage()
-    leave_terminal(host)
+    requests.stop_reader()
+    told = dict(
+        told, synced=frames.synced, buffer=as_text(requests.buffer), lines=[as_text(line) for line in requests.lines]
+    )
+    baggage = fork_state.ForkState()
+    release_terminal(host)
     try:
-        say(copy.link, told, True)
-        heard_of(copy)
+        send(copy.link, told, True)
+        wait_for_takeover(copy)
     except Gone:
         take_terminal(host)
         raise
@@ -192,39 +195,39 @@ def give_way(host, copy, told):
     kept = _signal.getsignal(_signal.SIGTERM)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
-    score = oom_score("1000")
+    score = set_oom_score("1000")
     requests.buffer, requests.lines[:] = b"", []
     told = None
     while told is None:
         os.kill(os.getpid(), _signal.SIGSTOP)
         try:
-            told = heard(copy.link, 0)
+            told = receive(copy.link, 0)
         except Gone:
             os._exit(0)
         if told is not None and "end" in told:
             os._exit(0)
-    oom_score(score)
+    set_oom_score(score)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, kept)
     take_over(host, told, None)
-    baggage.put_places()
-    say(copy.link, {"mine": os.getpid()})
+    baggage.restore_offsets()
+    send(copy.link, {"mine": os.getpid()})
     return told
 
 
-def heard_of(copy):
+def wait_for_takeover(copy):
     """Waits until the copy has taken over; one that is stopped is woken."""
     left = PATIENCE
     while left > 0:
         signal_to(copy.process, _signal.SIGCONT)
-        if heard(copy.link, 0.02) is not None:
+        if receive(copy.link, 0.02) is not None:
             return
         left -= 0.02
     raise Gone
 
 
 def take_over(host, told, baggage):
-    """From here on this process is the interpreter."""
+    """Makes this process the interpreter."""
     libc.prctl(DEATH_SIGNAL, _signal.SIGTERM, 0, 0, 0)
     frames, requests = host.frames, host.requests
     host.process = frames.pid = os.getpid()
@@ -233,15 +236,15 @@ def take_over(host, told, baggage):
     requests.lines[:] = [line.encode("latin-1") for line in told["lines"]]
     take_terminal(host)
     if baggage is not None:
-        baggage.unpack()
+        baggage.restore()
 
 
-def fresh(host):
-    """What a fork does not take along: the bell of interrupts, the thread that watches the host."""
-    carry.uncounted = _thread._count()
+def restart_threads(host):
+    """Restarts what a fork loses: the wake-up pipe of interrupts, the thread that watches the host."""
+    fork_state.uncounted = _thread._count()
     branch = sys.modules.get(__package__ + ".branch")
     if branch is not None and branch.current is not None:
-        branch.current.forget()
+        branch.current.close()
     interrupts = wire.interrupts
     for fd in (202, 203):
         try:
@@ -249,13 +252,13 @@ def fresh(host):
         except OSError:
             pass
     try:
-        interrupts.make_bell()
+        interrupts.open_wakeup_pipe()
     except (OSError, ValueError):
-        interrupts.bell = None
+        interrupts.wakeup_pipe = None
     host_watch.start(host.requests.fd)
 
 
-def leave_terminal(host):
+def release_terminal(host):
     """Gives the terminal up, as the leader of a session does. What was started in it goes on without."""
     if not host.pty:
         return
@@ -263,8 +266,8 @@ def leave_terminal(host):
     if kept is not None:
         _signal.signal(_signal.SIGHUP, _signal.SIG_IGN)
     try:
-        if carry.own_children():
-            front = stand_in(host.frames.outputs[0])
+        if fork_state.list_children():
+            front = fork_foreground_child(host.frames.outputs[0])
         fcntl.ioctl(host.frames.outputs[0], TIOCNOTTY)
     except OSError:
         pass
@@ -276,8 +279,8 @@ def leave_terminal(host):
             os.waitpid(front, 0)
 
 
-def stand_in(terminal):
-    """A process that is in front, and so is told of the hang-up, in place of the user's."""
+def fork_foreground_child(terminal):
+    """Forks a child into the foreground, so that it gets the hang-up in place of the user's programs."""
     child = fork()
     if child == 0:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
@@ -300,11 +303,11 @@ def take_terminal(host):
             pass  # the host has closed it
 
 
-def text(data):
+def as_text(data):
     return bytes(data).decode("latin-1")
 
 
-def say(link, message, must=False):
+def send(link, message, must=False):
     try:
         os.write(link, wire.dump(message).encode("ascii"))
     except OSError:
@@ -312,7 +315,7 @@ def say(link, message, must=False):
             raise Gone from None
 
 
-def heard(link, seconds):
+def receive(link, seconds):
     """A message that is there or comes within `seconds`; None: none. Raises Gone at the end."""
     poller = poll()
     poller.register(link, POLLIN)
@@ -327,7 +330,7 @@ def heard(link, seconds):
     return wire.decode(data.decode("ascii"))
 
 
-def is_linked(link):
+def is_link_open(link):
     poller = poll()
     poller.register(link, 0)
     return not poller.poll(0)

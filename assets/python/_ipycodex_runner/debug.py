@@ -10,7 +10,7 @@ Absent on purpose: colours; faulthandler, which walks the stack in C; `import pd
 
 import sys
 
-from . import library
+from . import stdlib
 
 OWN = __package__ + "/"
 SERVER = OWN + "serve.py"  # what lies outside of it is the start
@@ -18,7 +18,7 @@ MACHINERY = ("IPython.", "traitlets.", "runpy")  # modules between the runner an
 SUSPENDS = 0x20 | 0x80 | 0x200  # generators and coroutines: `return` events may be suspensions
 
 
-def own(frame):
+def is_own(frame):
     return frame.f_code.co_filename.startswith(OWN)
 
 
@@ -47,7 +47,7 @@ def hide_from_traceback(module):
         for entry in entries:
             if entry[0].f_code.co_filename == SERVER:
                 return
-            if not own(entry[0]):
+            if not is_own(entry[0]):
                 yield entry
             if is_cell(entry[0]):
                 return
@@ -56,7 +56,7 @@ def hide_from_traceback(module):
 
     def shown_of_error(walk):
         def walk_users(tb):
-            return (entry for entry in walk(tb) if not own(entry[0]))
+            return (entry for entry in walk(tb) if not is_own(entry[0]))
 
         walk_users.__name__, walk_users.__doc__, walk_users.__wrapped__ = walk.__name__, walk.__doc__, walk
         return walk_users
@@ -66,8 +66,8 @@ def hide_from_traceback(module):
             setattr(module, name, shown_of_error(getattr(module, name)))
 
 
-def machinery(frame):
-    return own(frame) or str(frame.f_globals.get("__name__")).startswith(MACHINERY)
+def is_machinery(frame):
+    return is_own(frame) or str(frame.f_globals.get("__name__")).startswith(MACHINERY)
 
 
 def is_cell(frame):
@@ -78,11 +78,11 @@ def is_cell(frame):
         and frame.f_globals is engine.ns
         and frame.f_code.co_name[:1] == "<"
         and frame.f_back is not None
-        and machinery(frame.f_back)
+        and is_machinery(frame.f_back)
     )
 
 
-def at_end(frame):
+def is_at_end(frame):
     """True if the cell has no lines after this frame's code."""
     import linecache
 
@@ -92,12 +92,12 @@ def at_end(frame):
     return frame.f_lineno >= len(lines)
 
 
-def user_chain(frame):
+def find_user_chain(frame):
     """The frames from `frame` out to the cell's, or to the thread's first."""
     chain, size = [], 0
     while frame is not None and frame.f_code.co_filename != SERVER:
         chain.append(frame)
-        if not machinery(frame) and not str(frame.f_globals.get("__name__")).startswith("asyncio."):
+        if not is_machinery(frame) and not str(frame.f_globals.get("__name__")).startswith("asyncio."):
             size = len(chain)
         frame = frame.f_back
     return chain[:size]
@@ -112,10 +112,10 @@ def hide_from_pdb(module):
 
     def set_trace_to_cell(self, frame=None, *arguments, **options):
         frame = frame or sys._getframe(1)
-        while frame.f_back is not None and own(frame):
+        while frame.f_back is not None and is_own(frame):
             frame = frame.f_back
-        chain = user_chain(frame)
-        self.within = {id(each) for each in chain if each is frame or not machinery(each)}
+        chain = find_user_chain(frame)
+        self.within = {id(each) for each in chain if each is frame or not is_machinery(each)}
         set_trace(self, frame, *arguments, **options)
         if chain:
             self.botframe = chain[-1]
@@ -127,10 +127,10 @@ def hide_from_pdb(module):
     def stop_in_users(self, frame):
         """False for the runner's functions and what they call."""
         within, bottom, outer = getattr(self, "within", ()), self.botframe, frame
-        if frame is not bottom and id(frame) not in within and machinery(frame):
+        if frame is not bottom and id(frame) not in within and is_machinery(frame):
             return False
         while outer is not None and outer is not bottom and id(outer) not in within:
-            if own(outer):
+            if is_own(outer):
                 return False
             outer = outer.f_back
         return stop_here(self, frame)
@@ -156,13 +156,13 @@ def hide_from_pdb(module):
             frame is self.botframe
             and not self.quitting
             and not frame.f_code.co_flags & SUSPENDS
-            and (at_end(frame) or not is_cell(frame))
+            and (is_at_end(frame) or not is_cell(frame))
         ):
             self.set_continue()
         return result
 
     def stop_at_return(self, frame, value):
-        if at_end(frame) or not is_cell(frame):
+        if is_at_end(frame) or not is_cell(frame):
             user_return(self, frame, value)
 
     def leaving(function):
@@ -179,10 +179,10 @@ def hide_from_pdb(module):
 
     def users_stack(self, frame, tb):
         stack, index = get_stack(self, frame, tb)
-        shown = [entry for entry in stack if not own(entry[0])]
+        shown = [entry for entry in stack if not is_own(entry[0])]
         if not shown:
             return stack, index
-        return shown, max(0, sum(not own(entry[0]) for entry in stack[: index + 1]) - 1)
+        return shown, max(0, sum(not is_own(entry[0]) for entry in stack[: index + 1]) - 1)
 
     if sys.version_info >= (3, 14):
         for name in ("do_quit", "do_q", "do_exit", "do_EOF"):
@@ -237,9 +237,9 @@ def run(statement, ns):
     new_debugger().run(statement, ns)
 
 
-def has_left(error):
+def is_quit(error):
     """True for what a debugger raises where the user leaves it: no failure of the code."""
-    bdb = library.loaded("bdb")
+    bdb = stdlib.get_loaded("bdb")
     return bdb is not None and isinstance(error, bdb.BdbQuit)
 
 

@@ -6,6 +6,7 @@ Absent on purpose: back ends; the default comes from `MPLBACKEND`.
 
 import sys
 
+
 def publish(host):
     """Shows the figures still open and closes them; those displayed in the cell are not repeated."""
     pyplot = sys.modules.get("matplotlib.pyplot")
@@ -18,24 +19,24 @@ def publish(host):
     for number in pyplot.get_fignums():
         figure = pyplot.figure(number)
         try:
-            if id(figure) not in mime.drawn and figure.get_axes():
-                data = {"image/png": mime.picture(figure), "text/plain": mime.plain(figure)}
+            if id(figure) not in mime.displayed_figures and figure.get_axes():
+                data = {"image/png": mime.render_figure(figure), "text/plain": mime.safe_repr(figure)}
                 mime.publish(host, data, {})
         finally:
             pyplot.close(figure)
-    mime.drawn.clear()
+    mime.displayed_figures.clear()
 
 
-def open_now():
+def open_numbers():
     """Numbers of the figures that pyplot keeps open."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     return set(pyplot.get_fignums()) if hasattr(pyplot, "get_fignums") else set()
 
 
-def close_but(kept):
+def close_except(kept):
     """Closes the others: what code beside the cells has drawn is its result or nothing, the next cell is not to show
     it."""
-    for number in open_now() - kept:
+    for number in open_numbers() - kept:
         try:
             sys.modules["matplotlib.pyplot"].close(number)
         except Exception:
@@ -47,8 +48,8 @@ def is_inline():
     return backend in ("agg", "") or "inline" in backend
 
 
-def shown_by_ipython():
-    """Whether `matplotlib_inline` shows what is open: it is the back end in use."""
+def is_shown_by_ipython():
+    """True if `matplotlib_inline` is the back end in use, which shows open figures itself."""
     return (
         "inline" in str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower()
         and "matplotlib_inline.backend_inline" in sys.modules

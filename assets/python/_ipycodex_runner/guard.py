@@ -1,9 +1,9 @@
-"""The guard of a copy: a process between the copy and whoever started it that ends all the copy has left behind.
+"""The guard of a copy: a process between the copy and its parent that kills everything the copy leaves behind.
 
-In: the end of the copy; SIGTERM; the end of the guard's own parent. Out: nothing is left of what the copy started, then
-the copy's own status. Invariants: neither a second fork nor a session of its own takes a process out of the guard's
-sight, since whoever loses its parent below becomes the guard's child; all signals but SIGKILL wait until they are taken
-here. Absent on purpose: what the copy may do (`confine`). Document: prctl(2), PR_SET_CHILD_SUBREAPER.
+In: the end of the copy; SIGTERM; the end of the guard's own parent. Out: nothing that the copy started still runs; then
+the guard exits with the copy's status. Invariants: neither a second fork nor `setsid` hides a process from the guard,
+since orphans below it become its children; all signals but SIGKILL and SIGSTOP are blocked until the guard waits for
+them. Absent on purpose: what the copy may do (`confine`). Document: prctl(2), PR_SET_CHILD_SUBREAPER.
 """
 
 import _signal
@@ -13,8 +13,8 @@ from time import monotonic
 from . import confine
 
 SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl
-MOST = 5.0  # seconds until what does not die of SIGKILL is given up
-TICK = 0.01  # seconds between two looks at what is left
+KILL_LIMIT = 5.0  # seconds until what does not die of SIGKILL is given up
+TICK = 0.01  # seconds between two checks of the remaining processes
 ALL = set(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
 
 
@@ -22,7 +22,7 @@ def fork_guarded(fork, parent):
     """Returns in a child of this process, which becomes the child's guard and does not return. `parent` is whose end is
     the guard's."""
     os.setsid()
-    libc = confine.library()
+    libc = confine.load_libc()
     libc.prctl(SUBREAPER, 1, 0, 0, 0)
     before = _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
     libc.prctl(DEATH_SIGNAL, _signal.SIGTERM, 0, 0, 0)
@@ -39,7 +39,7 @@ def fork_guarded(fork, parent):
         _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         return
     try:
-        leave_as(guard(child))
+        exit_as(guard(child))
     finally:
         os._exit(1)
 
@@ -56,9 +56,9 @@ def guard(child):
         status = reap(child)[0]
         if number == _signal.SIGTERM:
             break
-    until = monotonic() + MOST
+    until = monotonic() + KILL_LIMIT
     while monotonic() < until:
-        for process in below(os.getpid()):
+        for process in descendants(os.getpid()):
             try:
                 os.kill(process, _signal.SIGKILL)
             except OSError:
@@ -85,7 +85,7 @@ def reap(child):
             status = found
 
 
-def below(process):
+def descendants(process):
     """The processes that descend from one."""
     found, looked_at = [process], 0
     while looked_at < len(found):
@@ -100,7 +100,7 @@ def below(process):
     return found[1:]
 
 
-def leave_as(status):
+def exit_as(status):
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number != _signal.SIGKILL:

@@ -1,7 +1,8 @@
-"""What the engines see of the outside: frames, questions to the host, the facts of the start.
+"""The engines' interface to the host: frames, questions, the facts known at start.
 
-In: frames. Out: the same, with the request they belong to. Invariant: a thread that serves a request sends as that
-request, all others as what the main thread serves. Absent on purpose: who waits (`requests.Requests`, `calls`).
+In: frames. Out: the same, with the id of their request. Invariant: a thread that serves a request sends under that
+request's id, all other threads under the id that the main thread serves. Absent on purpose: waiting
+(`requests.Requests`, `host_calls`).
 """
 
 import os
@@ -9,7 +10,6 @@ import sys
 
 from . import requests, wire
 from .wire import interrupts
-
 
 # of a cell that came in no message of Jupyter; only the front-end knows the name of what it serves
 NO_PARENT = {"header": {"msg_id": "ipycodex:this-request"}}
@@ -44,22 +44,22 @@ class Host:
 
     def send(self, frame, ordered=True):
         frame["id"] = self.id
-        late = sys.modules.get(__package__ + ".late")
-        if late is not None and frame["type"] in ("display", "comm"):
-            frame["of"] = late.cell.get()
+        cell_context = sys.modules.get(__package__ + ".cell_context")
+        if cell_context is not None and frame["type"] in ("display", "comm"):
+            frame["of"] = cell_context.cell.get()
         self.frames.send(frame, ordered)
 
-    def later(self, frame):
+    def defer(self, frame):
         frame["id"] = self.id
-        self.frames.later(frame)
+        self.frames.defer(frame)
 
-    def leave_if_child(self, error=None):
+    def exit_if_child(self, error=None):
         """A process that user code has forked ends where its cell does, or with its `error`: it never goes on as a
         second runner."""
         if os.getpid() != self.process:
-            from . import leave
+            from . import shutdown
 
-            leave.end_child(error)
+            shutdown.exit_child(error)
 
     def ask_exit(self, code, keep_kernel=False):
         """`exit` and `quit`: the host ends the interpreter; a forked child ends itself. In a kernel the first argument
@@ -74,7 +74,7 @@ class Host:
     def ask(self, frame):
         """Sends a question frame and waits for the reply; None when the host is gone, and in a forked child, whom it
         would not hear."""
-        if self.frames.forked():
+        if self.frames.is_forked():
             return None
         self.calls += 1
         call = "%s#%d" % (self.id, self.calls)

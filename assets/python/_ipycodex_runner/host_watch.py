@@ -1,6 +1,6 @@
-"""The thread that notices the end of the host, and interrupts that Python would sleep through.
+"""The thread that notices the end of the host, and signals that the main thread would sleep through.
 
-In: the request pipe, the bell of `wire.interrupts`. Out: the end of this process, 3 s after that of the host.
+In: the request pipe, the wake-up pipe of `wire.interrupts`. Out: the exit of this process, 3 s after the host's end.
 """
 
 import os
@@ -9,10 +9,10 @@ from . import wire
 from .wire import interrupts
 
 
-def out_of_reach(fd, number):
+def move_high(fd, number):
     """Closed to children, and above what careless code closes."""
     if fd < 100:
-        high = wire.private_copy(fd, number)
+        high = wire.duplicate_high(fd, number)
         if high > fd:
             os.close(fd)
             fd = high
@@ -33,16 +33,16 @@ def start(request_fd):
         from time import sleep
 
         try:
-            parent_fd, patience = out_of_reach(os.pidfd_open(parent), 203), None
+            parent_fd, patience = move_high(os.pidfd_open(parent), 203), None
         except (AttributeError, OSError):
-            parent_fd, patience = -1, 10_000  # too old to be told of its end
+            parent_fd, patience = -1, 10_000  # no pidfd before Python 3.9 and Linux 5.3: poll
         hangup, either = poll(), poll()
         for poller in (hangup, either):
             poller.register(request_fd, 0)  # reports hang-up and errors only
             if parent_fd >= 0:
                 poller.register(parent_fd, 1)  # readable at its end
-        if interrupts.bell is not None:
-            either.register(interrupts.bell[0], 1)  # readable
+        if interrupts.wakeup_pipe is not None:
+            either.register(interrupts.wakeup_pipe[0], 1)  # readable
         while True:
             ready = either.poll(patience)
             if any(fd in (request_fd, parent_fd) for fd, _event in ready) or (not ready and os.getppid() != parent):

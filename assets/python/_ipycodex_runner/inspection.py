@@ -1,9 +1,9 @@
-"""What is known of an object: for a key (signature, the parameter the cursor is at, doc) and for `obj?` and `obj??` of
-the built-in engine.
+"""Inspection of an object: for the inspection key (signature, the parameter at the cursor, doc) and for `obj?` and
+`obj??` of the built-in engine.
 
-In: a name, or code and a position. Out: {found, bundle}; the bundle holds plain text, and `LOOK`: {name, type,
+In: a name, or code and a position. Out: {found, bundle}; the bundle holds plain text, and `INSPECTION`: {name, type,
 signature, mark (start and end of a parameter in it, code points) or null, value, doc}. Invariants: never raises for a
-strange object; looking at the cursor runs nothing of the user's (`live`). Absent on purpose: colours.
+strange object; looking at the cursor runs nothing of the user's (`live_objects`). Absent on purpose: colours.
 """
 
 import inspect as python_inspect
@@ -11,9 +11,9 @@ import io
 import re
 import tokenize
 
-from . import live, mime
+from . import live_objects, mime
 
-LOOK = "application/vnd.ipycodex.inspection+json"
+INSPECTION = "application/vnd.ipycodex.inspection+json"
 SOURCE = "application/vnd.ipycodex.source+json"  # [text before, Python source]
 SHORT = (int, float, complex, bool, str, bytes, type(None))
 SIZED = (list, tuple, dict, set, frozenset)
@@ -23,31 +23,33 @@ MAGIC = re.compile(r"\s*(%{1,2}[^\W\d]\w*)")
 
 def inspect(engine, code, position, name, level):
     missing = {"found": False, "bundle": {}}
-    target, value, call = (name, None, None) if name else at_cursor(engine.ns, code or "", position)
+    target, value, call = (name, None, None) if name else find_at_cursor(engine.ns, code or "", position)
     if not target:
         return missing
     if target.startswith("%"):
-        doc = magic_doc(engine, target)
+        doc = get_magic_doc(engine, target)
         look = {"name": target, "type": "magic", "signature": "", "mark": None, "value": "", "doc": doc}
-        return {"found": True, "bundle": {"text/plain": "%s\n\n%s" % (target, doc), LOOK: look}} if doc else missing
+        return (
+            {"found": True, "bundle": {"text/plain": "%s\n\n%s" % (target, doc), INSPECTION: look}} if doc else missing
+        )
     if name:
         try:
-            value = live.evaluate(engine.ns, target) if "[" not in target else eval(target, engine.ns)
+            value = live_objects.evaluate(engine.ns, target) if "[" not in target else eval(target, engine.ns)
         except Exception:
             return missing
-        rows, source = fields(target, value, level)
+        rows, source = build_fields(target, value, level)
         bundle = {"text/plain": "\n".join(rows + ([source] if source else []))}
         if source:
             bundle[SOURCE] = ["\n".join(rows), source]
         return {"found": True, "bundle": bundle}
-    look = described(target, value, call)
+    look = describe(target, value, call)
     return {
         "found": True,
-        "bundle": {"text/plain": look["name"] + look["signature"] + "\n\n" + look["doc"], LOOK: look},
+        "bundle": {"text/plain": look["name"] + look["signature"] + "\n\n" + look["doc"], INSPECTION: look},
     }
 
 
-def at_cursor(ns, code, position):
+def find_at_cursor(ns, code, position):
     """The name at the position and its object; inside the brackets of a call, and unless something that can be called
     stands at the cursor, the function called and where in its arguments the cursor is."""
     line = code[:position].rpartition("\n")[2] + code[position:].partition("\n")[0]
@@ -58,28 +60,30 @@ def at_cursor(ns, code, position):
     word, at_word = "", None
     for each in WORD.finditer(line):
         if each.start() <= column <= each.end():
-            word = line[live.begins(line[: each.end()]) : each.end()]
-            at_word = found(ns, word)
-    if at_word is not None and live.kind_of(at_word[0]) != "instance":
+            word = line[live_objects.expression_start(line[: each.end()]) : each.end()]
+            at_word = lookup(ns, word)
+    if at_word is not None and live_objects.kind_of(at_word[0]) != "instance":
         return word, at_word[0], None
-    for begin, commas, last in reversed(calls(code[:position])):
-        called = code[live.begins(code[:begin].rpartition("\n")[2]) + code.rfind("\n", 0, begin) + 1 : begin]
-        value = found(ns, called) if called else None
+    for begin, commas, last in reversed(open_calls(code[:position])):
+        called = code[
+            live_objects.expression_start(code[:begin].rpartition("\n")[2]) + code.rfind("\n", 0, begin) + 1 : begin
+        ]
+        value = lookup(ns, called) if called else None
         if value is not None:
             keyword = re.match(r"\s*(\w+)\s*=(?!=)", code[last:position])
             return called, value[0], keyword.group(1) if keyword else commas
     return (word, at_word[0], None) if at_word is not None else ("", None, None)
 
 
-def found(ns, text):
+def lookup(ns, text):
     """The object in a tuple, or None."""
     try:
-        return (live.evaluate(ns, text),)
+        return (live_objects.evaluate(ns, text),)
     except LookupError:
         return None
 
 
-def calls(before):
+def open_calls(before):
     """The brackets open at the end of the text: place, commas so far, where the last argument begins."""
     starts = [0]
     for each in before.splitlines(True):
@@ -101,21 +105,21 @@ def calls(before):
     return [each[:3] for each in stack if each[3] == "("]
 
 
-def described(target, value, call):
-    kind = live.kind_of(value)
-    signature = live.signature_of(value)
+def describe(target, value, call):
+    kind = live_objects.kind_of(value)
+    signature = live_objects.signature_of(value)
     return {
         "name": target,
         "type": type(value).__name__ if kind == "instance" else kind,
         "signature": signature,
-        "mark": marked(value, signature, call) if call is not None and signature else None,
-        "value": short(value),
-        "doc": doc_of(value, kind),
+        "mark": find_parameter(value, signature, call) if call is not None and signature else None,
+        "value": short_repr(value),
+        "doc": get_doc(value, kind),
     }
 
 
-def marked(value, signature, call):
-    """Where in the signature the parameter stands that an argument goes to: its number, or its keyword."""
+def find_parameter(value, signature, call):
+    """The span of a parameter in the signature, found by an argument's position or keyword."""
     begin, chosen = 1, None
     try:
         parameters = list(python_inspect.signature(value).parameters.values())
@@ -138,14 +142,14 @@ def marked(value, signature, call):
     return chosen
 
 
-def short(value):
+def short_repr(value):
     if type(value) in SHORT:
         text = repr(value) if not isinstance(value, (str, bytes)) or len(value) < 400 else repr(value[:400])
         return text if len(text) <= 200 else text[:197] + "..."
     return "%d items" % len(value) if type(value) in SIZED else ""
 
 
-def doc_of(value, kind):
+def get_doc(value, kind):
     try:
         if kind == "instance":
             return python_inspect.getdoc(type(value)) or ""
@@ -154,7 +158,7 @@ def doc_of(value, kind):
         return ""
 
 
-def magic_doc(engine, target):
+def get_magic_doc(engine, target):
     kind = "cell" if target.startswith("%%") else "line"
     shell = getattr(engine, "shell", None)
     if shell is not None:
@@ -168,7 +172,7 @@ def magic_doc(engine, target):
     return python_inspect.getdoc(function) or "Magic of the built-in engine."
 
 
-def fields(target, value, level):
+def build_fields(target, value, level):
     rows = []
     if callable(value):
         try:
@@ -177,7 +181,7 @@ def fields(target, value, level):
             pass
     rows.append("Type:      %s" % type(value).__name__)
     if not callable(value):
-        text = mime.plain(value)
+        text = mime.safe_repr(value)
         rows.append("String form: %s" % (text if len(text) < 400 else text[:200] + "..." + text[-100:]))
         try:
             rows.append("Length:    %d" % len(value))

@@ -2,7 +2,7 @@
 
 In: calls of user code, the variables `IPYCODEX_SESSION`, `IPYCODEX_SESSION_FILE` and `IPYCODEX_ARTIFACTS_DIR`. Out:
 values. Invariant: nothing is written but what `env` and `write` are asked to. Loaded by its own name on first import,
-in front of any package of that name. Absent on purpose: waiting for the session, which `calls` does.
+in front of any package of that name. Absent on purpose: waiting for the session, which `host_calls` does.
 """
 
 import json as _json
@@ -22,7 +22,7 @@ _ESCAPES = _re.compile(
 
 def __getattr__(name):
     if name == "Error":
-        from _ipycodex_runner.asking import Error
+        from _ipycodex_runner.structured_ask import Error
 
         return Error
     raise AttributeError("module 'ipycodex' has no attribute %r" % name)
@@ -36,31 +36,31 @@ def ask(prompt, schema=None, tools=()):
     it, as in ``$`x` ``, refer to nothing. Raises `ipycodex.Error`, which says why, where there is no answer, and
     `KeyboardInterrupt` where the user stops it. In code that the agent runs it is answered beside the turn: without the
     conversation, without functions."""
-    from _ipycodex_runner import calls
+    from _ipycodex_runner import host_calls
 
-    return calls.ask(prompt, schema, tools)
+    return host_calls.ask(prompt, schema, tools)
 
 
 async def ask_async(prompt, schema=None, tools=()):
     """As `ask`, for code that must not hold up its event loop: `await ipycodex.ask_async(…)`. Prompts of one session
     are answered one after the other."""
-    from _ipycodex_runner import calls
+    from _ipycodex_runner import host_calls
 
-    return await calls.ask_async(prompt, schema, tools)
+    return await host_calls.ask_async(prompt, schema, tools)
 
 
 def tool(name, /, **arguments):
     """Calls a tool of the session (`load_skill`, `read_output`, …) as the agent would; its result, as text."""
-    from _ipycodex_runner import calls
+    from _ipycodex_runner import host_calls
 
-    return calls.tool(name, arguments)
+    return host_calls.tool(name, arguments)
 
 
 def status(text=""):
     """Shows a line that tells how far the cell is, in place of the one before; it is kept nowhere."""
-    from _ipycodex_runner import calls
+    from _ipycodex_runner import host_calls
 
-    return calls.status(text)
+    return host_calls.status(text)
 
 
 def display(*values, **options):
@@ -164,7 +164,7 @@ def _recorded(name):
         return None
     from _ipycodex_runner import record
 
-    db = record.connect(record.Place(path, session))
+    db = record.connect(record.RecordLocation(path, session))
     try:
         select = "SELECT output FROM output_history WHERE session = ? AND line = ?"
         rows = db.execute(select, (session, line)).fetchall()

@@ -11,8 +11,8 @@ import os
 import sys
 import warnings
 
-from . import debug, library, mime, system
-from .cells import PLAIN, ends_quietly
+from . import debug, mime, stdlib, system
+from .cells import PLAIN, suppresses_output
 
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
 
@@ -45,8 +45,8 @@ def start(here, module):
     return Engine(here, module), IPython.__version__
 
 
-def carried(bundle):
-    return {kind: mime.carried(kind, value) for kind, value in bundle.items()}
+def encode_bundle(bundle):
+    return {kind: mime.encode(kind, value) for kind, value in bundle.items()}
 
 
 class FrameDisplayHook(DisplayHook):
@@ -57,7 +57,7 @@ class FrameDisplayHook(DisplayHook):
         return self.shell.cell_number
 
     def __call__(self, result=None):
-        with library.Genuine(library.thorough):
+        with stdlib.GenuineModules(stdlib.thorough):
             self.show(result)
 
     def show(self, result):
@@ -68,7 +68,7 @@ class FrameDisplayHook(DisplayHook):
         if result is None or self.quiet():
             return
         self.start_displayhook()
-        bundle, metadata = self.plain(result) if type(result) in PLAIN else (None, None)
+        bundle, metadata = self.format_plain(result) if type(result) in PLAIN else (None, None)
         if bundle is None:
             bundle, metadata = self.compute_format_data(result)
         storing = self.shell.storing
@@ -79,11 +79,11 @@ class FrameDisplayHook(DisplayHook):
                 self.log_output(bundle)
         if bundle and not self.shell.silent:
             number = self.shell.cell_number if storing else None
-            bundle, metadata = carried(bundle), metadata or {}
+            bundle, metadata = encode_bundle(bundle), metadata or {}
             frame = {"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number}
-            frame = mime.with_form_for_terminal(frame)
+            frame = mime.attach_dark_variant(frame)
             if self.ends_cell(sys._getframe(2)):
-                host().later(frame)
+                host().defer(frame)
             else:
                 host().send(frame)
         if "matplotlib.pyplot" in sys.modules and mime.is_figure(result):
@@ -91,7 +91,7 @@ class FrameDisplayHook(DisplayHook):
 
     printers = None  # of all formatters but that of `text/plain`: the dicts in which users register theirs
 
-    def plain(self, value):
+    def format_plain(self, value):
         """The bundle of a value whose type has no rich form of its own, unless somebody gave it one: looking for one in
         every formatter is what a short cell spends most of its time on."""
         formatter = self.shell.display_formatter
@@ -130,26 +130,26 @@ class FrameDisplayHook(DisplayHook):
         )
 
     def quiet(self):
-        return ends_quietly(self.shell.source) if ";" in self.shell.source else False
+        return suppresses_output(self.shell.source) if ";" in self.shell.source else False
 
 
 class FramePublisher(DisplayPublisher):
     def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_options):
-        mime.publish(host(), carried(data), metadata, transient, update)
+        mime.publish(host(), encode_bundle(data), metadata, transient, update)
 
     def clear_output(self, wait=False):
         mime.clear_output(host(), wait)
 
 
-def drawing_for_dark(formatter):
+def wrap_format_for_dark(formatter):
     """IPython's way from a value to its forms; figures get theirs for a dark terminal on it."""
     usual = formatter.format
 
     def format(value, include=None, exclude=None):
         data, metadata = usual(value, include, exclude)
         if "image/png" in data and mime.is_figure(value):
-            made = mime.carried("image/png", data["image/png"])
-            mime.draw_for_dark(value, lambda: formatter.formatters["image/png"](value), made)
+            made = mime.encode("image/png", data["image/png"])
+            mime.add_dark_variant(value, lambda: formatter.formatters["image/png"](value), made)
         return data, metadata
 
     return format
@@ -181,7 +181,7 @@ class Shell(Terminal, InteractiveShell):
     storing = True
     silent = False
     source = ""
-    reached = False  # the running cell's code was
+    code_reached = False  # the running cell's code was
     depth = 0  # of `run_cell` calls: a cell may run others
 
     def run_cell(self, *arguments, **options):
@@ -193,12 +193,12 @@ class Shell(Terminal, InteractiveShell):
 
     async def run_code(self, *arguments, **options):
         """The cell's own code: it finds what cells have made of builtins, IPython does not."""
-        self.reached = True
-        library.return_builtins(("__import__",))  # which is called on the way to the cell's code
+        self.code_reached = True
+        stdlib.return_builtins(("__import__",))  # which is called on the way to the cell's code
         try:
             return await super().run_code(*arguments, **options)
         finally:
-            library.repair_builtins()
+            stdlib.repair_builtins()
 
     def _ipython_dir_changed(self, change):
         """The folder is not made."""
@@ -247,22 +247,22 @@ class Shell(Terminal, InteractiveShell):
         lines = stb if isinstance(stb, list) else [str(stb)]
         from . import tracebacks
 
-        lines = tracebacks.escaped("\n".join(str(line) for line in lines)).split("\n")
+        lines = tracebacks.escape("\n".join(str(line) for line in lines)).split("\n")
         hint = tracebacks.spawn_hint(lines)
         if hint:
             lines.append(hint)
         if os.getpid() != host().process:
-            from . import leave
+            from . import shutdown
 
-            leave.end_child(evalue, lines)
+            shutdown.exit_child(evalue, lines)
         name = getattr(etype, "__name__", str(etype))
-        host().send({"type": "error", "ename": name, "evalue": tracebacks.value_text(evalue), "traceback": lines})
-        self.failed = how_it_failed(etype)
+        host().send({"type": "error", "ename": name, "evalue": tracebacks.error_text(evalue), "traceback": lines})
+        self.failed = failure_status(etype)
 
     failed = None
 
     def _get_exc_info(self, exc_tuple=None):
-        """What is to be shown, and kept for the debugger, without the runner's frames."""
+        """The exception to show, and to store for the debugger, without the runner's frames."""
         from . import tracebacks
 
         etype, value, tb = super()._get_exc_info(exc_tuple)
@@ -273,7 +273,7 @@ class Shell(Terminal, InteractiveShell):
         return etype, value, tb
 
     def showtraceback(self, exc_tuple=None, *arguments, **options):
-        library.repair_builtins()
+        stdlib.repair_builtins()
         etype, value, tb = self._get_exc_info(exc_tuple)
         if etype is not None and etype.__name__ == "CancelledError":
             from . import loop
@@ -283,7 +283,7 @@ class Shell(Terminal, InteractiveShell):
         if etype is not None and issubclass(etype, SystemExit):
             self._showtraceback(etype, value, ["SystemExit: %s" % ("" if value.code is None else value.code)])
             return
-        if holds_group(value):  # which IPython prints itself
+        if contains_group(value):  # which IPython prints itself
             import traceback
 
             self._showtraceback(etype, value, "".join(traceback.format_exception(etype, value, tb)).splitlines())
@@ -291,18 +291,18 @@ class Shell(Terminal, InteractiveShell):
                 self.debugger(force=True)
             return
         # before it is shown, which another Ctrl-C may cut off; what IPython prints itself is not shown again
-        self.failed = self.failed or how_it_failed(etype)
+        self.failed = self.failed or failure_status(etype)
         super().showtraceback(exc_tuple, *arguments, **options)
 
     def show_usage_error(self, error):
         self._showtraceback(type(error), error, ["UsageError: %s" % error])
 
 
-def how_it_failed(kind):
+def failure_status(kind):
     return "cancelled" if kind is not None and issubclass(kind, KeyboardInterrupt) else "error"
 
 
-def holds_group(error):
+def contains_group(error):
     while error is not None and not isinstance(error, GROUP):
         error = error.__context__
     return error is not None
@@ -312,7 +312,7 @@ def page(_shell, data, start=0, screen_lines=0, pager_cmd=None):
     """The hook `show_in_pager`."""
     bundle = dict(data) if isinstance(data, dict) else {"text/plain": str(data)}
     bundle = bundle.get("data", bundle) if "data" in bundle and "text/plain" not in bundle else bundle
-    host().send({"type": "page", "bundle": carried(bundle)})
+    host().send({"type": "page", "bundle": encode_bundle(bundle)})
 
 
 class FrameExit:
@@ -328,7 +328,7 @@ class FrameExit:
         host().ask_exit(code, keep_kernel)
 
 
-def colours(theme):
+def theme_name(theme):
     """The name IPython has for it."""
     former = {"neutral": "Neutral", "linux": "Linux", "nocolor": "NoColor"}
     return theme if IPython.version_info[0] >= 9 else former[theme]
@@ -345,7 +345,7 @@ class Engine:
         config = Config()
         config.HistoryManager.enabled = True  # what there is of it; left open, `sqlite3` would be imported to find out
         config.HistoryManager.hist_file = ":memory:"
-        self.colours = config.InteractiveShell.colors = colours("neutral" if here.pty else "nocolor")
+        self.colours = config.InteractiveShell.colors = theme_name("neutral" if here.pty else "nocolor")
         config.InteractiveShell.autoindent = False
         config.Completer.use_jedi = False
         config.InteractiveShellApp = Config()
@@ -355,19 +355,19 @@ class Engine:
             from . import kernel
 
             kind = kernel.shell_class(Shell)
-            config.IPKernelApp.update(kernel.settings())
+            config.IPKernelApp.update(kernel.app_settings())
         shell = self.shell = kind.instance(
             config=config,
             user_module=module,
             user_ns=module.__dict__,
-            ipython_dir=folder(),
-            profile_dir=Profile(location=os.path.join(folder(), "profile_default")),
+            ipython_dir=ipython_folder(),
+            profile_dir=Profile(location=os.path.join(ipython_folder(), "profile_default")),
         )
         shell.register_magic_function(self.dry_run, "cell", "try")
         sys.excepthook = hook
         self.ns = shell.user_ns
         shell.set_hook("show_in_pager", page, 99)
-        shell.display_formatter.format = drawing_for_dark(shell.display_formatter)
+        shell.display_formatter.format = wrap_format_for_dark(shell.display_formatter)
         shell.loop_runner = run_on_loop
         shell.loop_runner_map = dict(shell.loop_runner_map, asyncio=(run_on_loop, True))
         shell.ns_table["user_global"] = shell.user_ns
@@ -399,7 +399,7 @@ class Engine:
     def get_ipython(self):
         return self.shell
 
-    def idle(self):
+    def on_idle(self):
         """Renders one exception while nobody waits: the first one costs up to half a second of imports. The magic that
         the colours of a dark terminal need is one of those that IPython loads late."""
         from select import select
@@ -420,11 +420,11 @@ class Engine:
                 pass
         return True
 
-    def suit_ground(self):
+    def match_background(self):
         """Errors and sources come in colours that can be read on a dark ground where it is one, while nobody has
         chosen others."""
         dark, shell = self.host.dark, self.shell
-        wanted = colours("linux" if dark else "neutral")
+        wanted = theme_name("linux" if dark else "neutral")
         if self.host.pty and wanted != self.colours == shell.colors:
             self.colours = wanted
             shell.run_line_magic("colors", wanted)
@@ -433,20 +433,20 @@ class Engine:
                 setattr(shell.InteractiveTB, name, "monokai" if dark else "default")
 
     def execute(self, code, store, silent, number, place):
-        self.shell.reached = False
-        library.repair_builtins()
+        self.shell.code_reached = False
+        stdlib.repair_builtins()
         try:
             return self.run_as_cell(code, store, silent, number, place)
         except Exception:
-            if self.shell.reached or not library.changed(True):
+            if self.shell.code_reached or not stdlib.find_changed(True):
                 raise
-            library.repair_builtins(True)
+            stdlib.repair_builtins(True)
             return self.run_as_cell(code, store, silent, number, place)
 
     def run_as_cell(self, code, store, silent, number, place):
         shell = self.shell
         if not silent:
-            self.suit_ground()
+            self.match_background()
         shell.compile.place = shell.compile.fresh = place
         number = self.count + 1 if number is None else number
         shell.cell_number, shell.storing, shell.silent, shell.source = number, store, silent, code
@@ -455,11 +455,11 @@ class Engine:
             self.pad_inputs(number)
         shell.execution_count = number
         result = shell.run_cell(code, store_history=store, silent=silent and not store)
-        self.host.leave_if_child(result.error_in_exec or result.error_before_exec)
+        self.host.exit_if_child(result.error_in_exec or result.error_before_exec)
         if "matplotlib.pyplot" in sys.modules:
             from . import figures
 
-            if not figures.shown_by_ipython():
+            if not figures.is_shown_by_ipython():
                 figures.publish(self.host)
         if store:
             self.count = number
@@ -472,7 +472,7 @@ class Engine:
                 return "cancelled"
             if isinstance(error, shell.custom_exceptions) or SHOWS_ERRORS & set(vars(shell)):
                 return "error"  # shown by the user's own handler, or by a library that took IPython's place there
-            return "ok" if debug.has_left(error) else self.fail(error)
+            return "ok" if debug.is_quit(error) else self.fail(error)
         return shell.failed
 
     def fail(self, error):
@@ -498,7 +498,7 @@ class Engine:
     def complete(self, code, position):
         from . import complete
 
-        return complete.of_ipython(self.shell, code, position)
+        return complete.complete_with_ipython(self.shell, code, position)
 
     def inspect(self, code, position, name, level):
         if name is None:
@@ -509,7 +509,7 @@ class Engine:
             bundle = self.shell.object_inspect_mime(name, detail_level=level)
         except KeyError:
             return {"found": False, "bundle": {}}
-        return {"found": True, "bundle": carried(bundle)}
+        return {"found": True, "bundle": encode_bundle(bundle)}
 
     def is_complete(self, code):
         status, indent = self.shell.input_transformer_manager.check_complete(code)
@@ -528,7 +528,7 @@ class Profile(ProfileDir):
     check_log_dir = check_startup_dir = check_security_dir = check_pid_dir = check_static_dir = check_nothing
 
 
-def folder():
+def ipython_folder():
     return os.environ.get("IPYTHONDIR") or os.path.expanduser("~/.ipython")
 
 

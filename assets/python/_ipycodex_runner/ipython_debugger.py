@@ -9,7 +9,7 @@ import sys
 from IPython.terminal.debugger import TerminalPdb
 
 
-class Threads:
+class OneShotExecutor:
     """An executor whose threads end with what they run: one that idles would be a thread that copies of the
     interpreter cannot have."""
 
@@ -25,7 +25,7 @@ class TerminalDebugger(TerminalPdb):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        self.thread_executor = Threads()
+        self.thread_executor = OneShotExecutor()
 
     def pt_init(self, *_options):
         import asyncio

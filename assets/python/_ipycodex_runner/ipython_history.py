@@ -19,19 +19,19 @@ class RecordedHistory(HistoryManager):
     def init_db(self):
         """Nothing is opened before somebody asks."""
 
-    def asked(self):
+    def locate_record(self):
         """The place of the record, asked for once a request: the session may change in between. None: there is none."""
         host = sys.modules[__package__].host
         if self.known[0] != host.id:
             try:
-                self.known = host.id, record.place(host)
+                self.known = host.id, record.locate(host)
             except record.Unrecorded as error:
                 self.known, self.why = (host.id, None), str(error)
         return self.known[1]
 
     @property
     def db(self):
-        place = self.asked()
+        place = self.locate_record()
         if place is None:
             raise UsageError(self.why)
         try:
@@ -41,7 +41,7 @@ class RecordedHistory(HistoryManager):
 
     @property
     def session_number(self):
-        place = self.asked()
+        place = self.locate_record()
         return 0 if place is None else place.session
 
     def new_session(self, conn=None):

@@ -21,7 +21,7 @@ from traitlets.config.loader import (
     PyFileConfigLoader,
 )
 
-NOT_OURS = (
+IGNORED_SECTIONS = (
     "TerminalInteractiveShell",
     "TerminalIPythonApp",
     "BaseIPythonApplication",
@@ -30,21 +30,21 @@ NOT_OURS = (
     "HistoryAccessor",
     "ProfileDir",
 )
-NOT_HERE = {
+IGNORED_SETTINGS = {
     "InteractiveShell": (
         "autoindent banner1 banner2 enable_tip history_length history_load_length separate_in separate_out "
         "separate_out2 quiet loop_runner"
     ),
     "InteractiveShellApp": "code_to_run file_to_run gui module_to_run reraise_ipython_extension_failures",
 }
-UNSAID = {"Completer.use_jedi", "IPCompleter.use_jedi"}
+UNREPORTED = {"Completer.use_jedi", "IPCompleter.use_jedi"}
 
 
 class Profile:
-    """`request`: what was asked; `home`: runs files and tells what fails."""
+    """`request`: what was asked; `startup`: runs files and tells what fails."""
 
     def __init__(self, home, request):
-        self.home, self.request = home, request
+        self.startup, self.request = home, request
         self.engine = home.engine
         self.shell = home.engine.shell
         self.ipython_dir = self.shell.ipython_dir
@@ -55,9 +55,9 @@ class Profile:
 
     def load(self):
         """Reads the settings and puts them in force."""
-        self.find()
+        self.find_profile()
         config = Config()
-        for folder in self.folders():
+        for folder in self.config_folders():
             for loader, file in (
                 (JSONFileConfigLoader, "ipython_config.json"),
                 (PyFileConfigLoader, "ipython_config.py"),
@@ -69,12 +69,12 @@ class Profile:
                     except KeyboardInterrupt:
                         raise
                     except BaseException as error:
-                        self.home.failed(path, error)
-        config.merge(self.of_flags())
+                        self.startup.report_failure(path, error)
+        config.merge(self.config_from_flags())
         if config:
             self.apply(config)
 
-    def find(self):
+    def find_profile(self):
         if not self.location:
             return
         if os.path.isdir(self.location):
@@ -85,10 +85,10 @@ class Profile:
             there = ", ".join(sorted(os.path.basename(path)[8:] for path in paths))
             others = "the profiles there are " + there if there else "it holds no profiles"
             text = "there is no IPython profile `%s` in %s; %s"
-            self.home.say(text % (self.request["profile"], self.ipython_dir, others))
+            self.startup.notify(text % (self.request["profile"], self.ipython_dir, others))
 
-    def folders(self):
-        """Where settings are looked for, the one that decides last."""
+    def config_folders(self):
+        """The folders searched for settings, by rising precedence."""
         if not self.location:
             return []
         from IPython.core import application
@@ -96,7 +96,7 @@ class Profile:
         system, environment = (getattr(application, name, ()) for name in ("SYSTEM_CONFIG_DIRS", "ENV_CONFIG_DIRS"))
         return list(system)[::-1] + list(environment)[::-1] + [self.location]
 
-    def of_flags(self):
+    def config_from_flags(self):
         request, config = self.request, Config()
         if request.get("pdb"):
             config.InteractiveShell.pdb = True
@@ -109,7 +109,7 @@ class Profile:
             try:
                 config.merge(KeyValueConfigLoader(options).load_config())
             except Exception as error:
-                self.home.say("`%s` cannot be set: %s" % (" ".join(options), error))
+                self.startup.notify("`%s` cannot be set: %s" % (" ".join(options), error))
         return config
 
     def apply(self, config):
@@ -120,28 +120,28 @@ class Profile:
         editor = dict.get(config, "TerminalInteractiveShell", {}).pop("editor", None)
         if editor:
             shell.configured_editor = str(editor)
-        unheeded = {"%s.%s" % (section, key) for section in NOT_OURS for key in dict.get(config, section, ())}
-        for section, keys in NOT_HERE.items():
+        unheeded = {"%s.%s" % (section, key) for section in IGNORED_SECTIONS for key in dict.get(config, section, ())}
+        for section, keys in IGNORED_SETTINGS.items():
             found = dict.get(config, section, ())
             unheeded |= {"%s.%s" % (section, key) for key in keys.split() if key in found}
-        skipped = unheeded | UNSAID
+        skipped = unheeded | UNREPORTED
         colors = dict.get(config, "InteractiveShell", {}).get("colors")
         if colors is not None:
             skipped.add("InteractiveShell.colors")  # without a terminal there are none
-        for target in self.targets():
+        for target in self.list_targets():
             wrong += configure(target, config, skipped)
         for section in config:
-            if section not in NOT_OURS:
+            if section not in IGNORED_SECTIONS:
                 shell.config.merge(Config({section: config[section]}))
-        if colors is not None and self.home.host.pty:
-            self.home.engine.colours = None  # chosen
+        if colors is not None and self.startup.host.pty:
+            self.startup.engine.colours = None  # chosen
             shell.run_line_magic("colors", str(colors))
-        self.put_in_force(config)
+        self.apply_late_settings(config)
         for line in dict.fromkeys(wrong):
-            self.home.say(line)
-        self.tell(sorted(unheeded))
+            self.startup.notify(line)
+        self.report_ignored(sorted(unheeded))
 
-    def targets(self):
+    def list_targets(self):
         """Everything that has settings, once."""
         shell = self.shell
         formatter = shell.display_formatter
@@ -150,8 +150,8 @@ class Profile:
         found += [each for each in shell.magics_manager.registry.values() if hasattr(each, "class_traits")]
         return list({id(each): each for each in found if each is not None}.values())
 
-    def put_in_force(self, config):
-        """What IPython reads only while it builds its shell."""
+    def apply_late_settings(self, config):
+        """Applies the settings that IPython reads only while it builds its shell."""
         shell, ours = self.shell, dict.get(config, "InteractiveShell", {})
         if "xmode" in ours:
             shell.InteractiveTB.set_mode(mode=shell.xmode)
@@ -174,7 +174,7 @@ class Profile:
         if self.app.ignore_cwd and "" in sys.path:
             sys.path.remove("")
 
-    def tell(self, unheeded):
+    def report_ignored(self, unheeded):
         """Names what has no effect here, unless that was said at an earlier start."""
         if not unheeded:
             return
@@ -186,7 +186,7 @@ class Profile:
                     return
         except (OSError, TypeError, ValueError):
             pass
-        self.home.say(text + " (`%ipycodex` lists those of this shell; this is shown only once)")
+        self.startup.notify(text + " (`%ipycodex` lists those of this shell; this is shown only once)")
         try:
             with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -194,8 +194,8 @@ class Profile:
             pass  # said again at the next start
 
     def steps(self):
-        """As IPython does it: figures, extensions, startup files, lines, files."""
-        app, shell, home = self.app, self.shell, self.home
+        """Start-up steps in IPython's order: figures, extensions, startup files, lines, files."""
+        app, shell, home = self.app, self.shell, self.startup
         for magic, backend in (("pylab", app.pylab), ("matplotlib", app.matplotlib)):
             if backend:
                 line = magic, str(backend)
@@ -205,19 +205,19 @@ class Profile:
             yield "the extension `%s`" % name, lambda: shell.extension_manager.load_extension(name)
         if self.location:
             for path in self.startup_files():
-                yield path, lambda: home.file(path)
+                yield path, lambda: home.run_file(path)
         for line in app.exec_lines:
-            yield "exec_lines: `%s`" % line, lambda: home.lines(line, None, "`%s` of exec_lines" % line)
+            yield "exec_lines: `%s`" % line, lambda: home.run_cells(line, None, "`%s` of exec_lines" % line)
         for path in app.exec_files:
             found = next((each for each in (path, os.path.join(self.ipython_dir, path)) if os.path.isfile(each)), path)
-            yield os.path.abspath(found), lambda: home.file(found)
+            yield os.path.abspath(found), lambda: home.run_file(found)
         if app.hide_initial_ns:
             shell.user_ns_hidden.update(shell.user_ns)
 
     def startup_files(self):
         found = []
         named = os.environ.get("PYTHONSTARTUP")
-        for folder in self.folders():
+        for folder in self.config_folders():
             folder = glob.escape(os.path.join(folder, "startup"))
             found += glob.glob(folder + "/*.py") + glob.glob(folder + "/*.ipy")
         return ([os.path.abspath(named)] if named and self.app.exec_PYTHONSTARTUP else []) + sorted(found)

@@ -1,4 +1,4 @@
-"""What the program `ipython` has and IPython's bare shell has not: an editor, aliases, magics of the terminal, its
+"""Features of the program `ipython` that IPython's bare shell lacks: an editor, aliases, magics of the terminal, its
 debugger.
 
 In: calls of IPython's shell and magics. Out: programs on the cell's terminal, prompts of the debugger. Invariants:
@@ -22,13 +22,13 @@ MAGICS = {  # name -> the module of the class that has it
 }
 
 
-class Later:
+class LazyMagic:
     """A line magic whose class is imported when somebody calls it or reads about it."""
 
     def __init__(self, shell, name):
         self.shell, self.name = shell, name
 
-    def real(self):
+    def load(self):
         if self.shell.magics_manager.magics["line"].get(self.name) is self:
             module, kind = MAGICS[self.name]
             __import__(module)
@@ -36,11 +36,11 @@ class Later:
         return self.shell.magics_manager.magics["line"][self.name]
 
     def __call__(self, line):
-        return self.real()(line)
+        return self.load()(line)
 
     @property
     def __doc__(self):
-        return self.real().__doc__
+        return self.load().__doc__
 
 
 class Terminal:
@@ -58,7 +58,7 @@ class Terminal:
     def init_magics(self):
         super().init_magics()
         for name in MAGICS:
-            self.register_magic_function(Later(self, name), "line", name)
+            self.register_magic_function(LazyMagic(self, name), "line", name)
         self.set_hook("editor", edit, 0)
 
     @property

@@ -1,8 +1,8 @@
-"""What libraries look for to know that they run in a kernel of Jupyter: `get_ipython().kernel` with its comms, the
-message that led to the cell, the settings of the application, the name of the shell's class, a loop that runs.
+"""What libraries look for to detect a Jupyter kernel: `get_ipython().kernel` with its comms, the parent message of the
+cell, the application's settings, the name of the shell's class, a running event loop.
 
-In: the connection file, the message of each cell. Out: the names that ipykernel has for them. Invariant: without a
-kernel nothing of this is loaded. Absent on purpose: sockets and sessions, which are the host's.
+In: the connection file, the message of each cell. Out: these under ipykernel's names. Invariant: nothing of this is
+loaded outside a kernel. Absent on purpose: sockets and sessions, which the host owns.
 """
 
 import sys
@@ -49,7 +49,7 @@ class Kernel:
     _parent_header = property(get_parent)
 
 
-class InKernel:
+class KernelMixin:
     """Comes first among the bases of a shell that runs in a kernel."""
 
     made = None
@@ -90,18 +90,18 @@ class ShellModule(type(sys)):
 def shell_class(base):
     """The class of IPython's shell; its name and its module are what libraries go by."""
     name = "ipykernel.zmqshell"
-    kind = type(base)("ZMQInteractiveShell", (InKernel, base), {"__module__": name})
+    kind = type(base)("ZMQInteractiveShell", (KernelMixin, base), {"__module__": name})
     module = sys.modules[name] = ShellModule(name)
     module.ZMQInteractiveShell = kind
     return kind
 
 
-def settings():
-    """Of the application, which is what others go by."""
+def app_settings():
+    """The settings of ipykernel's application, which libraries read."""
     return {"connection_file": host().kernel}
 
 
-def received(request):
+def parse_parent(request):
     """The message of a client that a cell came in."""
     told = request["parent"]
     header = told["header"]
@@ -115,19 +115,19 @@ def received(request):
     }
 
 
-def with_loop(work):
+def wrap_with_loop(work):
     """A cell's work; code without `await` finds the loop running in it, as in ipykernel, where what it schedules goes
     on between the cells."""
 
     def with_loop_running():
         if "asyncio" not in sys.modules:
-            return work()  # once the cell imports it, `late.watch` shows the loop
+            return work()  # once the cell imports it, `cell_context` shows the loop
         from . import loop
 
-        loop.show()
+        loop.show_running()
         try:
             return work()
         finally:
-            loop.hide()
+            loop.hide_running()
 
     return with_loop_running

@@ -28,7 +28,7 @@ def get():
     return own
 
 
-def forget():
+def reset():
     """For a forked copy: a loop of its own, since the old one's selector is shared with the interpreter."""
     global own, shown
     asyncio._set_running_loop(None)
@@ -39,22 +39,22 @@ def forget():
 
 def renew(loop):
     """The kernel's list of what the loop waits for is shared with the process it was copied from: it gets its own."""
-    old, ends = replace(loop)
+    old, ends = replace_selector(loop)
     for each in (old,) + ends:
         each.close()
 
 
-def mend(loop):
+def repair(loop):
     """A cell has closed what the loop waits with: it is made anew, and the tasks go on."""
     global own
     if isinstance(loop, asyncio.SelectorEventLoop):
-        lost.append(replace(loop))
+        lost.append(replace_selector(loop))
     else:
         own = asyncio.new_event_loop()
         make_current()
 
 
-def replace(loop):
+def replace_selector(loop):
     """Gives a loop a selector and a way to be woken; returns those it had."""
     old, ends = loop._selector, (loop._ssock, loop._csock)
     loop._selector = type(old)()
@@ -69,7 +69,7 @@ def replace(loop):
     return old, ends
 
 
-def let_idle_threads_go():
+def end_idle_threads():
     """Ends the threads that the loop itself keeps for `asyncio.to_thread` while they have nothing to do; it makes
     others when it needs them."""
     executor = getattr(own, "_default_executor", None)
@@ -87,24 +87,24 @@ def make_current():
     asyncio.set_event_loop(get())
 
 
-def show():
+def show_running():
     """The code of a cell finds the loop running; what it schedules waits for the end of the cell."""
     global shown
     if get_ident() != MAIN or asyncio._get_running_loop() is not None:
         return
     if not hasattr(asyncio.run, "hides_the_loop"):
-        asyncio.run = asyncio.runners.run = hiding(asyncio.run)
+        asyncio.run = asyncio.runners.run = wrap_hidden(asyncio.run)
         base = asyncio.BaseEventLoop
-        base.run_forever, base.run_until_complete = hiding(base.run_forever), hiding(base.run_until_complete)
+        base.run_forever, base.run_until_complete = wrap_hidden(base.run_forever), wrap_hidden(base.run_until_complete)
         if hasattr(asyncio, "Runner"):
-            asyncio.Runner.run = hiding(asyncio.Runner.run)
+            asyncio.Runner.run = wrap_hidden(asyncio.Runner.run)
     make_current()
     shown = get()
     asyncio._set_running_loop(shown)
 
 
-def hide():
-    """It does not, from here on; true if it did."""
+def hide_running():
+    """Hides the loop from the cell's code; True if it was shown."""
     global shown
     was, shown = shown, None
     if was is None or get_ident() != MAIN or asyncio._get_running_loop() is not was or was.is_running():
@@ -113,40 +113,40 @@ def hide():
     return True
 
 
-def hiding(function):
-    """Of what runs a loop: none runs there."""
+def wrap_hidden(function):
+    """Wraps a function that runs a loop itself, so that it finds none running."""
 
     @functools.wraps(function)
     def alone(*arguments, **options):
-        if get_ident() != MAIN or not hide():
+        if get_ident() != MAIN or not hide_running():
             return function(*arguments, **options)
         try:
             return function(*arguments, **options)
         finally:
-            show()
+            show_running()
 
     alone.hides_the_loop = True
     return alone
 
 
 def run(coroutine):
-    was_shown = get_ident() == MAIN and hide()
+    was_shown = get_ident() == MAIN and hide_running()
     try:
         return run_alone(coroutine)
     finally:
         if was_shown:
-            show()
+            show_running()
 
 
 def run_alone(coroutine):
     """Runs a cell's coroutine to its end. An interrupt cancels it where it waits, or breaks into running Python
     code."""
     if get_ident() != MAIN or asyncio._get_running_loop() is not None:
-        return apart(coroutine)
+        return run_on_thread(coroutine)
     make_current()
     loop = get()
     ends = []  # the error that left the coroutine: before Python 3.11 a task does not keep its traceback
-    task = loop.create_task(noting(coroutine, ends))
+    task = loop.create_task(record_cancellation(coroutine, ends))
     del interrupted[:]
 
     def cancel():
@@ -177,8 +177,8 @@ def run_alone(coroutine):
         interrupts.cancel = None
 
 
-def apart(coroutine):
-    """Runs it on a loop of its own, where the one loop runs already, or is another thread's."""
+def run_on_thread(coroutine):
+    """Runs the coroutine on a loop of its own in a new thread, where the one loop cannot be used."""
     import threading
 
     ends = []
@@ -199,7 +199,7 @@ def apart(coroutine):
     return value
 
 
-async def noting(coroutine, ends):
+async def record_cancellation(coroutine, ends):
     try:
         return await coroutine
     except asyncio.CancelledError as error:
@@ -209,7 +209,7 @@ async def noting(coroutine, ends):
 
 def next_line(requests):
     """The next request line, letting background tasks run meanwhile; None at the end of the stream."""
-    hide()
+    hide_running()
     make_current()
     if requests.queue is not None:
         return next_queued(requests)
@@ -222,11 +222,11 @@ def next_line(requests):
                     if not requests.read_more():
                         ended.append(True)
                 finally:
-                    if requests.lines or requests.got or ended:
+                    if requests.lines or requests.unparsed or ended:
                         loop.stop()
 
             try:
-                if requests.got:
+                if requests.unparsed:
                     readable()
                 else:
                     loop.add_reader(requests.fd, readable)
@@ -241,14 +241,14 @@ def next_line(requests):
 
 
 def recover(loop, error):
-    """What has ended the loop: its descriptors were closed, a task asks for the end, or, raised again, a signal handler
-    has raised it."""
+    """Handles an exception that ended the loop: its descriptors were closed, or a task failed. Raises it again if it
+    came from a signal handler."""
     from . import tracebacks
 
     frames = [frame for frame, _line, _last in tracebacks.all_frames(error.__traceback__)]
     ours = [tracebacks.in_asyncio(frame) or frame.f_code.co_filename.endswith("/selectors.py") for frame in frames]
-    if isinstance(error, OSError) and error.errno is not None and (ours[-1] or tracebacks.own(frames[-1])):
-        mend(loop)
+    if isinstance(error, OSError) and error.errno is not None and (ours[-1] or tracebacks.is_own(frames[-1])):
+        repair(loop)
     elif any(ours[at] and frame.f_code.co_name == "_run" for at, frame in enumerate(frames)):
         tracebacks.strip(error)
         loop.call_exception_handler({"message": "a background task failed", "exception": error})

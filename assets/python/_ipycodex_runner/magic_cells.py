@@ -5,15 +5,15 @@ import shutil
 import sys
 
 from . import system
-from .magics import UsageError, options, status, words
+from .magics import UsageError, parse_options, send_status, split_words
 
 
-def script(shell, program, line, cell):
+def run_script(shell, program, line, cell):
     """Runs the body through an interpreter on the cell's own streams. Options: `--out NAME`, `--err NAME`,
     `--no-raise-error`."""
     import subprocess
 
-    arguments = words(line)
+    arguments = split_words(line)
     captured = {}
     raising = True
     rest = []
@@ -44,20 +44,20 @@ def script(shell, program, line, cell):
 
 def cell_bash(shell, line, cell, names):
     """Runs the cell with bash. --out NAME, --err NAME: kept there; --no-raise-error."""
-    script(shell, ["bash"], line, cell)
+    run_script(shell, ["bash"], line, cell)
 
 
 def cell_sh(shell, line, cell, names):
     """Runs the cell with sh; options as of `%%bash`."""
-    script(shell, ["sh"], line, cell)
+    run_script(shell, ["sh"], line, cell)
 
 
 def cell_python(shell, line, cell, names):
     """Runs the cell in a Python of its own; options as of `%%bash`."""
-    script(shell, [sys.executable], line, cell)
+    run_script(shell, [sys.executable], line, cell)
 
 
-def with_file(shell, program, cell, suffix):
+def run_file(shell, program, cell, suffix):
     import subprocess
     import tempfile
 
@@ -72,22 +72,22 @@ def with_file(shell, program, cell, suffix):
 
 def cell_perl(shell, line, cell, names):
     """Runs the cell with perl."""
-    with_file(shell, ["perl"] + words(line), cell, ".pl")
+    run_file(shell, ["perl"] + split_words(line), cell, ".pl")
 
 
 def cell_ruby(shell, line, cell, names):
     """Runs the cell with ruby."""
-    with_file(shell, ["ruby"] + words(line), cell, ".rb")
+    run_file(shell, ["ruby"] + split_words(line), cell, ".rb")
 
 
 def cell_script(shell, line, cell, names):
     """Runs the cell with a program: `%%script PROGRAM ARGUMENTS`."""
-    program = words(line)
+    program = split_words(line)
     if not program:
         raise UsageError("%%script needs a program")
     if shutil.which(program[0]) is None:
         raise UsageError("`%s` was not found" % program[0])
-    with_file(shell, program, cell, ".txt")
+    run_file(shell, program, cell, ".txt")
 
 
 class Shown:
@@ -133,7 +133,7 @@ def cell_capture(shell, line, cell, names):
 
     from . import figures, mime
 
-    given = words(line)
+    given = split_words(line)
     passing = [word for word in given if word.startswith("--")]
     rest = [word for word in given if word not in passing]
     unknown = set(passing) - {"--no-stdout", "--no-stderr", "--no-display"}
@@ -153,7 +153,7 @@ def cell_capture(shell, line, cell, names):
 
     def shown(value):
         if value is not None:
-            bundle, metadata = mime.bundle(value)
+            bundle, metadata = mime.build_bundle(value)
             if bundle is not None:
                 outputs.append(Shown(host, bundle, metadata))
 
@@ -180,7 +180,7 @@ def cell_capture(shell, line, cell, names):
 
 def cell_writefile(shell, line, cell, names):
     """Writes the cell to a file. -a: to its end."""
-    flags, rest = options(line, "a")
+    flags, rest = parse_options(line, "a")
     if len(rest) != 1:
         raise UsageError("%%writefile needs one file name")
     path = os.path.expanduser(rest[0])
@@ -190,10 +190,10 @@ def cell_writefile(shell, line, cell, names):
     with open(path, "a" if "a" in flags else "w", encoding="utf-8") as file:
         file.write(cell)
     print(("Appending to %s" if "a" in flags else "Overwriting %s" if existed else "Writing %s") % path)
-    status(shell, "writefile", path=path)
+    send_status(shell, "writefile", path=path)
 
 
-def shown_as(mime):
+def make_mime_magic(mime):
     def show(shell, line, cell, names):
         from . import mime as bundles
 
@@ -203,11 +203,11 @@ def shown_as(mime):
     return show
 
 
-cell_html = shown_as("text/html")
-cell_markdown = shown_as("text/markdown")
-cell_latex = shown_as("text/latex")
-cell_svg = shown_as("image/svg+xml")
-cell_javascript = shown_as("application/javascript")
+cell_html = make_mime_magic("text/html")
+cell_markdown = make_mime_magic("text/markdown")
+cell_latex = make_mime_magic("text/latex")
+cell_svg = make_mime_magic("image/svg+xml")
+cell_javascript = make_mime_magic("application/javascript")
 
 
 def line_sx(shell, line, names):
@@ -220,7 +220,7 @@ def cell_sx(shell, line, cell, names):
     return system.capture(shell.engine.host, line + "\n" + cell)
 
 
-def command(name):
+def make_command(name):
     def line_command(shell, line, names):
         """The program of that name."""
         shell.user_ns["_exit_code"] = system.run(shell.engine.host, (name + " " + line).strip())
@@ -229,4 +229,4 @@ def command(name):
 
 
 for each in ("cat", "clear", "cp", "less", "man", "mkdir", "more", "mv", "rm", "rmdir"):
-    globals()["line_" + each] = command(each)
+    globals()["line_" + each] = make_command(each)

@@ -3,7 +3,8 @@
 import os
 import sys
 
-from .magics import UsageError, confirmed, options, status
+from .magics import UsageError, confirm, parse_options, send_status
+
 
 def line_cd(shell, line, names):
     """Goes to a folder: `-` the one before, `-3` the third of `_dh`, `--text` the last one with that text; nothing:
@@ -11,7 +12,7 @@ def line_cd(shell, line, names):
     folders = shell.engine.folders
     target = line.strip()
     quiet = target == "-q" or target.startswith("-q ")
-    target = unquoted(target[2:].strip() if quiet else target)
+    target = unquote(target[2:].strip() if quiet else target)
     if target == "-":
         if len(folders) < 2:
             raise UsageError("No previous directory to change to.")
@@ -34,10 +35,10 @@ def line_cd(shell, line, names):
         folders.append(os.getcwd())
     if not quiet:
         print(os.getcwd())
-    status(shell, "cd", path=os.getcwd())
+    send_status(shell, "cd", path=os.getcwd())
 
 
-def unquoted(target):
+def unquote(target):
     if len(target) > 1 and target[0] == target[-1] and target[0] in "'\"":
         return target[1:-1]
     if "\\" in target and not os.path.exists(os.path.expanduser(target)):
@@ -73,7 +74,7 @@ def line_ls(shell, line, names):
     system.run(shell.engine.host, "ls -F%s %s" % (colour, line))
 
 
-def listing(shown, kept):
+def make_listing(shown, kept):
     def line_listing(shell, line, names):
         line_ls(shell, "-o %s%s" % (line, kept), names)
 
@@ -81,11 +82,11 @@ def listing(shown, kept):
     return line_listing
 
 
-line_ll = listing("files, one a line", "")
-line_lf = listing("files only", " | grep ^-")
-line_lk = listing("links only", " | grep ^l")
-line_ldir = listing("folders only", " | grep /$")
-line_lx = listing("programs only", " | grep ^-..x")
+line_ll = make_listing("files, one a line", "")
+line_lf = make_listing("files only", " | grep ^-")
+line_lk = make_listing("links only", " | grep ^l")
+line_ldir = make_listing("folders only", " | grep /$")
+line_lx = make_listing("programs only", " | grep ^-..x")
 
 
 def line_env(shell, line, names):
@@ -109,10 +110,10 @@ def line_set_env(shell, line, names):
         raise UsageError("usage: %set_env var val")
     os.environ[name] = value
     print("env: %s=%s" % (name, value))
-    status(shell, "env", key=name)
+    send_status(shell, "env", key=name)
 
 
-def source_of(shell, target, names):
+def read_source(shell, target, names):
     """Text of a file, a URL, a range of inputs, or an object's source."""
     path = os.path.expanduser(target)
     for candidate in (path, path + ".py"):
@@ -140,7 +141,7 @@ def source_of(shell, target, names):
     from . import magic_history
 
     if magic_history.is_range(target):
-        return magic_history.joined(magic_history.selected(shell.engine, target)) + "\n"
+        return magic_history.join_rows(magic_history.select_inputs(shell.engine, target)) + "\n"
     try:
         found = eval(target, shell.user_ns, dict(names) or None)
     except Exception:
@@ -155,14 +156,14 @@ def source_of(shell, target, names):
 def line_load(shell, line, names):
     """Puts a file, a URL, inputs (`%load 1-3`) or the source of an object into the next input. -r 1-4,7: these lines;
     -s NAME: these functions and classes."""
-    flags, rest = options(line, "yn", "rs")
+    flags, rest = parse_options(line, "yn", "rs")
     if not rest:
         raise UsageError("%load needs a file, a URL, inputs or an object")
-    text = source_of(shell, " ".join(rest), names)
+    text = read_source(shell, " ".join(rest), names)
     if "r" in flags:
-        text = "".join(chosen_lines(text, flags["r"]))
+        text = "".join(select_lines(text, flags["r"]))
     if "s" in flags:
-        text = symbols(text, flags["s"].split(","))
+        text = select_definitions(text, flags["s"].split(","))
     shell.set_next_input("# %%load %s\n%s" % (line.strip(), text), replace=True)
 
 
@@ -171,23 +172,23 @@ def line_save(shell, line, names):
     its end."""
     from . import magic_history
 
-    flags, rest = options(line, "afr")
+    flags, rest = parse_options(line, "afr")
     if not rest:
         raise UsageError("%save needs a file name and the inputs to save")
     path = os.path.expanduser(rest[0] if rest[0].endswith((".py", ".ipy")) else rest[0] + ".py")
     ranges = " ".join(rest[1:])
     if ranges and not magic_history.is_range(ranges):
-        text = source_of(shell, ranges, names)
+        text = read_source(shell, ranges, names)
     else:
-        rows = magic_history.selected(shell.engine, ranges)
-        text = magic_history.joined(rows if ranges else [row for row in rows if row[1] != shell.engine.current])
+        rows = magic_history.select_inputs(shell.engine, ranges)
+        text = magic_history.join_rows(rows if ranges else [row for row in rows if row[1] != shell.engine.current])
     if not text:
         raise UsageError("no input to save in %s" % (ranges or "this session"))
     exists = os.path.exists(path)
     if (
         exists
         and not {"a", "f"} & set(flags)
-        and not confirmed("File `%s` exists. Overwrite" % path, "use -f to overwrite it, or -a to append")
+        and not confirm("File `%s` exists. Overwrite" % path, "use -f to overwrite it, or -a to append")
     ):
         print("Operation cancelled.")
         return
@@ -199,7 +200,7 @@ def line_save(shell, line, names):
     sys.stdout.flush()
 
 
-def chosen_lines(text, ranges):
+def select_lines(text, ranges):
     """Lines `3`, `1-4` (both ends), `2:5` (end excluded), several with commas."""
     rows = text.splitlines(True)
     for part in ranges.split(","):
@@ -212,7 +213,7 @@ def chosen_lines(text, ranges):
         yield from rows[max(0, begin - 1) : end]
 
 
-def symbols(text, names):
+def select_definitions(text, names):
     """The source of the functions and classes of these names."""
     import ast
 
@@ -229,7 +230,7 @@ def symbols(text, names):
 
 def line_pycat(shell, line, names):
     """Pages a file."""
-    shell.engine.host.send({"type": "page", "bundle": {"text/plain": source_of(shell, line.strip(), names)}})
+    shell.engine.host.send({"type": "page", "bundle": {"text/plain": read_source(shell, line.strip(), names)}})
 
 
 def line_edit(shell, line, names):
@@ -238,12 +239,12 @@ def line_edit(shell, line, names):
 
     from . import system
 
-    flags, rest = options(line, "xr", "n")
+    flags, rest = parse_options(line, "xr", "n")
     target = " ".join(rest)
     path = os.path.expanduser(target)
     temporary = not (target and (os.path.exists(path) or path.endswith(".py")))
     if temporary:
-        text = source_of(shell, target, names) if target else ""
+        text = read_source(shell, target, names) if target else ""
         handle, path = tempfile.mkstemp(".py", "ipycodex_edit_")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -5,52 +5,51 @@ the agent.
 """
 
 import os
-import sys
 
-from .magics import UsageError, confirmed, options, words
+from .magics import UsageError, confirm, parse_options, split_words
 
 
 def is_range(text):
-    from .record import spans
+    from .record import parse_ranges
 
     try:
-        return bool(list(spans(text)))
+        return bool(list(parse_ranges(text)))
     except ValueError:
         return False
 
 
-def own(engine):
+def local_inputs(engine):
     """(session 0, line, text) of what ran here."""
     return [(0, line, text) for line, text in enumerate(engine.inputs) if line and text]
 
 
-def selected(engine, ranges):
+def select_inputs(engine, ranges):
     """The inputs `3`, `1-4`, `2:5` (end excluded), `~2/1-3`, `12/`, or all of this session, as (session, line, text);
     session 0 is this one. Raises UsageError for what is no range or cannot be had."""
-    from .record import spans
+    from .record import parse_ranges
 
     try:
-        asked = list(spans(ranges)) or [(0, 1, None)]
+        asked = list(parse_ranges(ranges)) or [(0, 1, None)]
     except ValueError as error:
         raise UsageError("%s: not a range of inputs" % error) from None
     found = []
     for session, start, stop in asked:
         if session:
-            found += recorded(engine, lambda record: record.inputs(session, start, stop))
+            found += query_record(engine, lambda record: record.inputs(session, start, stop))
             continue
         stop = len(engine.inputs) if stop is None else min(stop, len(engine.inputs))
         here = {line: engine.inputs[line] for line in range(max(start, 1), stop) if engine.inputs[line]}
         if len(here) < stop - max(start, 1):  # a session that was resumed, a new interpreter; or prompts
             here = dict(
-                [row[1:] for row in recorded(engine, lambda record: record.inputs(0, start, stop), False)]
+                [row[1:] for row in query_record(engine, lambda record: record.inputs(0, start, stop), False)]
                 + list(here.items())
             )
         found += [(0, line, here[line]) for line in sorted(here)]
     return found
 
 
-def recorded(engine, look, needed=True):
-    """What `look` finds in the record. Without one: nothing, or a UsageError where nothing else will do."""
+def query_record(engine, look, needed=True):
+    """Calls `look` with the record. Without a record: an empty list, or a UsageError if `needed`."""
     from .record import Record, Unrecorded
 
     try:
@@ -62,31 +61,33 @@ def recorded(engine, look, needed=True):
         return []
 
 
-def everywhere(engine, pattern=None):
+def all_inputs(engine, pattern=None):
     """Inputs of all sessions, those of this one last; those that match `pattern`. The cell that runs is none of
     them."""
     from fnmatch import fnmatchcase
 
     here = [
-        row for row in own(engine) if row[1] != engine.current and (pattern is None or fnmatchcase(row[2], pattern))
+        row
+        for row in local_inputs(engine)
+        if row[1] != engine.current and (pattern is None or fnmatchcase(row[2], pattern))
     ]
-    known = {row[1] for row in own(engine)}
+    known = {row[1] for row in local_inputs(engine)}
 
     def look(record):
         rows = record.search("*" if pattern is None else pattern)
         earlier = [row for row in rows if row[0] != record.session]
         return earlier + [(0,) + tuple(row[1:]) for row in rows if row[0] == record.session and row[1] not in known]
 
-    return recorded(engine, look, False) + here
+    return query_record(engine, look, False) + here
 
 
-def joined(rows):
+def join_rows(rows):
     return "\n".join(row[2].rstrip("\n") for row in rows)
 
 
-def history_options(line):
+def parse_history_options(line):
     """({flag: value}, ranges): `-g` takes the words that follow, `-l` a number if one follows."""
-    found, ranges, rest = {}, [], words(line)
+    found, ranges, rest = {}, [], split_words(line)
     while rest:
         word = rest.pop(0)
         if not word.startswith("-") or len(word) < 2:
@@ -114,16 +115,16 @@ def line_history(shell, line, names):
     """Inputs, all of this session or a range (`3`, `1-4`, `~2/1-3`). -n: with their numbers; -o: and results; -p:
     prompts; -t: as Python; -g PATTERN: of all sessions; -l [N]: the last ones of all sessions; -u: each text once; -f
     FILE: written there."""
-    flags, ranges = history_options(line)
+    flags, ranges = parse_history_options(line)
     engine = shell.engine
     numbered = "n" in flags
     if "g" in flags and not ranges:
-        rows = everywhere(engine, "*%s*" % " ".join(flags["g"]) if flags["g"] else "*")
+        rows = all_inputs(engine, "*%s*" % " ".join(flags["g"]) if flags["g"] else "*")
         numbered = True
     elif "l" in flags:
-        rows = everywhere(engine)
+        rows = all_inputs(engine)
     else:
-        rows = selected(engine, ranges)
+        rows = select_inputs(engine, ranges)
         if "g" in flags:
             from fnmatch import fnmatch
 
@@ -134,7 +135,7 @@ def line_history(shell, line, names):
     if "l" in flags:
         count = 10 if flags["l"] is None else flags["l"]
         rows = rows[len(rows) - count :] if count < len(rows) else rows
-    outputs = printed_outputs(engine, rows) if "o" in flags else {}
+    outputs = load_outputs(engine, rows) if "o" in flags else {}
     lines = []
     for session, number, text in rows:
         if "t" in flags:
@@ -159,7 +160,7 @@ def line_history(shell, line, names):
         print(shown, end="")
         return
     path = os.path.expanduser(flags["f"])
-    if os.path.exists(path) and not confirmed(
+    if os.path.exists(path) and not confirm(
         "File %r exists. Overwrite?" % path, "name another file, or remove it first"
     ):
         print("Aborting.")
@@ -168,7 +169,7 @@ def line_history(shell, line, names):
         file.write(shown)
 
 
-def printed_outputs(engine, rows):
+def load_outputs(engine, rows):
     """{(session, line): text} of the results that there were."""
     found = {(0, line): repr(value) for line, value in engine.outputs.items()}
     others = {row[:2] for row in rows if tuple(row[:2]) not in found}
@@ -178,7 +179,7 @@ def printed_outputs(engine, rows):
         return [((0 if session == record.session else session, line), text) for session, line, text in query]
 
     if others:
-        found.update(item for item in recorded(engine, look, False) if item[0] in others)
+        found.update(item for item in query_record(engine, look, False) if item[0] in others)
     return found
 
 
@@ -188,13 +189,13 @@ def line_recall(shell, line, names):
     engine, text = shell.engine, line.strip()
     if not text:
         found = str(shell.user_ns.get("_", ""))
-    elif is_range(text) and selected(engine, text):
-        found = joined(selected(engine, text))
+    elif is_range(text) and select_inputs(engine, text):
+        found = join_rows(select_inputs(engine, text))
     else:
         try:
             found = str(eval(text, shell.user_ns))
         except Exception:
-            rows = [row for row in everywhere(engine, "*%s*" % text) if "recall" not in row[2] and "rep" not in row[2]]
+            rows = [row for row in all_inputs(engine, "*%s*" % text) if "recall" not in row[2] and "rep" not in row[2]]
             if not rows:
                 print("Couldn't evaluate or find in history:", text)
                 return
@@ -205,20 +206,20 @@ def line_recall(shell, line, names):
 def line_rerun(shell, line, names):
     """Runs inputs again: a range, or the last one; -l N: the last ones; -g TEXT: the newest that holds it."""
     engine = shell.engine
-    flags, rest = options(line, "", "lg")
+    flags, rest = parse_options(line, "", "lg")
     if "g" in flags:
         text = " ".join([flags["g"]] + rest)
-        rows = [row for row in everywhere(engine, "*%s*" % text) if "rerun" not in row[2]][-1:]
+        rows = [row for row in all_inputs(engine, "*%s*" % text) if "rerun" not in row[2]][-1:]
     elif rest:
-        rows = selected(engine, " ".join(rest))
+        rows = select_inputs(engine, " ".join(rest))
     else:
         if not flags.get("l", "1").isdigit():
             raise UsageError("-l takes a number of inputs")
         count = int(flags.get("l", "1"))
-        rows = [row for row in everywhere(engine) if not row[2].lstrip("% ").startswith("rerun")]
+        rows = [row for row in all_inputs(engine) if not row[2].lstrip("% ").startswith("rerun")]
         rows = rows[len(rows) - min(count, len(rows)) :]
     if not rows:
         raise UsageError("No lines in history match specification")
-    text = joined(rows)
+    text = join_rows(rows)
     print("=== Executing: ===\n%s\n=== Output: ===" % text, flush=True)
     engine.run(text, engine.new_filename(engine.current))

@@ -4,8 +4,7 @@ import sys
 
 from . import magics
 from .cells import PLAIN
-from .magics import UsageError, confirmed, options
-
+from .magics import UsageError, confirm, parse_options
 
 IN_A_ROW = 9  # names of `%who`
 PARTS = ("in", "out", "dhist", "array")  # of `%reset`
@@ -42,19 +41,19 @@ def user_names(shell):
     return sorted(name for name in shell.user_ns if not name.startswith("_") and name not in hidden)
 
 
-def chosen(shell, line):
+def select_names(shell, line):
     kinds = set(line.split())
     return [name for name in user_names(shell) if not kinds or type(shell.user_ns[name]).__name__ in kinds]
 
 
 def line_who_ls(shell, line, names):
     """The names of the namespace, those of some types (`%who_ls int str`), as a list."""
-    return chosen(shell, line)
+    return select_names(shell, line)
 
 
 def line_who(shell, line, names):
     """The names of the namespace, or those of some types: `%who int str`."""
-    found = chosen(shell, line)
+    found = select_names(shell, line)
     if not found:
         print("No variables match your requested type." if line.strip() else "Interactive namespace is empty.")
         return
@@ -64,11 +63,11 @@ def line_who(shell, line, names):
 
 def line_whos(shell, line, names):
     """The names of the namespace with types and values, or those of some types."""
-    found = chosen(shell, line)
+    found = select_names(shell, line)
     if not found:
         print("No variables match your requested type." if line.strip() else "Interactive namespace is empty.")
         return
-    rows = [(name, type(shell.user_ns[name]).__name__, summary(shell.user_ns[name])) for name in found]
+    rows = [(name, type(shell.user_ns[name]).__name__, summarize(shell.user_ns[name])) for name in found]
     first = max([8] + [len(row[0]) for row in rows])
     second = max([4] + [len(row[1]) for row in rows])
     print("%-*s   %-*s    %s" % (first, "Variable", second, "Type", "Data/Info"))
@@ -77,9 +76,9 @@ def line_whos(shell, line, names):
         print("%-*s   %-*s    %s" % (first, row[0], second, row[1], row[2]))
 
 
-def summary(value):
-    """What a value is in a few words. Whatever an object of somebody else's raises, there are words."""
-    for words in (of_array, of_container, of_text):
+def summarize(value):
+    """Describes a value in a few words; exceptions of its own methods are caught."""
+    for words in (summarize_array, summarize_container, summarize_text):
         try:
             text = words(value)
         except Exception:
@@ -89,12 +88,12 @@ def summary(value):
     return "<object with id %d (str() failed)>" % id(value)
 
 
-def of_text(value):
+def summarize_text(value):
     text = str.__str__(str(value)).replace("\n", "\\n")
     return text if len(text) < 50 else "%s<...>%s" % (text[:25], text[-25:])
 
 
-def of_array(value):
+def summarize_array(value):
     """Arrays, tensors and tables: what has a shape of its own."""
     if (
         isinstance(value, type)
@@ -115,19 +114,19 @@ def of_array(value):
     return "%s: %d elems, type `%s`, %d bytes%s" % ("x".join(map(str, value.shape)), size, value.dtype, taken, large)
 
 
-def of_container(value):
+def summarize_container(value):
     return "n=%d" % len(value) if type(value) in (list, tuple, dict) else None
 
 
 def line_reset(shell, line, names):
     """Removes all variables. -f: without asking; -s: `In` and `Out` stay; `in`, `out`, `dhist`, `array`: only these."""
-    flags, rest = options(line, "fs")
+    flags, rest = parse_options(line, "fs")
     unknown = [part for part in rest if part.lower() not in PARTS]
     if unknown:
         raise UsageError("Don't know how to reset %s; expected one of %s" % (unknown[0], ", ".join(PARTS)))
     engine = shell.engine
     if "f" not in flags:
-        if not confirmed("Once deleted, variables cannot be recovered. Proceed", "use %reset -f"):
+        if not confirm("Once deleted, variables cannot be recovered. Proceed", "use %reset -f"):
             print("Nothing done.")
             return
     for part in rest:
@@ -143,9 +142,9 @@ def line_reset(shell, line, names):
             del shell.user_ns[name]
     engine.outputs.clear()
     engine.inputs[1:] = ["" for _text in engine.inputs[1:]]
-    engine.last = ""
+    engine.last_value = ""
     engine.install_names()
-    magics.status(shell, "reset")
+    magics.send_status(shell, "reset")
 
 
 def reset_part(shell, part):
@@ -155,7 +154,7 @@ def reset_part(shell, part):
         for number in engine.outputs:
             ns.pop("_%d" % number, None)
         engine.outputs.clear()
-        engine.last = ns["_"] = ns["__"] = ns["___"] = ""
+        engine.last_value = ns["_"] = ns["__"] = ns["___"] = ""
     elif part == "in":
         print("Flushing input history")
         for number in range(1, len(engine.inputs)):
@@ -175,7 +174,7 @@ def line_reset_selective(shell, line, names):
     """Removes the names that match a regular expression; -f: without asking."""
     import re
 
-    flags, rest = options(line, "f")
+    flags, rest = parse_options(line, "f")
     try:
         pattern = re.compile(" ".join(rest))
     except re.error as error:
@@ -186,9 +185,7 @@ def line_reset_selective(shell, line, names):
     if (
         "f" not in flags
         and found
-        and not confirmed(
-            "%s: deleted, they cannot be recovered. Proceed" % ", ".join(found), "use %reset_selective -f"
-        )
+        and not confirm("%s: deleted, they cannot be recovered. Proceed" % ", ".join(found), "use %reset_selective -f")
     ):
         print("Nothing done.")
         return
@@ -198,7 +195,7 @@ def line_reset_selective(shell, line, names):
 
 def line_xdel(shell, line, names):
     """Removes a name, and results that are the same object."""
-    name = " ".join(options(line, "n")[1])
+    name = " ".join(parse_options(line, "n")[1])
     if name not in shell.user_ns:
         raise UsageError("name '%s' is not defined" % name)
     value = shell.user_ns.pop(name)
@@ -233,7 +230,7 @@ def line_pinfo2(shell, line, names):
     page(shell, line.strip(), 1)
 
 
-def object_of(shell, line):
+def find_object(shell, line):
     """The object a line names. Raises UsageError."""
     try:
         return eval(line, shell.user_ns)
@@ -241,12 +238,12 @@ def object_of(shell, line):
         raise UsageError("Object `%s` not found." % line.strip()) from None
 
 
-def part(about):
+def make_part_magic(about):
     """A magic that shows one thing about an object; what raises TypeError or OSError has none."""
 
     def show(shell, line, names):
         try:
-            text = about(object_of(shell, line))
+            text = about(find_object(shell, line))
         except (TypeError, ValueError, OSError):
             text = None
         if text is None:
@@ -285,12 +282,12 @@ def line_pdef(shell, line, names):
     import inspect
 
     try:
-        print("%s%s" % (line.strip().rpartition(".")[2], inspect.signature(object_of(shell, line))))
+        print("%s%s" % (line.strip().rpartition(".")[2], inspect.signature(find_object(shell, line))))
     except (TypeError, ValueError):
         print("no signature found for %s" % line.strip())
 
 
-line_pdoc, line_psource, line_pfile = part(doc), part(source), part(file)
+line_pdoc, line_psource, line_pfile = make_part_magic(doc), make_part_magic(source), make_part_magic(file)
 
 
 def line_page(shell, line, names):
@@ -298,8 +295,8 @@ def line_page(shell, line, names):
     from . import mime
 
     raw = line.startswith("-r ")
-    value = object_of(shell, line[3:] if raw else line)
-    shell.engine.host.send({"type": "page", "bundle": {"text/plain": str(value) if raw else mime.plain(value)}})
+    value = find_object(shell, line[3:] if raw else line)
+    shell.engine.host.send({"type": "page", "bundle": {"text/plain": str(value) if raw else mime.safe_repr(value)}})
 
 
 def line_psearch(shell, line, names):
@@ -331,7 +328,7 @@ def line_lsmagic(shell, line, names):
     if given:
         known = {"line": magics.LINE, "cell": magics.CELL}
         return {
-            kind: {name: class_of(magics.added[kind].get(name)) for name in sorted({**table, **magics.added[kind]})}
+            kind: {name: owner_class(magics.added[kind].get(name)) for name in sorted({**table, **magics.added[kind]})}
             for kind, table in known.items()
         }
     print("Available line magics:")
@@ -340,7 +337,7 @@ def line_lsmagic(shell, line, names):
     print("  ".join("%%" + name for name in sorted(set(magics.CELL) | set(magics.added["cell"]))))
 
 
-def class_of(magic):
+def owner_class(magic):
     """The class that a magic is a method of."""
     owner = getattr(magic, "__self__", None)
     return "Other" if owner is None else type(owner).__name__
@@ -409,10 +406,10 @@ def line_alias(shell, line, names):
     if name in magics.LINE:
         raise UsageError("The name %s can't be aliased because it is a magic." % name)
     aliases[name] = command.strip()
-    magics.register(lambda rest: shell.system(filled(name, rest)), "line", name, shell.engine.automagic)
+    magics.register(lambda rest: shell.system(fill_alias(name, rest)), "line", name, shell.engine.automagic)
 
 
-def filled(name, rest):
+def fill_alias(name, rest):
     command = aliases[name]
     if "%l" in command:
         return command.replace("%l", rest)
@@ -432,14 +429,14 @@ def line_unalias(shell, line, names):
     name = line.strip()
     if aliases.pop(name, None) is None:
         raise UsageError("Undefined alias: `%s`" % name)
-    magics.forget(name, shell.engine.automagic)
+    magics.unregister(name, shell.engine.automagic)
 
 
 aliases = {}  # name -> command
 
 
-def accepted(shell, line, names):
+def accept_setting(shell, line, names):
     """For notebooks written for IPython: a setting that has no meaning here."""
 
 
-line_colors = line_automagic = line_gui = accepted
+line_colors = line_automagic = line_gui = accept_setting

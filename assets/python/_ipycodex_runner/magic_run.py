@@ -3,11 +3,11 @@
 import os
 import sys
 
-from . import library
-from .magics import UsageError, options, status, words
+from . import stdlib
+from .magics import UsageError, parse_options, send_status, split_words
 
 
-def duration(seconds, digits=3):
+def format_duration(seconds, digits=3):
     if seconds >= 60:
         parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
         return " ".join("%d%s" % part for part in parts if part[0] >= 1)
@@ -17,32 +17,37 @@ def duration(seconds, digits=3):
 
 
 class Clock:
-    """Says how long what it surrounds took."""
+    """Prints how long the `with` block took."""
 
     def __enter__(self):
         from time import perf_counter
 
-        self.now, self.before = perf_counter, rusage()
+        self.now, self.before = perf_counter, cpu_times()
         self.began = perf_counter()
 
     def __exit__(self, *_error):
         self.wall = self.now() - self.began
-        user, system = (after - before for after, before in zip(rusage(), self.before))
+        user, system = (after - before for after, before in zip(cpu_times(), self.before))
         sys.stdout.flush()
         print(
             "CPU times: user %s, sys: %s, total: %s\nWall time: %s"
-            % (duration(user), duration(system), duration(user + system), duration(self.wall))
+            % (
+                format_duration(user),
+                format_duration(system),
+                format_duration(user + system),
+                format_duration(self.wall),
+            )
         )
 
 
-def rusage():
+def cpu_times():
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime, used.ru_stime
 
 
-def leading(line, valued, flags, repeated=""):
+def parse_leading_options(line, valued, flags, repeated=""):
     """({option: value or True}, rest) of a line whose rest is code: options are read by hand, the rest is left as it
     is. Those in `repeated` have lists of values; one in quotes may have blanks."""
     found = {}
@@ -70,13 +75,13 @@ def leading(line, valued, flags, repeated=""):
     return found, line
 
 
-def compiled(shell, text, whole=False):
+def compile_text(shell, text, whole=False):
     """Code of a magic's argument, line syntax included, and the last expression's code, unless all is in one."""
     import _ast
 
     from . import syntax
 
-    flags = 0x400 | shell.engine.future
+    flags = 0x400 | shell.engine.future_flags
     name = shell.engine.new_filename(shell.engine.current)
     try:
         tree = compile(text, name, "exec", flags, True)
@@ -85,15 +90,15 @@ def compiled(shell, text, whole=False):
         if changed is None:
             raise
         tree = compile(changed, name, "exec", flags, True)
-    shell.engine.remember(name, text)
+    shell.engine.cache_source(name, text)
     value = None
     if not whole and tree.body and isinstance(tree.body[-1], _ast.Expr) and not text.rstrip().endswith(";"):
-        value = compile(_ast.Expression(tree.body.pop().value), name, "eval", shell.engine.future, True)
-    return compile(tree, name, "exec", shell.engine.future, True), value
+        value = compile(_ast.Expression(tree.body.pop().value), name, "eval", shell.engine.future_flags, True)
+    return compile(tree, name, "exec", shell.engine.future_flags, True), value
 
 
-def timed(shell, text, names):
-    code, value = compiled(shell, text)
+def run_timed(shell, text, names):
+    code, value = compile_text(shell, text)
     scope = dict(names) if names else None
     result, clock = None, Clock()
     try:
@@ -102,18 +107,18 @@ def timed(shell, text, names):
             if value is not None:
                 result = eval(value, shell.user_ns, scope)
     finally:
-        status(shell, "time", seconds=clock.wall)
+        send_status(shell, "time", seconds=clock.wall)
     return result
 
 
 def line_time(shell, line, names):
     """Runs a statement once and says how long it took."""
-    return timed(shell, line, names)
+    return run_timed(shell, line, names)
 
 
 def cell_time(shell, line, cell, names):
     """Runs the cell once and says how long it took."""
-    return timed(shell, line + "\n" + cell, names)
+    return run_timed(shell, line + "\n" + cell, names)
 
 
 class TimeitResult:
@@ -129,8 +134,8 @@ class TimeitResult:
     def __str__(self):
         runs = len(self.timings)
         return "%s ± %s per loop (mean ± std. dev. of %d run%s, %s loop%s each)" % (
-            duration(self.average, self.digits), duration(self.stdev, self.digits), runs, "" if runs == 1 else "s",
-            format(self.loops, ","), "" if self.loops == 1 else "s",
+            format_duration(self.average, self.digits), format_duration(self.stdev, self.digits), runs,
+            "" if runs == 1 else "s", format(self.loops, ","), "" if self.loops == 1 else "s",
         )  # fmt: skip
 
     def _repr_pretty_(self, printer, cycle):
@@ -140,10 +145,10 @@ class TimeitResult:
         return "<TimeitResult : %s>" % self
 
 
-def measured(shell, line, setup_and_body, names):
+def run_timeit(shell, line, setup_and_body, names):
     import timeit
 
-    flags, rest = leading(line, "nrp", "qotcv")
+    flags, rest = parse_leading_options(line, "nrp", "qotcv")
     try:
         numbers = {letter: int(value) for letter, value in flags.items() if letter in "nrp"}
     except ValueError:
@@ -169,36 +174,37 @@ def measured(shell, line, setup_and_body, names):
         if result.best and result.worst > 4 * result.best and result.worst > 1e-6:
             print(
                 "The slowest run took %.2f times longer than the fastest: something may be cached, or the machine is "
-                "busy."
-                % (result.worst / result.best)
+                "busy." % (result.worst / result.best)
             )
         print(result)
-    status(shell, "timeit", seconds=result.average)
+    send_status(shell, "timeit", seconds=result.average)
     return result if "o" in flags else None
 
 
 def line_timeit(shell, line, names):
     """Runs a statement often and says how long one run takes. -n N: loops; -r N: runs; -o: as a value; -q: says
     nothing; -p N: digits; -c: processor time."""
-    return measured(shell, line.strip(), None, names)
+    return run_timeit(shell, line.strip(), None, names)
 
 
 def cell_timeit(shell, line, cell, names):
     """Runs the cell often, its first line once as set-up; options as of `%timeit`."""
-    return measured(shell, line.strip(), cell, names)
+    return run_timeit(shell, line.strip(), cell, names)
 
 
 def line_run(shell, line, names):
     """Runs a file as a script, or with -m a module, and takes its names over, also when it fails. -i: in this
     namespace; -n: its `__name__` is not `__main__`; -e: what it exits with does not matter; -t: how long it takes; -p:
     profiled, with the options of `%prun`; -d: in the debugger; -G: `*` stays `*`, as it does in quotes."""
-    flags, rest = options(line, "ineptdGrq", "mDTls", last="m")
+    flags, rest = parse_options(line, "ineptdGrq", "mDTls", last="m")
     if "p" in flags:
         check_keys(flags)
     if "m" in flags:
         rest = rest[1:] if rest[:1] == ["--"] else rest
-        with arranged([flags["m"]] + (rest if "G" in flags else expanded(rest, line)), None, sys.modules["__main__"]):
-            return performed(shell, flags, lambda: run_module(shell, flags["m"]), None, None)
+        with ScriptEnvironment(
+            [flags["m"]] + (rest if "G" in flags else expand_arguments(rest, line)), None, sys.modules["__main__"]
+        ):
+            return run_script(shell, flags, lambda: run_module(shell, flags["m"]), None, None)
     if not rest:
         raise UsageError("%run needs a file")
     target = os.path.expanduser(rest[0])
@@ -207,9 +213,9 @@ def line_run(shell, line, names):
     if not os.path.isfile(target):
         raise UsageError("File `%s` not found." % target)
     if target.endswith((".ipy", ".ipynb")):
-        from .magic_files import source_of
+        from .magic_files import read_source
 
-        shell.engine.run(source_of(shell, target, names), target)
+        shell.engine.run(read_source(shell, target, names), target)
         return
     path = os.path.abspath(target)
     with open(path, "rb") as file:
@@ -221,24 +227,26 @@ def line_run(shell, line, names):
     scope["__file__"] = path
     scope.setdefault("get_ipython", shell.engine.get_ipython)  # scripts made of notebooks call it
     scope.setdefault("__builtins__", sys.modules["builtins"])
-    arguments = rest[1:] if "G" in flags else expanded(rest[1:], line)
-    with arranged([target] + arguments, os.path.dirname(path), module if "n" not in flags else sys.modules["__main__"]):
+    arguments = rest[1:] if "G" in flags else expand_arguments(rest[1:], line)
+    with ScriptEnvironment(
+        [target] + arguments, os.path.dirname(path), module if "n" not in flags else sys.modules["__main__"]
+    ):
         try:
-            performed(shell, flags, lambda: exec(code, scope), code, scope)
+            run_script(shell, flags, lambda: exec(code, scope), code, scope)
         finally:
             if "i" in flags:
                 del scope["__file__"]
             else:
-                take_over(shell, scope)
+                adopt_names(shell, scope)
 
 
-def expanded(given, line):
+def expand_arguments(given, line):
     """Arguments with `~` and, outside of quotes, patterns of file names replaced."""
     from glob import glob, has_magic
 
-    from .magics import quoted
+    from .magics import quoted_words
 
-    kept, result = quoted(line), []
+    kept, result = quoted_words(line), []
     for word in given:
         path = os.path.expanduser(word)
         if word in kept:
@@ -252,20 +260,20 @@ def expanded(given, line):
 def run_module(shell, name):
     import runpy
 
-    take_over(shell, runpy.run_module(name, None, "__main__", True))
+    adopt_names(shell, runpy.run_module(name, None, "__main__", True))
 
 
-library.for_users.add(run_module.__code__)
+stdlib.for_users.add(run_module.__code__)
 
 
-def take_over(shell, scope):
+def adopt_names(shell, scope):
     shell.user_ns.update(
         (name, value) for name, value in scope.items() if not (name.startswith("__") and name.endswith("__"))
     )
 
 
-class arranged:
-    """What a script finds in `sys`, given back afterwards."""
+class ScriptEnvironment:
+    """Sets `sys` up for a script and restores it afterwards."""
 
     def __init__(self, argv, folder, main):
         self.argv, self.folder, self.main = argv, folder, main
@@ -281,13 +289,13 @@ class arranged:
         sys.argv[:], sys.path[:], sys.modules["__main__"] = self.before
 
 
-def performed(shell, flags, run, code, scope):
+def run_script(shell, flags, run, code, scope):
     """Runs a script in the way its options say."""
     from . import debug
 
     try:
         if "p" in flags:
-            profiled(lambda profile: profile.runcall(run), flags)
+            run_profiled(lambda profile: profile.runcall(run), flags)
         elif "d" in flags and code is not None:
             debug.run(code, scope)
         elif "t" in flags:
@@ -296,7 +304,7 @@ def performed(shell, flags, run, code, scope):
         else:
             run()
     except SystemExit as error:
-        shell.engine.host.leave_if_child(error)
+        shell.engine.host.exit_if_child(error)
         if error.code not in (None, 0) and "e" not in flags:
             from . import tracebacks
 
@@ -312,7 +320,7 @@ def line_pip(shell, line, names):
 
     from . import system
 
-    arguments = words(line)
+    arguments = split_words(line)
     command = [sys.executable, "-m", "pip"] + arguments
     if importlib.util.find_spec("pip") is None and shutil.which("uv"):
         command = ["uv", "pip"] + arguments + (["--python", sys.executable] if arguments[:1] != ["--version"] else [])
@@ -339,7 +347,7 @@ def line_pip(shell, line, names):
         )
         for name in changed:
             del sys.modules[name]
-    status(shell, "pip", arguments=arguments)
+    send_status(shell, "pip", arguments=arguments)
 
 
 def line_uv(shell, line, names):
@@ -448,7 +456,7 @@ def line_matplotlib(shell, line, names):
     os.environ["MPLBACKEND"] = chosen  # also of programs started from here
 
 
-def profiled(run, found):
+def run_profiled(run, found):
     """Runs under the profiler, then does what the options of `%prun` say. Gives the numbers with -r."""
     import cProfile
     import pstats
@@ -461,8 +469,8 @@ def profiled(run, found):
         left = "*** SystemExit exception caught in code being profiled."
     finally:
         text = StringIO()
-        numbers = pstats.Stats(profile, stream=text).strip_dirs().sort_stats(*keys(found))
-        numbers.print_stats(*map(limit, listed(found, "l") or ["40"]))
+        numbers = pstats.Stats(profile, stream=text).strip_dirs().sort_stats(*sort_keys(found))
+        numbers.print_stats(*map(parse_limit, as_list(found, "l") or ["40"]))
         numbers.stream = sys.stdout
         text = text.getvalue().rstrip()
         if "q" not in found:
@@ -481,12 +489,12 @@ def profiled(run, found):
     return numbers if "r" in found else None
 
 
-def listed(found, letter):
+def as_list(found, letter):
     value = found.get(letter, [])
     return value if isinstance(value, list) else [value]
 
 
-def limit(text):
+def parse_limit(text):
     """A number of lines, a part of them, or what they have to contain."""
     for kind in (int, float):
         try:
@@ -496,8 +504,8 @@ def limit(text):
     return text
 
 
-def keys(found):
-    return listed(found, "s") or ["time"]
+def sort_keys(found):
+    return as_list(found, "s") or ["time"]
 
 
 def check_keys(found):
@@ -505,17 +513,17 @@ def check_keys(found):
     from pstats import Stats
 
     known = sorted(Stats.sort_arg_dict_default)
-    for key in keys(found):
+    for key in sort_keys(found):
         if not any(each.startswith(key) for each in known):
             raise UsageError("-s takes %s, not %r" % (", ".join(known), key))
 
 
 def prun(shell, line, body):
-    found, rest = leading(line, "lDTs", "qr", repeated="ls")
+    found, rest = parse_leading_options(line, "lDTs", "qr", repeated="ls")
     check_keys(found)
     text = rest if body is None else rest + "\n" + body
-    code = compiled(shell, text, whole=True)[0]
-    return profiled(lambda profile: profile.runctx(code, shell.user_ns, shell.user_ns), found)
+    code = compile_text(shell, text, whole=True)[0]
+    return run_profiled(lambda profile: profile.runctx(code, shell.user_ns, shell.user_ns), found)
 
 
 def line_prun(shell, line, names):

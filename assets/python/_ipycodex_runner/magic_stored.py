@@ -6,8 +6,8 @@ find the other's. Invariant: a value on disk is whole or the one before. Absent 
 
 import os
 
-from . import library
-from .magics import UsageError, options
+from . import stdlib
+from .magics import UsageError, parse_options
 
 
 class Macro:
@@ -33,15 +33,15 @@ class Macro:
 def line_macro(shell, line, names):
     """Keeps inputs under a name (`%macro name 1-3 5`); the name as a cell runs them. -q: says nothing. Alone: lists
     the macros."""
-    from .magic_files import source_of
+    from .magic_files import read_source
 
-    flags, rest = options(line, "rq")
+    flags, rest = parse_options(line, "rq")
     if not rest:
         return sorted(name for name, value in shell.user_ns.items() if isinstance(value, Macro))
     if len(rest) == 1:
         raise UsageError("%macro insufficient args; usage '%macro name n1-n2 n3-4...")
     name, source = rest[0], " ".join(rest[1:])
-    macro = Macro(source_of(shell, source, names))
+    macro = Macro(read_source(shell, source, names))
     shell.user_ns[name] = macro
     if "q" not in flags:
         print("Macro `%s` created. To execute, type its name (without quotes)." % name)
@@ -54,7 +54,7 @@ def folder():
     return os.path.join(home, "profile_default", "db", "autorestore")
 
 
-def stored():
+def stored_names():
     try:
         return sorted(name for name in os.listdir(folder()) if name.isidentifier())
     except OSError:
@@ -73,10 +73,10 @@ def load(name):
         return pickle.load(file)
 
 
-library.for_users.add(load.__code__)
+stdlib.for_users.add(load.__code__)
 
 
-def keep(name, value):
+def save(name, value):
     import pickle
 
     data = pickle.dumps(value, protocol=2)
@@ -90,7 +90,7 @@ def keep(name, value):
 def line_store(shell, line, names):
     """Keeps values on disk for later sessions (`%store x y`), shared with IPython. -r: brings them back, all or some;
     -d NAME: forgets one; -z: all; `%store x >file`, `>>file`: writes the value as text. Alone: what is kept."""
-    flags, rest = options(line, "drz")
+    flags, rest = parse_options(line, "drz")
     if "d" in flags:
         if not rest:
             raise UsageError("You must provide the variable to forget")
@@ -99,12 +99,12 @@ def line_store(shell, line, names):
         except FileNotFoundError:
             pass
     elif "z" in flags:
-        for name in stored():
+        for name in stored_names():
             os.remove(os.path.join(folder(), name))
     elif "r" in flags:
-        bring_back(shell, rest)
+        restore(shell, rest)
     elif not rest:
-        listing()
+        print_stored()
     elif len(rest) > 1 and rest[1].startswith(">"):
         write(shell, rest[0], rest[1] if rest[1].strip(">") else rest[1] + "".join(rest[2:3]), names)
     else:
@@ -113,8 +113,8 @@ def line_store(shell, line, names):
                 return
 
 
-def bring_back(shell, wanted):
-    for name in wanted or stored():
+def restore(shell, wanted):
+    for name in wanted or stored_names():
         try:
             shell.user_ns[name] = load(name)
         except KeyError:
@@ -124,8 +124,8 @@ def bring_back(shell, wanted):
             print("The error was:", type(error))
 
 
-def listing():
-    kept = stored()
+def print_stored():
+    kept = stored_names()
     size = max([len("autorestore/" + name) for name in kept] or [0])
     print("Stored variables and their in-db values:")
     for name in kept:
@@ -165,7 +165,7 @@ def store(shell, name):
         )
         return False
     try:
-        keep(name, value)
+        save(name, value)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise UsageError("'%s' (%s) cannot be stored: %s" % (name, type(value).__name__, error)) from None
     print("Stored '%s' (%s)" % (name, type(value).__name__))

@@ -62,7 +62,7 @@ def register(function, kind, name, automagic):
         added[each][name] = function
 
 
-def forget(name, automagic):
+def unregister(name, automagic):
     del added["line"][name]
     automagic.discard(name)
 
@@ -106,7 +106,7 @@ def run_cell(shell, name, line, cell, names):
     return function(shell, line, cell, names)
 
 
-def words(line):
+def split_words(line):
     """Arguments as a shell splits them. Raises UsageError for unbalanced quotes."""
     import shlex
 
@@ -116,18 +116,18 @@ def words(line):
         raise UsageError(str(error)) from None
 
 
-def quoted(line):
+def quoted_words(line):
     """The words of a line that were written with quotes, without these."""
     import re
 
     raw = re.findall(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""", line)
-    return [word for each in raw if "'" in each or '"' in each for word in words(each)]
+    return [word for each in raw if "'" in each or '"' in each for word in split_words(each)]
 
 
-def options(line, flags="", valued="", last=""):
+def parse_options(line, flags="", valued="", last=""):
     """({flag: True or value}, rest words): single-letter options before the first word; behind one of `last` there are
     no more."""
-    found, rest = {}, words(line)
+    found, rest = {}, split_words(line)
     while rest and rest[0].startswith("-") and len(rest[0]) > 1 and rest[0] != "--":
         letters = rest.pop(0)[1:]
         while letters:
@@ -145,14 +145,14 @@ def options(line, flags="", valued="", last=""):
     return found, rest
 
 
-def confirmed(question, otherwise):
-    """Whether the user says yes. Raises UsageError, which says what to do otherwise, where nobody can be asked."""
+def confirm(question, otherwise):
+    """True if the user confirms. Without a user, raises a UsageError that says what to do instead."""
     try:
         return input(question + " (y/[n])? ").strip().lower() in ("y", "yes")
     except EOFError:
         raise UsageError("nobody is here to confirm; %s" % otherwise) from None
 
 
-def status(shell, op, **fields):
+def send_status(shell, op, **fields):
     """Tells the host what a magic did."""
     shell.engine.host.send({"type": "status", "event": dict(fields, op=op)})

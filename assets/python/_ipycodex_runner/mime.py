@@ -22,32 +22,30 @@ METHODS = (
 WIDTH = 79  # columns, for containers
 CONTAINERS = (dict, list, tuple, set, frozenset)
 IMAGES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
-drawn = set()  # ids of the figures that the cell displayed: they are not shown again at its end
-on_dark = {}  # pictures of the cell's figures, as they are carried, and the same for a dark terminal
+displayed_figures = set()  # ids of the figures that the cell displayed: they are not shown again at its end
+dark_variants = {}  # pictures of the cell's figures, as they are carried, and the same for a dark terminal
 
 
-def written(value):
+def format_repr(value):
     """`repr`, laid out over lines when a container is too wide for one. Raises what it raises."""
     text = repr(value)
     kind = type(value)
     if len(text) > WIDTH and kind in CONTAINERS and len(text) < 200_000:
         import pprint
 
-        text = pprint.PrettyPrinter(
-            width=WIDTH, **({} if sys.version_info < (3, 8) else {"sort_dicts": False})
-        ).pformat(value)
+        text = pprint.pformat(value, width=WIDTH, sort_dicts=False)
     return text
 
 
-def plain(value):
-    """The same, of any object."""
+def safe_repr(value):
+    """As `format_repr`; never raises."""
     try:
-        return written(value)
+        return format_repr(value)
     except Exception as error:
         return "<%s: repr() raised %s>" % (type(value).__name__, type(error).__name__)
 
 
-def carried(mime, value):
+def encode(mime, value):
     """A MIME value as the wire carries it: bytes become base64."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b2a_base64(bytes(value), newline=False).decode("ascii")
@@ -63,21 +61,21 @@ def image_type(data):
     return None
 
 
-def bundle(value, include=None, exclude=None, failed=None):
+def build_bundle(value, include=None, exclude=None, failed=None):
     """({MIME: value}, metadata); (None, {}) when the object shows itself through `_ipython_display_`. What its
     `__repr__` raises goes to `failed`; without that it is raised, unless there is another form."""
     data, metadata = {}, {}
-    if not isinstance(value, type) and has(value, "_ipython_display_"):
+    if not isinstance(value, type) and has_method(value, "_ipython_display_"):
         try:
             value._ipython_display_()
             return None, {}
         except Exception:
             pass
     if not isinstance(value, type):
-        collect(value, data, metadata, include, exclude)
+        collect_reprs(value, data, metadata, include, exclude)
     if "text/plain" not in data:
         try:
-            data["text/plain"] = written(value)
+            data["text/plain"] = format_repr(value)
         except Exception as error:
             if failed is not None:
                 failed(error)
@@ -85,16 +83,16 @@ def bundle(value, include=None, exclude=None, failed=None):
                 raise
             if not data:
                 return None, {}
-            data["text/plain"] = plain(value)
+            data["text/plain"] = safe_repr(value)
     for mime in list(data):
         if (include and mime not in include and mime != "text/plain") or (exclude and mime in exclude):
             del data[mime]
         else:
-            data[mime] = carried(mime, data[mime])
+            data[mime] = encode(mime, data[mime])
     return data, metadata
 
 
-def has(value, name):
+def has_method(value, name):
     """True for a method of the object itself, not of one that answers to every name."""
     try:
         return callable(getattr(value, name, None)) and not callable(
@@ -104,24 +102,24 @@ def has(value, name):
         return False
 
 
-def split(result):
+def split_metadata(result):
     return result if isinstance(result, tuple) and len(result) == 2 else (result, {})
 
 
-def collect(value, data, metadata, include, exclude):
-    if has(value, "_repr_mimebundle_"):
+def collect_reprs(value, data, metadata, include, exclude):
+    if has_method(value, "_repr_mimebundle_"):
         try:
-            found, extra = split(value._repr_mimebundle_(include=include, exclude=exclude))
+            found, extra = split_metadata(value._repr_mimebundle_(include=include, exclude=exclude))
             if isinstance(found, dict):
                 data.update(found)
                 metadata.update(extra or {})
         except Exception:
             pass
     for mime, name in METHODS:
-        if mime in data or not has(value, name):
+        if mime in data or not has_method(value, name):
             continue
         try:
-            found, extra = split(getattr(value, name)())
+            found, extra = split_metadata(getattr(value, name)())
         except Exception:
             continue
         if found is not None:
@@ -129,8 +127,8 @@ def collect(value, data, metadata, include, exclude):
             if extra:
                 metadata[mime] = extra
     if "image/png" not in data and is_figure(value):
-        data["image/png"] = picture(value)
-        drawn.add(id(value))
+        data["image/png"] = render_figure(value)
+        displayed_figures.add(id(value))
 
 
 def is_figure(value):
@@ -138,32 +136,32 @@ def is_figure(value):
     return module is not None and isinstance(value, module.Figure)
 
 
-def picture(figure):
+def render_figure(figure):
     """A Matplotlib figure as it is carried."""
-    made = carried("image/png", png(figure))
-    draw_for_dark(figure, lambda: png(figure), made)
+    made = encode("image/png", render_png(figure))
+    add_dark_variant(figure, lambda: render_png(figure), made)
     return made
 
 
-def draw_for_dark(figure, draw, made):
-    """Where the terminal is dark, a picture that has been made of a figure is made once more, for who looks there."""
+def add_dark_variant(figure, draw, made):
+    """On a dark terminal, renders a figure's picture a second time in dark colours."""
     if sys.modules[__package__].host.dark == "pictures":
-        from . import dark
+        from . import dark_figures
 
-        form = dark.drawn(figure, draw)
+        form = dark_figures.draw_dark(figure, draw)
         if form:
-            on_dark[made] = carried("image/png", split(form)[0])
+            dark_variants[made] = encode("image/png", split_metadata(form)[0])
 
 
-def with_form_for_terminal(frame):
+def attach_dark_variant(frame):
     """A frame that shows, with what only a terminal shows instead."""
-    form = on_dark.pop(frame["bundle"].get("image/png"), None) if on_dark else None
+    form = dark_variants.pop(frame["bundle"].get("image/png"), None) if dark_variants else None
     if form is not None:
         frame["transient"] = dict(frame.get("transient") or {}, ipycodex={"image/png": form})
     return frame
 
 
-def png(figure):
+def render_png(figure):
     """PNG bytes of a Matplotlib figure."""
     from io import BytesIO
 
@@ -188,7 +186,7 @@ class DisplayHandle:
         display(self.host, (value,), display_id=self.display_id, update=True, **options)
 
 
-handles = 0
+handle_count = 0
 
 
 def display(
@@ -204,12 +202,12 @@ def display(
     transient=None,
     **_ignored,
 ):
-    global handles
+    global handle_count
     if clear:
         clear_output(host, True)
     if display_id is True:
-        handles += 1
-        display_id = "display-%d" % handles
+        handle_count += 1
+        display_id = "display-%d" % handle_count
     transient = dict(transient or {})
     if display_id is None:
         display_id = transient.get("display_id")
@@ -217,9 +215,9 @@ def display(
         transient["display_id"] = display_id
     for value in values:
         if raw:
-            data, extra = {mime: carried(mime, item) for mime, item in value.items()}, {}
+            data, extra = {mime: encode(mime, item) for mime, item in value.items()}, {}
         else:
-            data, extra = bundle(value, include, exclude, sys.modules[__package__].engine.fail)
+            data, extra = build_bundle(value, include, exclude, sys.modules[__package__].engine.fail)
         if data is None:
             continue
         if metadata:
@@ -236,7 +234,7 @@ def publish(host, data, metadata, transient=None, update=False):
         frame["displayId"] = transient.pop("display_id", None)
         if transient:
             frame["transient"] = transient
-    host.send(with_form_for_terminal(frame))
+    host.send(attach_dark_variant(frame))
 
 
 def clear_output(host, wait=False):

@@ -1,7 +1,7 @@
-"""The cell's standard streams: as they are at the start without a terminal, mended after each cell; and what is said on
-them outside of cells.
+"""The cell's standard streams: their set-up without a terminal, their repair after each cell, and errors printed
+outside cells.
 
-In: descriptors 0, 1 and 2. Out: `sys.stdin`, `sys.stdout`, `sys.stderr`. Absent on purpose: how lines leave (`stdin`).
+In: descriptors 0, 1 and 2. Out: `sys.stdin`, `sys.stdout`, `sys.stderr`. Absent on purpose: buffering (`stdin`).
 """
 
 import os
@@ -29,7 +29,7 @@ def use_pipes(alone):
         stdin.install()
 
 
-def repair(frames):
+def repair_streams(frames):
     """Gives the next cell its descriptors back when this one closed them."""
     for fd, copy in ((1, frames.outputs[0]), (2, frames.outputs[-1])):
         try:
@@ -48,8 +48,8 @@ def repair(frames):
                 setattr(sys, name[2:-2], fresh)
 
 
-def show_aside(error, engine, host):
-    """Says what went wrong outside of a cell."""
+def print_error(error, engine, host):
+    """Prints an error that was raised outside a cell."""
     try:
         from . import tracebacks
 
@@ -57,4 +57,4 @@ def show_aside(error, engine, host):
         print("\n".join(lines), file=sys.stderr)
         sys.stderr.flush()
     except Exception:
-        pass  # closed or replaced by the cell: its own affair
+        pass  # the cell closed or replaced the stream

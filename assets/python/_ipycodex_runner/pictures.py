@@ -9,7 +9,7 @@ import sys
 
 from . import mime
 
-SIDE = 2048  # pixels: models look at no more
+SIDE = 2048  # pixels: models use no more
 LARGEST = 8 << 20  # bytes
 SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 ENCODED = ("image/png", "image/jpeg")
@@ -19,28 +19,28 @@ class TooLarge(Exception):
     """A picture that the wire does not carry; the text says how large."""
 
 
-def picture(value):
+def render(value):
     """(MIME type, base64 text) of a value that is a picture, else None. What drawing raises comes out."""
-    kind, data = raw(value)
+    kind, data = raw_image(value)
     if kind is None:
         return None
     if not isinstance(data, bytes):
         from binascii import a2b_base64
 
         data = a2b_base64(data)
-    if len(data) > LARGEST or max(size(kind, data)) > SIDE:
-        kind, data = shrunk(kind, data)
-    return kind, mime.carried(kind, data)
+    if len(data) > LARGEST or max(image_size(kind, data)) > SIDE:
+        kind, data = shrink(kind, data)
+    return kind, mime.encode(kind, data)
 
 
-def size(kind, data):
+def image_size(kind, data):
     """Width and height in pixels, where the format tells at once."""
     if kind == "image/png" and len(data) > 24:
         return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
     return 0, 0
 
 
-def bounded(bundle):
+def limit_images(bundle):
     """A bundle made elsewhere, its picture no larger than ours."""
     from binascii import a2b_base64
 
@@ -49,43 +49,43 @@ def bounded(bundle):
         if isinstance(bundle.get(kind), str):
             data = a2b_base64(bundle.pop(kind))
             try:
-                if len(data) > LARGEST or max(size(kind, data)) > SIDE:
-                    kind, data = shrunk(kind, data)
-                bundle[kind] = mime.carried(kind, data)
+                if len(data) > LARGEST or max(image_size(kind, data)) > SIDE:
+                    kind, data = shrink(kind, data)
+                bundle[kind] = mime.encode(kind, data)
             except TooLarge as error:
                 bundle["text/plain"] = "%s\n[%s]" % (bundle.get("text/plain", ""), error)
     return bundle
 
 
 def is_picture(value):
-    """Whether `picture` would give one, without drawing it, for values that can be told by their type."""
+    """True if `render` would return a picture, judged by the value's type without drawing it."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return mime.image_type(bytes(value[:16])) is not None
     if isinstance(value, (type, str, int, float, list, tuple, dict, set)) or value is None:
         return False
     image = sys.modules.get("PIL.Image")
-    if figure_of(value) is not None or (image is not None and isinstance(value, getattr(image, "Image", ()))):
+    if find_figure(value) is not None or (image is not None and isinstance(value, getattr(image, "Image", ()))):
         return True
-    return offered(value)[0] is not None
+    return image_repr(value)[0] is not None
 
 
-def raw(value):
+def raw_image(value):
     """(MIME type, bytes or base64 text), or (None, None)."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         kind = mime.image_type(bytes(value[:16]))
         return (kind, bytes(value)) if kind else (None, None)
     if isinstance(value, (type, str, int, float, list, tuple, dict, set)) or value is None:
         return None, None
-    figure = figure_of(value)
+    figure = find_figure(value)
     if figure is not None:
-        return "image/png", drawn(figure)
+        return "image/png", render_figure(figure)
     image = sys.modules.get("PIL.Image")
     if image is not None and isinstance(value, getattr(image, "Image", ())):
-        return "image/png", encoded(value)
-    return offered(value)
+        return "image/png", encode_image(value)
+    return image_repr(value)
 
 
-def figure_of(value):
+def find_figure(value):
     """The matplotlib figure that a value is or belongs to."""
     module = sys.modules.get("matplotlib.figure")
     if module is None:
@@ -98,11 +98,11 @@ def figure_of(value):
         if isinstance(found, getattr(module, "FigureBase", module.Figure)):
             return getattr(found, "figure", found) if not isinstance(found, module.Figure) else found
     if type(value).__name__ == "ndarray" and getattr(value, "dtype", None) == object and getattr(value, "size", 0):
-        return figure_of(value.flat[0])  # what `plt.subplots(2, 2)` and `df.hist()` give
+        return find_figure(value.flat[0])  # what `plt.subplots(2, 2)` and `df.hist()` give
     return None
 
 
-def drawn(figure):
+def render_figure(figure):
     from io import BytesIO
 
     width, height = figure.get_size_inches()
@@ -112,7 +112,7 @@ def drawn(figure):
     return buffer.getvalue()
 
 
-def encoded(image):
+def encode_image(image):
     from io import BytesIO
 
     if max(image.size) > SIDE:
@@ -125,28 +125,28 @@ def encoded(image):
     return buffer.getvalue()
 
 
-def offered(value):
-    """What an object with `_repr_mimebundle_`, `_repr_png_` or `_repr_jpeg_` offers."""
-    if mime.has(value, "_repr_mimebundle_"):
-        found = mime.split(value._repr_mimebundle_(include=set(SHOWN), exclude=None))[0]
+def image_repr(value):
+    """The picture of an object with `_repr_mimebundle_`, `_repr_png_` or `_repr_jpeg_`."""
+    if mime.has_method(value, "_repr_mimebundle_"):
+        found = mime.split_metadata(value._repr_mimebundle_(include=set(SHOWN), exclude=None))[0]
         for kind in SHOWN if isinstance(found, dict) else ():
             if found.get(kind):
                 return kind, found[kind]
     for kind, name in zip(ENCODED, ("_repr_png_", "_repr_jpeg_")):
-        if mime.has(value, name):
-            found = mime.split(getattr(value, name)())[0]
+        if mime.has_method(value, name):
+            found = mime.split_metadata(getattr(value, name)())[0]
             if found:
                 return kind, found
     return None, None
 
 
-def shrunk(kind, data):
+def shrink(kind, data):
     try:
         from io import BytesIO
 
         from PIL import Image
 
-        kind, small = "image/png", encoded(Image.open(BytesIO(data)))
+        kind, small = "image/png", encode_image(Image.open(BytesIO(data)))
     except Exception:
         small = data
     if len(small) > LARGEST:
@@ -156,5 +156,5 @@ def shrunk(kind, data):
 
 def data_url(value):
     """A picture as a `data:` URL, or None."""
-    found = picture(value)
+    found = render(value)
     return None if found is None else "data:%s;base64,%s" % found

@@ -1,8 +1,8 @@
-"""The thread that reads requests where another than the main thread waits for an answer of the host.
+"""The thread that reads requests while a thread other than the main one waits for an answer of the host.
 
-In: the request pipe. Out: requests in `queue`, in their order; replies to whoever waits for them. Invariants: nothing
-that was read is lost when it is stopped; the end of the stream is told to all that wait. Absent on purpose: who starts
-it, and when it is not needed any more (`requests.Requests`, `carry`).
+In: the request pipe. Out: requests in `queue`, in order; replies to their waiters. Invariants: no line is lost when the
+thread is stopped; the end of the stream is reported to every waiter. Absent on purpose: when it is started and stopped
+(`requests.Requests`, `fork_state`).
 """
 
 import os
@@ -16,7 +16,7 @@ class Reader:
 
     def __init__(self, requests, pipe):
         self.requests, self.ended = requests, allocate_lock()
-        self.rest, self.ring = pipe
+        self.stop_fd, self.wake_fd = pipe
         requests.queue = SimpleQueue()
         for line in requests.lines:
             requests.queue.put(line)
@@ -25,11 +25,11 @@ class Reader:
         start_new_thread(self.run, ())
 
     def stop(self):
-        """What was read and not taken stays for the main thread, which calls this."""
+        """Called by the main thread, which gets the lines read and not yet taken."""
         requests = self.requests
-        os.write(self.ring, b"x")
+        os.write(self.wake_fd, b"x")
         self.ended.acquire()
-        for fd in (self.rest, self.ring):
+        for fd in (self.stop_fd, self.wake_fd):
             os.close(fd)
         while not requests.queue.empty():
             line = requests.queue.get()
@@ -39,25 +39,25 @@ class Reader:
 
     def run(self):
         try:
-            self.hand_out()
+            self.dispatch()
         finally:
             self.ended.release()
 
-    def hand_out(self):
+    def dispatch(self):
         requests, poller = self.requests, poll()
-        for fd in (requests.fd, self.rest):
+        for fd in (requests.fd, self.stop_fd):
             poller.register(fd, POLLIN)  # the end of the stream is always told
         while True:
-            if any(fd == self.rest for fd, _event in poller.poll()):
+            if any(fd == self.stop_fd for fd, _event in poller.poll()):
                 return
             if not requests.read_more():
                 break
             lines, requests.lines = requests.lines, []
             for line in lines:
-                if not requests.is_reply(line):
+                if not requests.dispatch_reply(line):
                     requests.queue.put(line)
                     requests.wake()
-                    for bell in requests.bells:
+                    for bell in requests.waiters:
                         bell.release()
         requests.queue.put(None)
         requests.wake()

@@ -17,19 +17,19 @@ class Unrecorded(Exception):
     """There is no record to be read; says why."""
 
 
-class Place:
-    """Where the record is, and the number of the session that runs."""
+class RecordLocation:
+    """The path of the record, and the number of the running session."""
 
     def __init__(self, path, session):
         self.path, self.session = path, session
 
 
-def place(host):
-    """As the host says now: a session may be taken up, or get its number late."""
+def locate(host):
+    """Asks the host, whose answer may change: a session may be resumed, or get its number late."""
     told = host.ask({"type": "record_request"}) or {}
     if not told.get("path"):
         raise Unrecorded("this session is not recorded, and without a record there are no earlier inputs")
-    return Place(told["path"], told["session"])
+    return RecordLocation(told["path"], told["session"])
 
 
 def connect(where):
@@ -53,7 +53,7 @@ class Record:
     IPython's tables."""
 
     def __init__(self, host):
-        where = place(host)
+        where = locate(host)
         self.session, self.db = where.session, connect(where)
 
     def number(self, session):
@@ -82,8 +82,7 @@ class Record:
         latest, group = (", max(session * 131072 + line)", "GROUP BY source_raw") if unique else ("", "")
         rows = self.db.execute(
             "SELECT session, line, source_raw%s FROM history WHERE source_raw GLOB ? %s ORDER BY session DESC, line "
-            "DESC LIMIT ?"
-            % (latest, group),
+            "DESC LIMIT ?" % (latest, group),
             (pattern, -1 if count is None else count),
         )
         return [row[:3] for row in rows.fetchall()[::-1]]
@@ -98,7 +97,7 @@ class Record:
         self.close()
 
 
-def spans(text):
+def parse_ranges(text):
     """IPython's ranges as (session, start, stop): `3`, `1-4`, `2:5` (end excluded), `~2/`, `12/1-3`, `~8/5-~6/2`;
     session 0 is this one, negative ones count back, stop None is its end. Raises ValueError that names what is no
     range."""

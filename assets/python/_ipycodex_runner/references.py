@@ -1,10 +1,10 @@
-"""What a prompt refers to: expressions of the live namespace, and shell commands.
+"""The references of a prompt: expressions of the live namespace, and shell commands.
 
 In: expressions and commands. Out: one entry for each, in order. Invariants: each is evaluated once, a name and a call
-in the interpreter itself, anything else in a copy that can change nothing (`d['k']` may make an entry, `o.a` may run
-code); one that uses a name nobody has defined is not evaluated at all; one that fails says so in its own entry and the
-others still come; a user's interrupt ends them all.
-Absent on purpose: what becomes of the texts, which is the host's.
+in the interpreter itself, anything else in a confined copy (`d['k']` may create an entry, `o.a` may run code); one that
+uses an undefined name is not evaluated; a failing one has its error in its own entry and the others are still
+evaluated; a user's interrupt ends them all.
+Absent on purpose: the use of the texts, which is the host's.
 """
 
 import os
@@ -12,43 +12,43 @@ import select
 import sys
 from time import monotonic
 
-from . import cut, figures, pictures, watchdog
+from . import figures, pictures, truncate, watchdog
 from .wire import interrupts
 
 LONGEST = 8 << 20  # characters of one text: what the host keeps of it
-STR_GETS = 5  # seconds
-DRAWING_GETS = 30  # seconds
-SHELL_GETS = 30  # seconds
+STR_LIMIT = 5  # seconds
+DRAWING_LIMIT = 30  # seconds
+SHELL_LIMIT = 30  # seconds
 # seconds after which a command that has ended is not listened to any more: what it left running may never end
 QUIET = 0.2
 TOP_LEVEL_AWAIT, COROUTINE = 0x2000, 0x80
-MOST_ERRORS = 2000  # characters of standard error told of a command that failed
+MOST_ERRORS = 2000  # characters of a failed command's standard error in the text
 
 
 def evaluate(variables, shells, engine):
-    open_figures = figures.open_now()
+    open_figures = figures.open_numbers()
     try:
         return {
-            "variables": [variable(expression, engine) for expression in variables],
-            "shells": [shell(command) for command in shells],
+            "variables": [evaluate_variable(expression, engine) for expression in variables],
+            "shells": [run_shell(command) for command in shells],
         }
     finally:
-        figures.close_but(open_figures)
+        figures.close_except(open_figures)
 
 
-def variable(expression, engine):
+def evaluate_variable(expression, engine):
     ns = engine.ns
     try:
-        code, live, missing = compiled(expression.strip(), ns)
+        code, live, missing = compile_expression(expression.strip(), ns)
     except Exception as error:
-        return failed(expression, error)
+        return failure_entry(expression, error)
     if missing:
         return {"expression": expression, "undefined": missing}
     if live:
-        return valued(expression, code, engine)
+        return evaluate_code(expression, code, engine)
     from . import snapshot
 
-    entry = snapshot.in_copy(lambda: valued(expression, code, engine), engine.host)
+    entry = snapshot.run_in_copy(lambda: evaluate_code(expression, code, engine), engine.host)
     sys.stdout.write(entry.pop("printed", ""))
     if "error" not in entry:
         return entry
@@ -58,49 +58,49 @@ def variable(expression, engine):
     return {"expression": expression, "type": name, "text": "Error: %s" % text, "failed": True}
 
 
-def valued(expression, code, engine):
+def evaluate_code(expression, code, engine):
     try:
         value = eval(code, engine.ns)
         if code.co_flags & COROUTINE or (type(value).__name__ == "coroutine" and "(" in expression):
             from . import loop, tools
 
-            value = loop.run(tools.awaited(value))
+            value = loop.run(tools.await_value(value))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        engine.host.leave_if_child(error)
-        return failed(expression, error)
+        engine.host.exit_if_child(error)
+        return failure_entry(expression, error)
     entry = {"expression": expression, "type": watchdog.type_name(value)}
     try:
-        entry["text"] = cut.cut(str.__str__(watchdog.within(STR_GETS, str, value)), LONGEST)
+        entry["text"] = truncate.truncate(str.__str__(watchdog.run_within(STR_LIMIT, str, value)), LONGEST)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        entry["text"], entry["failed"] = watchdog.failure(error, "str()", STR_GETS), True
+        entry["text"], entry["failed"] = watchdog.describe_failure(error, "str()", STR_LIMIT), True
     try:
-        entry["image"] = watchdog.within(DRAWING_GETS, pictures.data_url, value)
+        entry["image"] = watchdog.run_within(DRAWING_LIMIT, pictures.data_url, value)
     except Exception:
         pass  # its text stands
     return entry
 
 
-def failed(expression, error):
+def failure_entry(expression, error):
     if isinstance(error, SyntaxError):
         error = SyntaxError(error.msg)  # the place means nothing in a line this short
     return {
         "expression": expression,
         "type": type(error).__name__,
-        "text": watchdog.failure(error, "it", 0),
+        "text": watchdog.describe_failure(error, "it", 0),
         "failed": True,
     }
 
 
-def compiled(expression, ns):
+def compile_expression(expression, ns):
     """The code of an expression, whether it is a name or a call, and the names it uses that do not exist, in order."""
     flags = TOP_LEVEL_AWAIT
     if expression.isidentifier():
         code = compile(expression, "<reference>", "eval", flags, True)
-        return code, True, [] if defined(expression, ns) else [expression]
+        return code, True, [] if is_defined(expression, ns) else [expression]
     import ast
 
     tree = compile(expression, "<reference>", "eval", ast.PyCF_ONLY_AST | flags, True)
@@ -110,22 +110,22 @@ def compiled(expression, ns):
             bound.add(node.id) if isinstance(node.ctx, ast.Store) else used.setdefault(node.id)
         elif isinstance(node, ast.arg):
             bound.add(node.arg)
-    missing = [name for name in used if name not in bound and not defined(name, ns)]
+    missing = [name for name in used if name not in bound and not is_defined(name, ns)]
     outermost = tree.body.value if isinstance(tree.body, ast.Await) else tree.body
     return compile(tree, "<reference>", "eval", flags, True), isinstance(outermost, ast.Call), missing
 
 
-def defined(name, ns):
+def is_defined(name, ns):
     import builtins
 
     return name in ns or hasattr(builtins, name) or name in ("True", "False", "None")
 
 
-def shell(command):
+def run_shell(command):
     """Standard output of a command, or `Error: …`; of one that failed both."""
     import subprocess
 
-    interrupts.hold()  # one that fell into the start would leave a process that nobody knows
+    interrupts.hold()  # an interrupt during the start would leave an unknown process
     try:
         process = subprocess.Popen(
             ["/bin/sh", "-c", command],
@@ -136,21 +136,21 @@ def shell(command):
         )
     except (OSError, ValueError) as error:
         interrupts.release()
-        return watchdog.failure(error, "it", 0)
+        return watchdog.describe_failure(error, "it", 0)
     ended = False
     try:
         interrupts.release()
-        output, errors, ended = listen(process)
+        output, errors, ended = read_output(process)
     finally:
         if not ended:
-            end(process)
+            kill_group(process)
         process.stdout.close()
         process.stderr.close()
     text = output.text().rstrip()
     if not ended:
-        note = "Error: the command took longer than %d s and was ended" % SHELL_GETS
+        note = "Error: the command took longer than %d s and was ended" % SHELL_LIMIT
     elif process.returncode:
-        note = "Error: %s" % how(process.returncode)
+        note = "Error: %s" % exit_description(process.returncode)
         said = errors.text().strip()
         if said:
             note += ": " + (
@@ -161,11 +161,11 @@ def shell(command):
     return text + "\n" + note if text else note
 
 
-def listen(process):
+def read_output(process):
     """(output, errors, whether it came to its end in time)."""
-    output, errors = cut.Ends(LONGEST), cut.Ends(2 * MOST_ERRORS)
+    output, errors = truncate.TruncatedStream(LONGEST), truncate.TruncatedStream(2 * MOST_ERRORS)
     streams = {process.stdout.fileno(): output, process.stderr.fileno(): errors}
-    deadline = monotonic() + SHELL_GETS
+    deadline = monotonic() + SHELL_LIMIT
     poller = select.poll()
     for fd in streams:
         poller.register(fd, select.POLLIN)
@@ -191,7 +191,7 @@ def listen(process):
     return output, errors, True
 
 
-def end(process):
+def kill_group(process):
     """Kills a command and all it started."""
     try:
         os.killpg(process.pid, 9)
@@ -200,7 +200,7 @@ def end(process):
     process.wait()
 
 
-def how(code):
+def exit_description(code):
     if code >= 0:
         return "exit status %d" % code
     import signal

@@ -13,11 +13,11 @@ import sys
 import types
 import weakref
 
-from . import library
+from . import stdlib
 from .magics import UsageError
 
 mode = 0
-wanted = set()
+explicit_modules = set()
 stamps = {}
 versions = {}  # (module, name) -> weak references to the functions and classes that were there
 hooked = False
@@ -44,9 +44,9 @@ def set_mode(engine, line):
 def aimport(shell, line):
     for name in line.replace(",", " ").split():
         if name.startswith("-"):
-            wanted.discard(name[1:])
+            explicit_modules.discard(name[1:])
         else:
-            wanted.add(name)
+            explicit_modules.add(name)
             module = import_named(name)
             shell.user_ns[name.split(".")[0]] = sys.modules[name.split(".")[0]]
             stamp_of(module)
@@ -72,7 +72,11 @@ def scan(only_new):
     if not mode:
         return
     for name, module in list(sys.modules.items()):
-        if name == "__main__" or not isinstance(module, types.ModuleType) or (mode == 1 and name not in wanted):
+        if (
+            name == "__main__"
+            or not isinstance(module, types.ModuleType)
+            or (mode == 1 and name not in explicit_modules)
+        ):
             continue
         if only_new and name in stamps:
             continue
@@ -82,10 +86,10 @@ def scan(only_new):
         before = stamps.get(name)
         stamps[name] = stamp
         if before is not None and before != stamp:
-            renew(name, module)
+            reload_module(name, module)
 
 
-def renew(name, module):
+def reload_module(name, module):
     old = dict(module.__dict__)
     for key, value in old.items():
         if isinstance(value, (type, types.FunctionType)) and value.__module__ == name:
@@ -110,15 +114,15 @@ def renew(name, module):
         for each in versions.get((name, key), ()):
             before = each()
             if before is not None and after is not None and before is not after:
-                update(before, after)
+                update_object(before, after)
                 renewed.append((before, after))
     rebind(renewed)
 
 
-library.for_users.update((import_named.__code__, renew.__code__))
+stdlib.for_users.update((import_named.__code__, reload_module.__code__))
 
 
-def update(before, after):
+def update_object(before, after):
     """Puts the new code into the old object, so that references elsewhere see it."""
     if isinstance(before, types.FunctionType) and isinstance(after, types.FunctionType):
         if before.__code__.co_freevars == after.__code__.co_freevars:
@@ -137,7 +141,7 @@ def update(before, after):
         for key, value in list(after.__dict__.items()):
             current = before.__dict__.get(key)
             if isinstance(current, types.FunctionType) and isinstance(value, types.FunctionType):
-                update(current, value)
+                update_object(current, value)
             elif key not in ("__dict__", "__weakref__", "__module__", "__slots__"):
                 try:
                     setattr(before, key, value)

@@ -1,8 +1,8 @@
-"""The requests of the host: lines of a private pipe, and replies among them for whoever has asked.
+"""The host's requests: lines of a private pipe, with replies to questions among them.
 
-In: the descriptor of the pipe. Out: decoded requests. Invariants: one reads at a time; a request that comes while
-somebody waits for a reply stays for later; what was read is kept when a signal handler raises. Absent on purpose: what
-a request means (`serve`).
+In: the descriptor of the pipe. Out: decoded requests. Invariants: one thread reads at a time; a request that comes
+while a caller waits for a reply is kept for later; data already read survives an exception of a signal handler. Absent
+on purpose: the meaning of a request (`serve`).
 """
 
 import os
@@ -18,28 +18,28 @@ class Requests:
 
     def __init__(self, fd):
         self.fd = fd
-        self.got = []  # what was read and not yet looked at
+        self.unparsed = []  # what was read and not yet looked at
         self.buffer = b""
         self.lines = []
         self.queue = None
-        self.lock = RLock()  # held by whoever reads the pipe
+        self.lock = RLock()  # held by the thread that reads the pipe
         self.replies = {}
-        self.bells = ()  # of those who serve requests while they wait
+        self.waiters = ()  # of those who serve requests while they wait
 
     def read_more(self):
         """Reads once; False at the end of the stream."""
         try:
-            if not self.got:
-                # kept before a signal handler runs, which may raise
-                self.got.extend(map(os.read, (self.fd,), (1 << 16,)))
+            if not self.unparsed:
+                # stored before a signal handler runs, which may raise
+                self.unparsed.extend(map(os.read, (self.fd,), (1 << 16,)))
         except OSError as error:
-            if wire.in_handler(error):
+            if wire.raised_in_handler(error):
                 raise
             return False
-        data = self.got[0]
+        data = self.unparsed[0]
         if not data:
             return False
-        del self.got[:]
+        del self.unparsed[:]
         if b"\n" not in data:
             self.buffer += data
             return True
@@ -70,22 +70,22 @@ class Requests:
             return None
         return value
 
-    def start_thread(self):
+    def start_reader(self):
         from . import reader
 
         with self.lock:
             if self.queue is None:
-                self.thread = reader.Reader(self, wire.private_pipe(206))
+                self.thread = reader.Reader(self, wire.open_private_pipe(206))
 
-    def stop_thread(self):
+    def stop_reader(self):
         """The main thread, which calls this, reads again."""
         with self.lock:
             if self.queue is not None:
                 self.thread.stop()
 
-    def is_asked(self):
+    def has_waiters(self):
         """Somebody waits for an answer of the host."""
-        return bool(self.replies or self.bells)
+        return bool(self.replies or self.waiters)
 
     def wake(self):
         """Replaced by the event loop while it waits for requests."""
@@ -100,11 +100,11 @@ class Requests:
             send()
             if get_ident() != MAIN:
                 while not box[0].acquire(True, 0.05):
-                    self.start_thread_when_free()
+                    self.start_reader_if_idle()
                 return box[1] if len(box) > 1 else None
             while len(box) == 1 and self.queue is None:
                 with self.lock:
-                    if not self.take_replies() and len(box) == 1:
+                    if not self.read_replies() and len(box) == 1:
                         return None
             if len(box) == 1:
                 box[0].acquire()
@@ -112,7 +112,7 @@ class Requests:
         finally:
             self.replies.pop(call, None)
 
-    def take_replies(self):
+    def read_replies(self):
         """Waits for more of the stream and hands out the replies in it; requests stay in `lines`. False at the end."""
         from select import poll
 
@@ -122,23 +122,23 @@ class Requests:
         interrupts.hold()
         try:
             alive = self.read_more()
-            self.lines[:] = [line for line in self.lines if not self.is_reply(line)]
+            self.lines[:] = [line for line in self.lines if not self.dispatch_reply(line)]
         finally:
             interrupts.release()
         return alive
 
-    def is_reply(self, line):
+    def dispatch_reply(self, line):
         """True after a reply was handed to the caller that waits for it."""
         try:
             return b'_reply"' in line and self.parse(line) is None
         except ValueError:
             return False
 
-    def start_thread_when_free(self):
+    def start_reader_if_idle(self):
         """From another thread: while the main thread waits for requests it hands replies out itself, and holds the
         lock."""
         if self.queue is None and self.lock.acquire(False):
             try:
-                self.start_thread()
+                self.start_reader()
             finally:
                 self.lock.release()

@@ -10,73 +10,73 @@ import itertools
 import json
 import sys
 
-from . import cut, mime, pictures, watchdog
+from . import mime, pictures, truncate, watchdog
 
 LONGEST = 8 << 20  # code points of a text
 SLICE = 50_000  # items of a long container that are turned into JSON at a time
-MOST_SLICES = 20  # of one that is told whole
+MOST_SLICES = 20  # of a container written whole
 MOST_ITEMS = 10_000  # that are taken from a generator
 MOST_PICTURES = 20
-WHOLE_GETS = 10  # seconds for all of a result: `repr()`, drawing
+TIME_LIMIT = 10  # seconds for all of a result: `repr()`, drawing
 ROWS, COLUMNS = 40, 20  # of a table
 
 
-def result(value):
+def render(value):
     try:
-        return watchdog.within(WHOLE_GETS, shaped, value)
+        return watchdog.run_within(TIME_LIMIT, build_result, value)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return {"bundle": {"text/plain": watchdog.failure(error, "showing the result", WHOLE_GETS)}}
+        return {"bundle": {"text/plain": watchdog.describe_failure(error, "showing the result", TIME_LIMIT)}}
 
 
-def shaped(value):
-    writer = Writer()
+def build_result(value):
+    writer = JsonWriter()
     if isinstance(value, str):
-        return {"bundle": {"text/plain": cut.cut(str.__str__(value), LONGEST)}}
+        return {"bundle": {"text/plain": truncate.truncate(str.__str__(value), LONGEST)}}
     if (
         isinstance(value, (list, tuple))
         and value
-        and all(isinstance(item, str) or writer.holds(item) for item in value)
+        and all(isinstance(item, str) or writer.is_picture(item) for item in value)
         and writer.pictures
     ):
-        return mixed(value)
-    own = writer.picture(value)
+        return build_mixed(value)
+    own = writer.render_picture(value)
     if own is not None:
         if isinstance(own, dict):
-            return {"bundle": dict(own, **{"text/plain": described(value)})}
+            return {"bundle": dict(own, **{"text/plain": describe_picture(value)})}
         return {"bundle": {"text/plain": own}}
-    text = table(value) or marked(value)
+    text = format_table(value) or get_markdown(value)
     if text is None:
-        text = writer.text(value)
-    bundle = {"text/plain": cut.cut(text, LONGEST)}
+        text = writer.to_text(value)
+    bundle = {"text/plain": truncate.truncate(text, LONGEST)}
     if not writer.pictures:
         return {"bundle": bundle}
     parts = [bundle] + writer.pictures
     return {"bundle": dict(writer.pictures[0], **bundle), "parts": parts}
 
 
-def mixed(items):
+def build_mixed(items):
     """A list of texts and pictures: each a part, in order."""
-    writer, parts = Writer(), []
+    writer, parts = JsonWriter(), []
     for item in items:
         if isinstance(item, str):
-            parts.append({"text/plain": cut.cut(str.__str__(item), LONGEST // len(items) or 1)})
+            parts.append({"text/plain": truncate.truncate(str.__str__(item), LONGEST // len(items) or 1)})
             continue
-        own = writer.picture(item)
+        own = writer.render_picture(item)
         if isinstance(own, dict):
             writer.pictures.append(own)
         parts.append(
-            dict(own, **{"text/plain": described(item)})
+            dict(own, **{"text/plain": describe_picture(item)})
             if isinstance(own, dict)
             else {"text/plain": own or "[not shown]"}
         )
     whole = dict(next((part for part in parts if len(part) > 1), {}))
-    whole["text/plain"] = cut.cut("\n".join(part["text/plain"] for part in parts), LONGEST)
+    whole["text/plain"] = truncate.truncate("\n".join(part["text/plain"] for part in parts), LONGEST)
     return {"bundle": whole, "parts": parts}
 
 
-def described(value):
+def describe_picture(value):
     """A short text for a picture."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "[%s, %d bytes]" % (mime.image_type(bytes(value[:16])), len(value))
@@ -87,7 +87,7 @@ def described(value):
     return text if isinstance(text, str) and 0 < len(text) <= 200 else "<%s>" % watchdog.type_name(value)
 
 
-def table(value):
+def format_table(value):
     """Text of a pandas object: all of a small one, the ends of a large one and its shape."""
     pandas = sys.modules.get("pandas")
     if pandas is None:
@@ -98,30 +98,30 @@ def table(value):
         if isinstance(value, pandas.Series):
             return value.to_string(max_rows=ROWS, name=True, dtype=True, length=True)
     except Exception:
-        return mime.plain(value)
+        return mime.safe_repr(value)
     return None
 
 
-def marked(value):
+def get_markdown(value):
     """Markdown of an object that offers it."""
-    if isinstance(value, type) or not mime.has(value, "_repr_markdown_"):
+    if isinstance(value, type) or not mime.has_method(value, "_repr_markdown_"):
         return None
     try:
-        text = mime.split(value._repr_markdown_())[0]
+        text = mime.split_metadata(value._repr_markdown_())[0]
     except Exception:
         return None
     return text if isinstance(text, str) else None
 
 
-class Writer:
+class JsonWriter:
     """Writes JSON, and takes the pictures out of it."""
 
     def __init__(self):
         self.pictures = []
         self.left_out = 0
-        self.open = set()  # ids of the objects being written by `other`
+        self.open = set()  # ids of the objects being written by `encode_other`
 
-    def holds(self, value):
+    def is_picture(self, value):
         """True for a picture; it is counted, not drawn."""
         try:
             found = pictures.is_picture(value)
@@ -131,18 +131,18 @@ class Writer:
             self.pictures.append(None)
         return found
 
-    def picture(self, value):
+    def render_picture(self, value):
         """A bundle of a picture, a text in its place, or None for a value that is no picture."""
         try:
-            found = pictures.picture(value)
+            found = pictures.render(value)
         except pictures.TooLarge as error:
             return "[%s]" % error
         except KeyboardInterrupt:
             raise
         except Exception as error:
             return (
-                "[a picture that could not be drawn: %s]" % watchdog.failure(error, "drawing", WHOLE_GETS)
-                if pictures.figure_of(value) is not None
+                "[a picture that could not be drawn: %s]" % watchdog.describe_failure(error, "drawing", TIME_LIMIT)
+                if pictures.find_figure(value) is not None
                 else None
             )
         if found is None:
@@ -152,37 +152,39 @@ class Writer:
             return "[picture left out: more than %d]" % MOST_PICTURES
         return {found[0]: found[1]}
 
-    def text(self, value):
+    def to_text(self, value):
         """JSON of a value, or its `repr` when that is all there is of it."""
         if isinstance(value, (bytes, bytearray, memoryview)):
-            return self.other(value)
+            return self.encode_other(value)
         if type(value) in (list, tuple, dict) and len(value) > SLICE:
-            return self.long(value)
+            return self.encode_long(value)
         if not isinstance(value, (list, tuple, dict, int, float, type(None))):
-            value = self.other(value)
+            value = self.encode_other(value)
             if isinstance(value, str):
                 return value
-        return self.encoded(value)
+        return self.encode(value)
 
-    def encoded(self, value):
+    def encode(self, value):
         try:
-            return json.dumps(value, ensure_ascii=False, allow_nan=False, default=self.other)
+            return json.dumps(value, ensure_ascii=False, allow_nan=False, default=self.encode_other)
         except KeyboardInterrupt:
             raise
         except Exception:
             pass  # NaN, keys that are no strings, cycles, depth, a number of too many digits
         del self.pictures[:]
         try:
-            return json.dumps(self.mended(value, 0, set()), ensure_ascii=False, allow_nan=False, default=self.other)
+            return json.dumps(
+                self.sanitize(value, 0, set()), ensure_ascii=False, allow_nan=False, default=self.encode_other
+            )
         except KeyboardInterrupt:
             raise
         except Exception:
-            return cut.cut(mime.plain(value), LONGEST)
+            return truncate.truncate(mime.safe_repr(value), LONGEST)
 
-    def long(self, value):
+    def encode_long(self, value):
         """A container of very many items, written in pieces of which the ends are kept."""
         if len(value) > MOST_SLICES * SLICE:
-            return self.ends(value)
+            return self.encode_ends(value)
         items = iter(value.items() if type(value) is dict else value)
         opening, closing = "{}" if type(value) is dict else "[]"
         head, tail, size, first = "", "", 1, True
@@ -190,7 +192,7 @@ class Writer:
             piece = list(itertools.islice(items, SLICE))
             if not piece:
                 break
-            text = self.encoded(dict(piece) if type(value) is dict else piece)[1:-1]
+            text = self.encode(dict(piece) if type(value) is dict else piece)[1:-1]
             text = (opening if first else ", ") + text
             first = False
             size += len(text)
@@ -199,39 +201,39 @@ class Writer:
                 head, text = head + text[:room], text[room:]
             tail = (tail + text)[-LONGEST // 2 :]
         tail += closing
-        return head + tail if size <= len(head) + len(tail) else cut.join(head, tail, size, 1)
+        return head + tail if size <= len(head) + len(tail) else truncate.join_ends(head, tail, size, 1)
 
-    def ends(self, value):
+    def encode_ends(self, value):
         """The first and the last items of a container that has millions."""
         note = "[… {:,} items in all; the middle is left out; print a slice to see it …]".format(len(value))
         if type(value) is dict:
-            return self.encoded(dict(itertools.islice(value.items(), SLICE))) + "\n" + note
-        return "%s\n%s\n%s" % (self.encoded(list(value[:SLICE])), note, self.encoded(list(value[-SLICE:])))
+            return self.encode(dict(itertools.islice(value.items(), SLICE))) + "\n" + note
+        return "%s\n%s\n%s" % (self.encode(list(value[:SLICE])), note, self.encode(list(value[-SLICE:])))
 
-    def other(self, value):
-        """What JSON has no form for: plain data of it, a picture's place, or its `repr`."""
+    def encode_other(self, value):
+        """Encodes a value that JSON lacks a form for: as plain data, a reference to a picture, or its `repr`."""
         if id(value) in self.open:
             return "<%s: contains itself>" % watchdog.type_name(value)
-        own = self.picture(value)
+        own = self.render_picture(value)
         if isinstance(own, dict):
-            self.pictures.append(dict(own, **{"text/plain": described(value)}))
+            self.pictures.append(dict(own, **{"text/plain": describe_picture(value)}))
             return "[picture %d]" % len(self.pictures)
         if own is not None:
             return own
-        text = table(value)
+        text = format_table(value)
         if text is not None:
             return text
         try:
-            found = plain_data(value)
+            found = to_plain_data(value)
         except KeyboardInterrupt:
             raise
         except Exception:
             found = None
         if found is not None:
             return found[0]
-        return cut.cut(represented(value), LONGEST)
+        return truncate.truncate(safe_repr(value), LONGEST)
 
-    def mended(self, value, depth, above):
+    def sanitize(self, value, depth, above):
         """Plain data that JSON takes; what contains itself is cut off."""
         if value is None or isinstance(value, (bool, str)):
             return value
@@ -242,21 +244,21 @@ class Writer:
         if isinstance(value, int):
             return int(value) if value.bit_length() < 1000 else "<int of %d bits>" % value.bit_length()
         if id(value) in above or depth > 200:
-            return "<%s: contains itself>" % watchdog.type_name(value) if id(value) in above else represented(value)
+            return "<%s: contains itself>" % watchdog.type_name(value) if id(value) in above else safe_repr(value)
         above = above | {id(value)}
         if isinstance(value, dict):
-            return {self.key(key): self.mended(item, depth + 1, above) for key, item in value.items()}
+            return {self.encode_key(key): self.sanitize(item, depth + 1, above) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.mended(item, depth + 1, above) for item in value]
-        found = self.other(value)
-        return found if isinstance(found, (str, bool, type(None))) else self.mended(found, depth + 1, above)
+            return [self.sanitize(item, depth + 1, above) for item in value]
+        found = self.encode_other(value)
+        return found if isinstance(found, (str, bool, type(None))) else self.sanitize(found, depth + 1, above)
 
     @staticmethod
-    def key(key):
-        return key if isinstance(key, (str, int, bool, type(None))) else represented(key)
+    def encode_key(key):
+        return key if isinstance(key, (str, int, bool, type(None))) else safe_repr(key)
 
 
-def plain_data(value):
+def to_plain_data(value):
     """(plain data,) of a value that stands for some, else None."""
     import datetime
     import enum
@@ -284,13 +286,13 @@ def plain_data(value):
     if callable(getattr(value, "model_dump", None)):
         return (value.model_dump(mode="json"),)
     if type(value).__module__ == "numpy":
-        return of_numpy(value)
+        return from_numpy(value)
     if hasattr(value, "__next__") and hasattr(value, "__iter__"):
-        return (listed(value),)
+        return (take_items(value),)
     return None
 
 
-def of_numpy(value):
+def from_numpy(value):
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         return (value.item(),)
     if getattr(value, "size", MOST_ITEMS) < 1000:
@@ -298,7 +300,7 @@ def of_numpy(value):
     return ("array of shape %s, %s\n%s" % ("x".join(map(str, value.shape)), value.dtype, value),)
 
 
-def listed(iterator):
+def take_items(iterator):
     """The items of a generator; only so many of an endless one."""
     items = list(itertools.islice(iterator, MOST_ITEMS))
     if len(items) == MOST_ITEMS:
@@ -306,7 +308,7 @@ def listed(iterator):
     return items
 
 
-def represented(value):
+def safe_repr(value):
     """`repr`, of whatever answers to it."""
     try:
         return repr(value)

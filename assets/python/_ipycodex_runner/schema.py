@@ -6,7 +6,7 @@ import inspect
 import re
 import typing
 
-from . import cut, definitions, signatures, watchdog
+from . import definitions, signatures, truncate, watchdog
 
 SIMPLE = {
     str: "string",
@@ -45,32 +45,32 @@ MOST_NODES = 400  # of one schema
 DEEPEST = 8
 
 
-def of(function, ns):
+def describe(function, ns):
     try:
-        return watchdog.within(5, described, function, ns)
+        return watchdog.run_within(5, build_description, function, ns)
     except KeyboardInterrupt:
         raise
     except BaseException:
         return "", {"type": "object", "properties": {}, "required": [], "additionalProperties": True}
 
 
-def described(function, ns):
-    doc = documentation(function)
-    notes = parameters_in(doc)
-    for name, text in comments(function).items():
+def build_description(function, ns):
+    doc = get_doc(function)
+    notes = parse_parameters(doc)
+    for name, text in parse_comments(function).items():
         notes.setdefault(name, text)
-    found = signatures.parameters(function, ns)
+    found = signatures.get_parameters(function, ns)
     if found is None:
         properties = {"args": {"type": "array", "description": "arguments by position", "items": {}}}
         return doc, {"type": "object", "properties": properties, "required": [], "additionalProperties": True}
-    shaper = Shaper(ns)
+    shaper = SchemaBuilder(ns)
     properties, required, extra = {}, [], False
     for parameter, hint in found:
         name = parameter.name
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = True
             continue
-        entry = shaper.shape(hint, 0)
+        entry = shaper.build(hint, 0)
         if parameter.kind is parameter.VAR_POSITIONAL:
             entry = {"type": "array", "items": entry}
         if notes.get(name):
@@ -80,17 +80,17 @@ def described(function, ns):
         elif parameter.default is parameter.empty:
             required.append(name)
         else:
-            known, default = default_of(parameter.default)
+            known, default = encode_default(parameter.default)
             if known:
                 entry = dict(entry, default=default)
         properties[name] = entry
-    schema = shaper.rooted({"type": "object", "properties": properties, "required": required})
+    schema = shaper.with_definitions({"type": "object", "properties": properties, "required": required})
     if extra:
         schema["additionalProperties"] = True
-    return with_return(doc, function, ns), schema
+    return add_return(doc, function, ns), schema
 
 
-def documentation(function):
+def get_doc(function):
     """The docstring: the function's, or the one of `__call__` of an object whose class has none for its instances."""
     try:
         if isinstance(function, (signatures.functools.partial,)):
@@ -112,68 +112,68 @@ def documentation(function):
             doc = None  # the one that `dataclass` makes up
     except Exception:
         return ""
-    return cut.cut(doc, LONGEST_DOC) if isinstance(doc, str) else ""
+    return truncate.truncate(doc, LONGEST_DOC) if isinstance(doc, str) else ""
 
 
-def with_return(doc, function, ns):
-    hint = signatures.returned(function, ns)
+def add_return(doc, function, ns):
+    hint = signatures.get_return(function, ns)
     if hint in (signatures.EMPTY, None, type(None)) or TELLS_RETURN.search(doc):
         return doc
-    line = "Returns: %s" % signatures.named(hint)[:LONGEST_DEFAULT]
+    line = "Returns: %s" % signatures.format_annotation(hint)[:LONGEST_DEFAULT]
     return doc + "\n\n" + line if doc else line
 
 
-def default_of(value):
+def encode_default(value):
     """(True, what JSON calls it) of a default that can be told in a few words."""
     import enum
 
     if isinstance(value, enum.Enum):
-        value = signatures.enum_value(value)
+        value = signatures.encode_enum(value)
     if isinstance(value, (list, tuple, dict)) and not value:
         return True, type(value)() if not isinstance(value, tuple) else []
     if (
         type(value) in (str, int, float, bool, type(None))
-        and signatures.plain(value)
+        and signatures.is_json_scalar(value)
         and not (isinstance(value, str) and len(value) > LONGEST_DEFAULT)
     ):
         return True, value
     return False, None
 
 
-class Shaper:
+class SchemaBuilder:
     """Schemas of annotations, of limited size altogether."""
 
     def __init__(self, ns):
         self.ns = ns
         self.nodes = 0
-        self.open = []  # classes being described
+        self.reserve = []  # classes being described
         self.named = {}  # of those, the ones that refer to themselves: name and reference
         self.hoisted = {}  # classes that describe themselves, and how
         self.definitions = definitions.Definitions()
 
-    def rooted(self, schema):
+    def with_definitions(self, schema):
         """The schema with all that it refers to."""
         known = self.definitions.known
         return dict(schema, **{"$defs": dict(known)}) if known else schema
 
-    def shape(self, hint, depth):
+    def build(self, hint, depth):
         self.nodes += 1
         if hint is signatures.EMPTY or isinstance(hint, str) or depth > DEEPEST or self.nodes > MOST_NODES:
             return {}
         try:
-            return self.known(hint, depth + 1)
+            return self.build_known(hint, depth + 1)
         except Exception:
             return {}
 
-    def known(self, hint, depth):
+    def build_known(self, hint, depth):
         if hint in (typing.Any, object):
             return {}
         if hint in SIMPLE:
-            return simple(hint, SIMPLE[hint])
+            return build_simple(hint, SIMPLE[hint])
         if hint is None:
             return {"type": "null"}
         if hasattr(hint, "__metadata__"):  # Annotated
-            entry = self.shape(hint.__origin__, depth)
+            entry = self.build(hint.__origin__, depth)
             texts = (
                 (
                     item
@@ -185,32 +185,32 @@ class Shaper:
             text = next((item for item in texts if isinstance(item, str)), None)
             return dict(entry, description=text) if text else entry
         if hasattr(hint, "__supertype__"):  # NewType
-            return self.shape(hint.__supertype__, depth)
+            return self.build(hint.__supertype__, depth)
         if type(hint).__name__ == "TypeAliasType":
-            return self.shape(hint.__value__, depth)
+            return self.build(hint.__value__, depth)
         if type(hint).__name__ == "TypeVar":
-            return self.shape(hint.__bound__, depth) if hint.__bound__ else {}
+            return self.build(hint.__bound__, depth) if hint.__bound__ else {}
         origin, inner = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
         if origin is typing.Union or type(hint).__name__ == "UnionType":
-            options = [self.shape(item, depth) for item in inner]
+            options = [self.build(item, depth) for item in inner]
             return definitions.any_of(options)
         if origin is signatures.LITERAL:
-            return choices(list(inner))
+            return build_enum(list(inner))
         if getattr(origin, "_name", None) in ("Required", "NotRequired", "ReadOnly"):
-            return self.shape(inner[0], depth)
+            return self.build(inner[0], depth)
         if isinstance(origin, type):
-            return self.generic(origin, inner, depth)
-        return self.of_class(hint, depth) if isinstance(hint, type) else {}
+            return self.build_generic(origin, inner, depth)
+        return self.build_class(hint, depth) if isinstance(hint, type) else {}
 
-    def generic(self, origin, inner, depth):
+    def build_generic(self, origin, inner, depth):
         if issubclass(origin, dict) or origin.__name__ in ("Mapping", "MutableMapping"):
-            value = self.shape(inner[1], depth) if len(inner) == 2 else {}
+            value = self.build(inner[1], depth) if len(inner) == 2 else {}
             return {"type": "object", "additionalProperties": value} if value else {"type": "object"}
         if issubclass(origin, tuple) and inner and Ellipsis not in inner and inner != ((),):
-            return definitions.complete(
+            return definitions.normalize(
                 {
                     "type": "array",
-                    "prefixItems": [self.shape(item, depth) for item in inner],
+                    "prefixItems": [self.build(item, depth) for item in inner],
                     "items": False,
                     "minItems": len(inner),
                     "maxItems": len(inner),
@@ -220,27 +220,27 @@ class Shaper:
         if is_array(origin):
             entry = {"type": "array", "items": {}}
             if len(items) == 1 and type(items[0]).__name__ != "TypeVar":
-                entry["items"] = self.shape(items[0], depth)
+                entry["items"] = self.build(items[0], depth)
             if is_set(origin):
                 entry["uniqueItems"] = True
             return entry
-        return self.of_class(origin, depth)
+        return self.build_class(origin, depth)
 
-    def of_class(self, kind, depth):
+    def build_class(self, kind, depth):
         import enum
 
         if issubclass(kind, enum.Enum):
-            return choices([signatures.enum_value(member) for member in kind])
+            return build_enum([signatures.encode_enum(member) for member in kind])
         if signatures.is_record(kind):
-            return self.record(kind, depth)
+            return self.build_record(kind, depth)
         if kind not in self.hoisted:
-            own = signatures.own_schema(kind)
+            own = signatures.get_own_schema(kind)
             self.hoisted[kind] = None if own is None else self.definitions.hoist(own, kind.__name__)
         if self.hoisted[kind] is not None:
             return dict(self.hoisted[kind])
         for base, name in SIMPLE.items():
             if issubclass(kind, base):
-                return simple(kind, name)
+                return build_simple(kind, name)
         if (kind.__module__, kind.__qualname__) in signatures.MAKERS:
             if kind.__name__ in TEXTS:
                 return dict({"type": "string"}, **TEXTS[kind.__name__])
@@ -251,17 +251,17 @@ class Shaper:
             return {"type": "array", "items": {}}
         return {"type": "object"} if kind.__name__ in ("Mapping", "MutableMapping") else {}
 
-    def record(self, kind, depth):
-        if kind in self.open:
+    def build_record(self, kind, depth):
+        if kind in self.reserve:
             if kind not in self.named:
-                self.named[kind] = self.definitions.open(kind.__name__)
+                self.named[kind] = self.definitions.reserve(kind.__name__)
             return dict(self.named[kind][1])
-        self.open.append(kind)
+        self.reserve.append(kind)
         try:
-            rows = signatures.fields(kind, self.ns)[:MOST_CHOICES]
+            rows = signatures.get_fields(kind, self.ns)[:MOST_CHOICES]
             entry = {
                 "type": "object",
-                "properties": {name: self.shape(hint, depth) for name, hint, _needed in rows},
+                "properties": {name: self.build(hint, depth) for name, hint, _needed in rows},
                 "required": [name for name, _hint, needed in rows if needed],
             }
             if kind not in self.named:
@@ -270,7 +270,7 @@ class Shaper:
             self.definitions.known[name] = entry
             return dict(reference)
         finally:
-            self.open.pop()
+            self.reserve.pop()
 
 
 ARRAYS = (
@@ -296,8 +296,8 @@ def is_array(kind):
     return is_abstract(kind) or issubclass(kind, (list, tuple, set, frozenset, collections.deque))
 
 
-def simple(kind, name):
-    entry = definitions.complete({"type": name})
+def build_simple(kind, name):
+    entry = definitions.normalize({"type": name})
     return dict(entry, uniqueItems=True) if is_set(kind) else entry
 
 
@@ -305,35 +305,39 @@ def is_set(kind):
     return issubclass(kind, (set, frozenset)) or kind.__name__ in ("Set", "MutableSet", "AbstractSet")
 
 
-def choices(values):
+def build_enum(values):
     values = [
-        signatures.enum_value(value) if hasattr(value, "_member_map_") or hasattr(type(value), "__members__") else value
+        (
+            signatures.encode_enum(value)
+            if hasattr(value, "_member_map_") or hasattr(type(value), "__members__")
+            else value
+        )
         for value in values
     ]
-    values = [value for value in values if signatures.plain(value)]
-    entry = {"type": definitions.kinds_of(values)} if values else {}
+    values = [value for value in values if signatures.is_json_scalar(value)]
+    entry = {"type": definitions.json_types(values)} if values else {}
     if 0 < len(values) <= MOST_CHOICES:
         entry["enum"] = values
     return entry
 
 
-def parameters_in(doc):
+def parse_parameters(doc):
     """Descriptions of parameters in a Google, NumPy or Sphinx docstring."""
     found = {name: text.strip() for name, text in re.findall(r":param\s+(?:[\w\[\], ]+\s+)?(\w+):\s*(.+)", doc)}
     lines = doc.split("\n")
     for index, line in enumerate(lines):
         if GOOGLE.match(line):
-            section(lines[index + 1 :], re.compile(r"^(\s+)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$"), found)
+            parse_section(lines[index + 1 :], re.compile(r"^(\s+)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$"), found)
         elif (
             re.match(r"^\s*(?:Other )?Parameters\s*$", line)
             and index + 1 < len(lines)
             and set(lines[index + 1].strip()) == {"-"}
         ):
-            section(lines[index + 2 :], re.compile(r"^(\s*)\*{0,2}(\w+)(?:\s*:.*)?()$"), found)
+            parse_section(lines[index + 2 :], re.compile(r"^(\s*)\*{0,2}(\w+)(?:\s*:.*)?()$"), found)
     return found
 
 
-def section(lines, pattern, found):
+def parse_section(lines, pattern, found):
     margin, name = None, None
     for line in lines:
         if not line.strip():
@@ -349,14 +353,14 @@ def section(lines, pattern, found):
             found[name] = (found[name] + " " + line.strip()).strip()
 
 
-def comments(function):
+def parse_comments(function):
     """`name: int,  # what it is`, when the source can be had: the comment that ends a parameter's line."""
     import io
     import tokenize
 
     found = {}
     try:
-        source = inspect.getsource(inspect.unwrap(signatures.target(function)))
+        source = inspect.getsource(inspect.unwrap(signatures.annotated_target(function)))
         if "#" not in source:
             return {}
         depth, name, fresh, begun, line = 0, None, False, False, 0

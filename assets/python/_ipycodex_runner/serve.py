@@ -12,17 +12,16 @@ import os
 import sys
 from time import perf_counter
 
-from . import debug, follow, host_watch, library, outputs, wire
+from . import debug, host_watch, import_hooks, outputs, stdlib, wire
 from .host import NO_PARENT, Host
 from .wire import interrupts
 
-
-LOOK = 2  # seconds for a completion or an inspection
+LOOKUP_LIMIT = 2  # seconds for a completion or an inspection
 # what may change what there is
 RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set", "variables"}
 NO_IPYTHON = "IPython of %s cannot be loaded (%s); cells run without it"
 # what is looked up for the keyboard
-LOOKS = {"complete", "inspect", "is_complete", "missing"}
+LOOKUPS = {"complete", "inspect", "is_complete", "missing"}
 # answers that come after all output written so far
 ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm", "variables"}
 
@@ -32,11 +31,11 @@ def main(arguments):
 
     package = sys.modules[__package__]
     request_fd, frame_fd, nonce = int(arguments[0]), int(arguments[1]), arguments[2]
-    request_fd, frame_fd = host_watch.out_of_reach(request_fd, 198), host_watch.out_of_reach(frame_fd, 199)
+    request_fd, frame_fd = host_watch.move_high(request_fd, 198), host_watch.move_high(frame_fd, 199)
     script = arguments[arguments.index("--script") + 1 :] if "--script" in arguments else None
     arguments = arguments[: -len(script) - 1] if script else arguments
     pty, alone = "--pty" in arguments, "--alone" in arguments
-    unprotected = confined(arguments[arguments.index("--confine") + 1]) if "--confine" in arguments else None
+    unprotected = confine_process(arguments[arguments.index("--confine") + 1]) if "--confine" in arguments else None
     wire.on_sigint.install()
     faulthandler.enable(2)
     faulthandler.register(_signal.SIGQUIT, 2)
@@ -49,7 +48,7 @@ def main(arguments):
     if pty:
         from . import terminal
 
-        terminal.remember()
+        terminal.save_settings()
         if sys.stdout is not None:
             stdin.open_stdout(True)
     else:
@@ -57,12 +56,12 @@ def main(arguments):
     searches = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
     module = sys.modules["__main__"] = type(sys)("__main__")
     if script:
-        from . import surroundings
+        from . import cell_environment
 
-        surroundings.name_script(module, script, searches)
+        cell_environment.set_up_script(module, script, searches)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     debug.watch_imports(package.parts.after_import)
-    follow.watch_imports(package.parts.after_import, pty)
+    import_hooks.watch_imports(package.parts.after_import, pty)
     stdin.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
@@ -84,30 +83,30 @@ def main(arguments):
     if host.ipython_error is not None:
         host.frames.send({"type": "notice", "text": NO_IPYTHON % (sys.executable, host.ipython_error)}, False)
     try:
-        interrupts.make_bell()
+        interrupts.open_wakeup_pipe()
     except (OSError, ValueError):
-        interrupts.bell = None  # no descriptors left: an interrupt may have to be pressed twice
+        interrupts.wakeup_pipe = None  # no descriptors left: an interrupt may have to be pressed twice
     host_watch.start(request_fd)
     if sys.version_info >= (3, 12):
-        os.register_at_fork(before=excuse_own_threads)
+        os.register_at_fork(before=ignore_own_threads)
     package.server = Server(host, engine, package.parts)
     package.server.serve()
 
 
-def confined(folders):
+def confine_process(folders):
     """Keeps this process from changing anything but files in `folders` (JSON), before any code of others runs; why it
     cannot, if so."""
     import json
 
     from . import confine
 
-    return confine.keep_to(json.loads(folders))
+    return confine.confine_interpreter(json.loads(folders))
 
 
-def excuse_own_threads():
+def ignore_own_threads():
     """Python warns of forks beside threads; ours take no locks that a child could miss. Beside the user's own it shall
     warn."""
-    threading = library.loaded("threading")
+    threading = stdlib.get_loaded("threading")
     if threading is None or threading.active_count() <= 1:
         import warnings
 
@@ -136,13 +135,13 @@ def make_engine(host, module, plain):
 class Server:
     def __init__(self, host, engine, parts):
         self.host, self.engine, self.parts = host, engine, parts
-        engine.begun_with = None  # the last request `set_up`
-        self.idle = getattr(engine, "idle", None)
+        engine.setup_request = None  # the last request `set_up`
+        self.on_idle = getattr(engine, "on_idle", None)
         self.request = None  # the one that is being carried out
         self.raised = None  # by a signal handler, outside of a cell
         self.loop = None  # the module `loop`, once asyncio is in use
-        self.steps = None  # checkpoints, once they are wanted; first what ran before there was time to load them
-        self.actions = {
+        self.checkpointer = None  # checkpoints, once they are wanted; first what ran before there was time to load them
+        self.handlers = {
             "complete": self.complete,
             "inspect": self.inspect,
             "is_complete": self.is_complete,
@@ -171,9 +170,9 @@ class Server:
         if branch is not None and branch.current is not None:
             branch.current.end()
         if self.parts.dirty or not sys.modules.keys().isdisjoint(("threading", "atexit")):
-            from . import leave
+            from . import shutdown
 
-            leave.leave(0)
+            shutdown.exit_runner(0)
         wire.flush_streams()  # there is nothing to wait for and nothing to run at exit
         os._exit(0)
 
@@ -182,7 +181,7 @@ class Server:
         while goes_on:
             if self.raised is not None:
                 error, self.raised = self.raised, None
-                self.survive(error)
+                self.recover(error)
             goes_on = self.serve_one()
 
     def serve_one(self):
@@ -190,14 +189,14 @@ class Server:
         requests = self.host.requests
         if self.parts.dirty:
             self.parts.save()
-        if self.idle is not None and self.idle():
-            self.idle = None
-        if self.loop is None and library.loaded("asyncio") is not None:
+        if self.on_idle is not None and self.on_idle():
+            self.on_idle = None
+        if self.loop is None and stdlib.get_loaded("asyncio") is not None:
             from . import loop
 
             self.loop = loop
-        if self.steps is not None:
-            self.steps = self.steps.pause(self)
+        if self.checkpointer is not None:
+            self.checkpointer = self.checkpointer.on_idle(self)
         line = requests.next_line() if self.loop is None else self.loop.next_line(requests)
         if line is None:
             return False
@@ -212,30 +211,30 @@ class Server:
         if kind == "exit":
             return False
         self.request, self.host.id, self.host.parent = request, request.get("id", ""), NO_PARENT
-        late = sys.modules.get(__package__ + ".late")
-        if late is not None:
-            late.begin(self.host)
-        if self.steps is not None and kind in RUNS_CODE:
-            self.steps.begins(kind, request)
+        cell_context = sys.modules.get(__package__ + ".cell_context")
+        if cell_context is not None:
+            cell_context.enter(self.host)
+        if self.checkpointer is not None and kind in RUNS_CODE:
+            self.checkpointer.on_begin(kind, request)
         if kind in ("exec", "set_up"):
             self.execute(request)
         elif kind == "take_back":
             self.take_back()
-        elif kind in self.actions:
-            self.answer(self.actions[kind], request)
+        elif kind in self.handlers:
+            self.answer(self.handlers[kind], request)
         else:
             self.refuse(self.host.id, "unknown request type: %r" % (kind,))
         self.request = None
         return True
 
-    def survive(self, error):
+    def recover(self, error):
         """What a signal handler of the user's has raised outside of a cell is shown; the request that it has cut off
         is ended."""
-        self.host.leave_if_child(error)
-        library.repair_builtins(True)
-        outputs.show_aside(error, self.engine, self.host)
+        self.host.exit_if_child(error)
+        stdlib.repair_builtins(True)
+        outputs.print_error(error, self.engine, self.host)
         request = self.request
-        if request is None or request.get("id", "") == self.host.frames.ended:
+        if request is None or request.get("id", "") == self.host.frames.last_done:
             pass
         elif request.get("type", "exec") in ("exec", "set_up"):
             self.finish(request, "error", perf_counter(), b"")
@@ -244,10 +243,10 @@ class Server:
         self.request = None
 
     def take_back(self):
-        """What was typed between the end of a cell and the host's seeing it."""
+        """Sends what was typed between the end of a cell and the moment the host saw it."""
         from . import terminal
 
-        self.host.send({"type": "typed", "typeahead": terminal.typeahead(terminal.take_back())})
+        self.host.send({"type": "typed", "typeahead": terminal.encode_typeahead(terminal.restore())})
 
     def refuse(self, name, text):
         error = {"ename": "ProtocolError", "evalue": text, "traceback": []}
@@ -255,15 +254,15 @@ class Server:
 
     def answer(self, action, request):
         try:
-            if request.get("type") in LOOKS:
-                with library.Genuine():
+            if request.get("type") in LOOKUPS:
+                with stdlib.GenuineModules():
                     payload = action(request)
             else:
                 payload = action(request)
         except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit) as error:
-            self.host.leave_if_child(error)
-            payload = {"error": {"ename": type(error).__name__, "evalue": text_of(error), "traceback": []}}
-        self.host.leave_if_child()
+            self.host.exit_if_child(error)
+            payload = {"error": {"ename": type(error).__name__, "evalue": error_text(error), "traceback": []}}
+        self.host.exit_if_child()
         payload["type"] = "answer"
         self.host.id = request.get("id", "")
         self.host.send(payload, request.get("type") in ORDERED)
@@ -272,26 +271,26 @@ class Server:
         engine, code, position = self.engine, request["code"], request["pos"]
 
         def look():
-            from . import deeper
+            from . import static_completion
 
             found = engine.complete(code, position)
             if request.get("engine") == "jedi":
-                found = deeper.complete(engine.ns, code, position, found)
+                found = static_completion.complete(engine.ns, code, position, found)
             elif found:
-                deeper.warm_up()
+                static_completion.warm_up()
             return found
 
-        return {"completions": self.in_time(look)}
+        return {"completions": self.run_with_limit(look)}
 
     def inspect(self, request):
         arguments = request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0)
-        return {"inspection": self.in_time(lambda: self.engine.inspect(*arguments))}
+        return {"inspection": self.run_with_limit(lambda: self.engine.inspect(*arguments))}
 
-    def in_time(self, look):
-        """A look at objects whose own `__dir__` and docs may never end; the cells wait for it."""
+    def run_with_limit(self, look):
+        """Runs a look-up under a time limit: `__dir__` and docs of objects may never end, and the cells wait."""
         from . import watchdog
 
-        return self.run_user_code(lambda: watchdog.within(LOOK, look), False)
+        return self.run_user_code(lambda: watchdog.run_within(LOOKUP_LIMIT, look), False)
 
     def is_complete(self, request):
         status, indent = self.engine.is_complete(request["code"])
@@ -302,62 +301,62 @@ class Server:
 
         if request["op"] == "describe":
             return self.run_user_code(lambda: {"tools": tools.describe(request["names"], self.engine.ns)})
-        return self.run_aside(request, lambda: tools.call(request["name"], request.get("args", {}), self.engine))
+        return self.run_beside_cells(request, lambda: tools.call(request["name"], request.get("args", {}), self.engine))
 
     def evaluate(self, request):
         from . import references
 
-        return self.run_aside(
+        return self.run_beside_cells(
             request, lambda: references.evaluate(request["variables"], request["shells"], self.engine)
         )
 
     def express(self, request):
-        from . import expressions
+        from . import user_expressions
 
-        return self.run_aside(request, lambda: expressions.evaluate(request["expressions"], self.engine))
+        return self.run_beside_cells(request, lambda: user_expressions.evaluate(request["expressions"], self.engine))
 
     def missing(self, request):
         from . import bindings
 
-        return {"missing": bindings.missing(request["sources"], self.engine.ns)}
+        return {"missing": bindings.find_missing(request["sources"], self.engine.ns)}
 
     def snapshot(self, request):
         from . import snapshot
 
         look = lambda: {
-            "snapshot": snapshot.look(request["code"], bool(request.get("unprotected")), self.engine, self.host)
+            "snapshot": snapshot.evaluate(request["code"], bool(request.get("unprotected")), self.engine, self.host)
         }  # noqa: E731
-        return self.run_aside(request, look)
+        return self.run_beside_cells(request, look)
 
     def checkpoints(self, request):
-        if self.steps is None:
-            from . import early_steps
+        if self.checkpointer is None:
+            from . import lazy_checkpoints
 
-            self.steps = early_steps.EarlySteps()
-        return self.steps.answer(request, self)
+            self.checkpointer = lazy_checkpoints.LazyCheckpoints()
+        return self.checkpointer.answer(request, self)
 
     def trial(self, request):
         from . import trial
 
         look = lambda: trial.answer(request, self.engine, self.host)  # noqa: E731
-        return self.run_aside(request, look)
+        return self.run_beside_cells(request, look)
 
     def branch(self, request):
         from . import branch
 
-        return self.run_aside(request, lambda: branch.answer(request, self.engine, self.host))
+        return self.run_beside_cells(request, lambda: branch.answer(request, self.engine, self.host))
 
     def variables(self, request):
-        from . import kept
+        from . import saved_variables
 
-        return self.run_aside(request, lambda: kept.answer(request, self.engine))
+        return self.run_beside_cells(request, lambda: saved_variables.answer(request, self.engine))
 
-    def run_aside(self, request, function):
-        """User code beside the cells: it owns no terminal, so nothing reads from one."""
+    def run_beside_cells(self, request, function):
+        """Runs user code outside cells. It owns no terminal, so reads from one are refused or answered by the host."""
         host = self.host
         if wire.get_ident() != wire.MAIN:
             host.send({"type": "started"})
-            return function()  # for a thread that waits for a turn (`calls`): the terminal is the main thread's
+            return function()  # for a thread that waits for a turn (`host_calls`): the terminal is the main thread's
         host.stdin = "ask" if request.get("stdin") == "ask" else "refuse"
         interrupts.expect()
         if not host.pty:
@@ -365,17 +364,17 @@ class Server:
             return self.run_user_code(function)
         from . import stdin
 
-        kept = stdin.without_terminal(host.stdin)
+        kept = stdin.detach_terminal(host.stdin)
         try:
             host.send({"type": "started"})
             return self.run_user_code(function)
         finally:
-            stdin.give_back(kept)
+            stdin.restore_fd0(kept)
 
     def comm(self, request):
         from . import comms
 
-        return self.run_aside(request, lambda: comms.take(request))
+        return self.run_beside_cells(request, lambda: comms.on_message(request))
 
     def set(self, request):
         values = request["values"]
@@ -389,17 +388,17 @@ class Server:
         """Calls `function` with interrupts on, and with what cells have made of builtins if it is `theirs`. An
         interrupt that arrives in the last moment is dropped with the flag."""
         if wire.get_ident() != wire.MAIN:
-            return function()  # for a thread that waits for a turn (`calls`): signals are the main thread's
-        before_cell()
+            return function()  # for a thread that waits for a turn (`host_calls`): signals are the main thread's
+        restore_sigint()
         self.engine.ns.setdefault("__builtins__", sys.modules["builtins"])  # else `exec` would put the runner's there
         if theirs:
-            library.return_builtins()
+            stdlib.return_builtins()
         try:
             interrupts.begin()
             return function()
         finally:
             interrupts.user = False
-            library.repair_builtins()
+            stdlib.repair_builtins()
             if sys.gettrace() is not None:
                 debug.end_stepping()
 
@@ -416,62 +415,62 @@ class Server:
         if host.pty:
             from . import stdin, terminal
 
-            typed = terminal.take_back()
-            stdin.arrange(host.stdin)
+            typed = terminal.restore()
+            stdin.set_mode(host.stdin)
             if "pandas" in sys.modules:
-                follow.fit_tables(sys.modules["pandas"])
+                import_hooks.fit_pandas(sys.modules["pandas"])
         interrupts.expect()
         host.cell = host.id
         if "parent" in request:
             from . import kernel
 
-            host.parent = kernel.received(request)
+            host.parent = kernel.parse_parent(request)
         host.send({"type": "started"})
         try:
             if request.get("cwd") is not None or request.get("env"):
-                from . import surroundings
+                from . import cell_environment
 
-                surroundings.enter(request)
+                cell_environment.apply(request)
             place = (request["filename"], request["line"]) if "filename" in request else None
             if request.get("type") == "set_up":
-                from . import home
+                from . import startup_files
 
-                self.engine.begun_with = request
-                work = home.Home(self.engine, request).set_up
+                self.engine.setup_request = request
+                work = startup_files.StartupFiles(self.engine, request).set_up
             else:
                 count = request.get("executionCount")
                 work = lambda: self.engine.execute(request["code"], store, silent, count, place)  # noqa: E731
             if host.kernel is not None:
                 from . import kernel
 
-                work = kernel.with_loop(work)
+                work = kernel.wrap_with_loop(work)
             outcome = self.run_user_code(work)
             if request.get("last"):
-                from . import leave
+                from . import shutdown
 
-                self.run_user_code(leave.end_of_script)
+                self.run_user_code(shutdown.finish_script)
         except KeyboardInterrupt:
             # the interrupt fell between the cell's own handlers
             host.send({"type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]})
             outcome = "cancelled"
         except BaseException as error:
-            self.host.leave_if_child(error)
+            self.host.exit_if_child(error)
             from . import tracebacks
 
             host.send(dict(tracebacks.describe(error, {}, False), type="error"))
             outcome = "error"
-        self.host.leave_if_child()
+        self.host.exit_if_child()
         self.finish(request, outcome, began, typed)
 
     def finish(self, request, outcome, began, typed):
         """The end of a cell."""
         host, frames = self.host, self.host.frames
         host.cell, host.id = None, request.get("id", "")
-        calls = sys.modules.get(__package__ + ".calls")
-        if hasattr(calls, "cell_ended"):  # a thread may be importing it
-            calls.cell_ended()
-        if self.steps is not None:
-            self.steps.ended()
+        host_calls = sys.modules.get(__package__ + ".host_calls")
+        if hasattr(host_calls, "on_cell_end"):  # a thread may be importing it
+            host_calls.on_cell_end()
+        if self.checkpointer is not None:
+            self.checkpointer.on_end()
         host.dark = None
         done = {
             "type": "done",
@@ -479,11 +478,11 @@ class Server:
             "executionCount": self.engine.count,
             "cancelled": outcome == "cancelled",
         }
-        outputs.repair(frames)
+        outputs.repair_streams(frames)
         if host.pty:
             from . import terminal
 
-            done["typeahead"] = terminal.typeahead(typed + terminal.take_back())
+            done["typeahead"] = terminal.encode_typeahead(typed + terminal.restore())
         try:
             done["cwd"] = os.getcwd()
         except OSError:
@@ -493,16 +492,16 @@ class Server:
         self.request = None
 
 
-def text_of(error):
+def error_text(error):
     try:
         return str(error)
     except Exception:
         return "<unprintable %s>" % type(error).__name__
 
 
-def before_cell():
+def restore_sigint():
     """Debuggers leave their own SIGINT handler behind; one that the user set stays."""
-    interrupts.hang_bell()
+    interrupts.install_wakeup_fd()
     current = _signal.getsignal(_signal.SIGINT)
     if current is wire.on_sigint:
         return

@@ -5,7 +5,6 @@ are IPython's, as far as they exist here. Absent on purpose: configuration, exte
 cell hooks.
 """
 
-import os
 import sys
 
 from . import magics, system
@@ -120,7 +119,7 @@ def shell_class(host):
         return Shell
     from . import kernel
 
-    return type("Shell", (kernel.InKernel, Shell), {"config": {"IPKernelApp": kernel.settings()}})
+    return type("Shell", (kernel.KernelMixin, Shell), {"config": {"IPKernelApp": kernel.app_settings()}})
 
 
 def caller_names(depth):

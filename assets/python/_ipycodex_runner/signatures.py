@@ -1,4 +1,4 @@
-"""What a callable takes: its parameters with their annotations, resolved as far as they can be.
+"""The parameters of a callable with their annotations, resolved as far as possible.
 
 In: a callable and the namespace. Out: parameters, fields of classes. Invariant: an annotation that cannot be resolved
 counts as none; it never costs the others theirs. Absent on purpose: schemas (`schema`) and conversions (`arguments`),
@@ -16,7 +16,7 @@ LITERAL = getattr(typing, "Literal", ())
 EMPTY = inspect.Parameter.empty
 
 
-def target(function):
+def annotated_target(function):
     """The function that carries the annotations: of a partial, a class or a callable object."""
     while isinstance(function, (functools.partial, functools.partialmethod)):
         function = function.func
@@ -30,30 +30,30 @@ def target(function):
     return wrapped if callable(wrapped) else call if call is not None else function
 
 
-def parameters(function, ns):
+def get_parameters(function, ns):
     """[(parameter, annotation)], or None when the callable does not tell."""
     try:
         signature = inspect.signature(function)
     except Exception:
         return None
-    hints = annotations(target(function), ns)
+    hints = get_annotations(annotated_target(function), ns)
     return [
-        (parameter, hints.get(name, usable(parameter.annotation, ns)))
+        (parameter, hints.get(name, resolve(parameter.annotation, ns)))
         for name, parameter in signature.parameters.items()
     ]
 
 
-def returned(function, ns):
+def get_return(function, ns):
     """The annotation of what a function returns; EMPTY without one."""
     if isinstance(function, type):
         return EMPTY
     try:
-        return annotations(target(function), ns).get("return", EMPTY)
+        return get_annotations(annotated_target(function), ns).get("return", EMPTY)
     except Exception:
         return EMPTY
 
 
-def annotations(function, ns):
+def get_annotations(function, ns):
     """Name to annotation, those that can be resolved."""
     function = inspect.unwrap(function) if callable(function) else function
     try:
@@ -66,13 +66,13 @@ def annotations(function, ns):
         written = dict(getattr(function, "__annotations__", None) or {})
     except Exception:
         return {}
-    return {name: usable(hint, scope) for name, hint in written.items()}
+    return {name: resolve(hint, scope) for name, hint in written.items()}
 
 
 EXTRAS = {"include_extras": True} if sys.version_info >= (3, 9) else {}
 
 
-def usable(hint, scope):
+def resolve(hint, scope):
     """An annotation, resolved when it is a text; EMPTY when it cannot be."""
     if isinstance(hint, str):
         try:
@@ -92,7 +92,7 @@ def is_record(kind):
     )
 
 
-def own_schema(kind):
+def get_own_schema(kind):
     """The JSON schema that a class makes of itself (pydantic, msgspec); None for any other."""
     if callable(getattr(kind, "model_json_schema", None)):
         return kind.model_json_schema()
@@ -103,8 +103,8 @@ def own_schema(kind):
     return None
 
 
-def own_maker(kind):
-    """What makes a value of such a class of JSON; None for any other."""
+def get_own_maker(kind):
+    """The function that makes a value of such a class from JSON; None for any other class."""
     if callable(getattr(kind, "model_validate", None)):
         return kind.model_validate
     if hasattr(kind, "__fields__") and callable(getattr(kind, "parse_obj", None)):  # pydantic 1
@@ -114,7 +114,7 @@ def own_maker(kind):
     return None
 
 
-def fields(kind, ns):
+def get_fields(kind, ns):
     """[(name, annotation, whether it has to be given)] of a record."""
     scope = dict(ns)
     scope.update(vars(sys.modules.get(kind.__module__, object)) if kind.__module__ in sys.modules else {})
@@ -130,7 +130,7 @@ def fields(kind, ns):
     try:
         hints.update(typing.get_type_hints(kind, scope, None, **EXTRAS))
     except Exception:
-        hints = {name: usable(hint, scope) for name, hint in hints.items()}
+        hints = {name: resolve(hint, scope) for name, hint in hints.items()}
     if hasattr(kind, "__dataclass_fields__"):
         import dataclasses
 
@@ -154,13 +154,13 @@ def fields(kind, ns):
     return [(name, hints.get(name, EMPTY), needed) for name, needed in rows]
 
 
-def enum_value(member):
-    """What JSON calls a member: its value where JSON has it, else its name."""
+def encode_enum(member):
+    """The JSON form of an enum member: its value if JSON can hold it, else its name."""
     value = member.value
-    return value if plain(value) else member.name
+    return value if is_json_scalar(value) else member.name
 
 
-def plain(value):
+def is_json_scalar(value):
     """True for a value JSON carries as it is, everywhere."""
     if isinstance(value, float):
         return value - value == 0
@@ -169,7 +169,7 @@ def plain(value):
     return value is None or isinstance(value, (str, bool))
 
 
-def named(hint):
+def format_annotation(hint):
     """An annotation as one writes it."""
     if isinstance(hint, type) and not getattr(hint, "__args__", None):
         return hint.__name__
@@ -179,31 +179,31 @@ def named(hint):
         return "?"
 
 
-def of_text(kind, value):
+def make_from_text(kind, value):
     if not isinstance(value, str):
         raise TypeError("not a string")
     return kind(value)
 
 
-def of_number(kind, value):
+def make_number(kind, value):
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError("not a number")
     return kind(str(value)) if kind.__name__ != "complex" or isinstance(value, str) else kind(value)
 
 
-def of_seconds(kind, value):
+def make_timedelta(kind, value):
     if isinstance(value, str):
         value = float(value)
-    return kind(seconds=of_number(float, value))
+    return kind(seconds=make_number(float, value))
 
 
-def of_bytes(kind, value):
+def make_bytes(kind, value):
     if not isinstance(value, (str, list)):
         raise TypeError("not a string")
     return kind(value.encode("utf-8") if isinstance(value, str) else value)
 
 
-def of_iso(kind, value):
+def make_from_iso(kind, value):
     if isinstance(value, bool):
         raise TypeError("not a string")
     if isinstance(value, str) and value.endswith("Z") and sys.version_info < (3, 11):
@@ -213,7 +213,7 @@ def of_iso(kind, value):
     return kind.fromisoformat(value)
 
 
-def of_pattern(_kind, value):
+def make_pattern(_kind, value):
     import re
 
     if not isinstance(value, str):
@@ -221,8 +221,8 @@ def of_pattern(_kind, value):
     return re.compile(value)
 
 
-def parsed(value, kind):
-    """What a string holds as JSON, where it is of this kind; else the value."""
+def parse_json(value, kind):
+    """Decodes a string that is JSON of this type; returns any other value unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -232,23 +232,23 @@ def parsed(value, kind):
     return found if type(found) is kind else value
 
 
-def of_list(value, *kinds):
+def require_list(value, *kinds):
     """The list (or object) that a value is, or that a string of JSON holds."""
     for kind in kinds:
-        found = parsed(value, kind)
+        found = parse_json(value, kind)
         if type(found) is kind:
             return found
     raise TypeError("not a list")
 
 
-def of_array(kind, value):
+def make_array(kind, value):
     import numpy
 
-    return numpy.asarray(of_list(value, list))
+    return numpy.asarray(require_list(value, list))
 
 
-def of_series(kind, value):
-    return kind(of_list(value, list, dict))
+def make_series(kind, value):
+    return kind(require_list(value, list, dict))
 
 
 TEXTS = (
@@ -259,20 +259,20 @@ TEXTS = (
     ("uuid", "UUID"),
 )
 MAKERS = {  # (module, class): (what is expected, how it is made)
-    **{name: ("a string", of_text) for name in TEXTS},
-    ("datetime", "datetime"): ("an ISO 8601 date and time", of_iso),
-    ("datetime", "date"): ("an ISO 8601 date", of_iso),
-    ("datetime", "time"): ("an ISO 8601 time", of_iso),
-    ("datetime", "timedelta"): ("a number of seconds", of_seconds),
-    ("decimal", "Decimal"): ("a number", of_number),
-    ("fractions", "Fraction"): ("a number", of_number),
-    ("builtins", "complex"): ("a number", of_number),
-    ("builtins", "bytes"): ("a string", of_bytes),
-    ("builtins", "bytearray"): ("a string", of_bytes),
-    ("re", "Pattern"): ("a regular expression", of_pattern),
-    ("numpy", "ndarray"): ("a list of numbers", of_array),
-    ("pandas.core.frame", "DataFrame"): ("a table: list of objects, or object of lists", of_series),
-    ("pandas.core.series", "Series"): ("a list of values", of_series),
-    ("pandas", "DataFrame"): ("a table: list of objects, or object of lists", of_series),
-    ("pandas", "Series"): ("a list of values", of_series),
+    **{name: ("a string", make_from_text) for name in TEXTS},
+    ("datetime", "datetime"): ("an ISO 8601 date and time", make_from_iso),
+    ("datetime", "date"): ("an ISO 8601 date", make_from_iso),
+    ("datetime", "time"): ("an ISO 8601 time", make_from_iso),
+    ("datetime", "timedelta"): ("a number of seconds", make_timedelta),
+    ("decimal", "Decimal"): ("a number", make_number),
+    ("fractions", "Fraction"): ("a number", make_number),
+    ("builtins", "complex"): ("a number", make_number),
+    ("builtins", "bytes"): ("a string", make_bytes),
+    ("builtins", "bytearray"): ("a string", make_bytes),
+    ("re", "Pattern"): ("a regular expression", make_pattern),
+    ("numpy", "ndarray"): ("a list of numbers", make_array),
+    ("pandas.core.frame", "DataFrame"): ("a table: list of objects, or object of lists", make_series),
+    ("pandas.core.series", "Series"): ("a list of values", make_series),
+    ("pandas", "DataFrame"): ("a table: list of objects, or object of lists", make_series),
+    ("pandas", "Series"): ("a list of values", make_series),
 }

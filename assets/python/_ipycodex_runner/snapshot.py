@@ -12,37 +12,37 @@ import re
 import select
 import sys
 
-from . import confine, cut, figures, guard, library, pictures, wire
+from . import confine, figures, guard, pictures, stdlib, truncate, wire
 
 MOST_PRINTED = 1 << 20  # bytes kept, of both ends
 MOST_PICTURES = 20
 MOST_RESULT = 48 << 20  # bytes
-TICK = 20  # ms between two looks whether a copy that has closed its pipes is gone
+TICK = 20  # ms between two checks whether a copy that has closed its pipes has ended
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
-def look(code, unprotected, engine, host):
+def evaluate(code, unprotected, engine, host):
     """The `snapshot` of an answer."""
     why = confine.probe()[1]
     if why is not None and not unprotected:
         return {"unprotected": why}
-    return in_copy(lambda: run(code, engine, host), host)
+    return run_in_copy(lambda: run(code, engine, host), host)
 
 
-def in_copy(work, host, folders=()):
-    """What `work()` gives in a copy, under `confine`'s rules where the machine has them (it may write
+def run_in_copy(work, host, folders=()):
+    """The answer of `work()` in a copy, under `confine`'s rules where the machine has them (it may write
     in `folders`), and what it `printed`."""
     from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
 
     wire.flush_streams()
-    results, result, prints, output = pipes(2, 210)
+    results, result, prints, output = open_pipes(2, 210)
     parent = os.getpid()
     wire.interrupts.hold()
     try:
         child = fork()
         if child == 0:
             guard.fork_guarded(fork, parent)
-            become_copy(work, rules(folders), host, os.getppid(), result, output)  # does not return
+            become_copy(work, confine_rules(folders), host, os.getppid(), result, output)  # does not return
     except OSError as error:  # no memory, no processes
         for fd in (results, prints):
             os.close(fd)
@@ -52,39 +52,39 @@ def in_copy(work, host, folders=()):
         if os.getpid() == parent:
             os.close(result)
             os.close(output)
-    printed = cut.Ends(MOST_PRINTED)
+    printed = truncate.TruncatedStream(MOST_PRINTED)
     answer, status = bytearray(), None
     try:
         try:
             wire.interrupts.release()
-            listen(child, results, prints, answer, printed)
+            read_output(child, results, prints, answer, printed)
         finally:
             wire.interrupts.hold()
             try:
-                status = end(child)
+                status = end_copy(child)
                 drain(prints, printed)
             finally:
                 wire.interrupts.release()
-        snapshot = understood(answer, status)
+        snapshot = parse_answer(answer, status)
     except KeyboardInterrupt:
         snapshot = {"error": {"ename": "KeyboardInterrupt", "evalue": "", "traceback": []}}
     finally:
         os.close(results)
         os.close(prints)
-    snapshot["printed"] = plain(printed.text())
+    snapshot["printed"] = strip_escapes(printed.text())
     return snapshot
 
 
-def rules(folders):
+def confine_rules(folders):
     return confine.probe()[0], folders
 
 
-def pipes(count, number):
+def open_pipes(count, number):
     """The ends of so many pipes, reading and writing, high up from `number` on."""
     ends = []
     for _pipe in range(count):
         for fd in os.pipe():
-            ends.append(wire.private_copy(fd, number + len(ends)))
+            ends.append(wire.duplicate_high(fd, number + len(ends)))
             if ends[-1] != fd:
                 os.close(fd)
             os.set_inheritable(ends[-1], False)
@@ -94,12 +94,12 @@ def pipes(count, number):
 def fork():
     import warnings
 
-    with library.Genuine(), warnings.catch_warnings():
+    with stdlib.GenuineModules(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads beside the fork: the copy does without them
         return os.fork()
 
 
-def listen(child, results, prints, answer, printed):
+def read_output(child, results, prints, answer, printed):
     """Reads until the result is whole or the copy is gone; it may go on after it has closed its end."""
     poller = select.poll()
     poller.register(results, select.POLLIN)
@@ -121,8 +121,8 @@ def listen(child, results, prints, answer, printed):
             return
 
 
-def end(child):
-    """Has the guard end the copy and all it started; gives the copy's status, that of its own end where it had one."""
+def end_copy(child):
+    """Makes the guard end the copy and all it started. Returns the copy's wait status."""
     try:
         os.kill(child, 15)
     except OSError:
@@ -131,7 +131,7 @@ def end(child):
 
 
 def drain(prints, printed):
-    """What was printed and not read. A program that escaped the end may hold the pipe open: no waiting."""
+    """Reads the rest of the output without waiting: a program that escaped may hold the pipe open."""
     os.set_blocking(prints, False)
     try:
         while True:
@@ -143,7 +143,7 @@ def drain(prints, printed):
         pass
 
 
-def understood(answer, status):
+def parse_answer(answer, status):
     if answer.endswith(b"\n"):
         try:
             return wire.decode(answer.decode("ascii"))
@@ -170,7 +170,7 @@ def signal_name(number):
         return "?"
 
 
-def plain(text):
+def strip_escapes(text):
     return ESCAPES.sub("", text) if "\x1b" in text else text
 
 
@@ -180,11 +180,11 @@ def become_copy(work, rules, host, parent, result, output, kept=()):
         try:
             os.setsid()
             confine.die_with_parent(parent)
-            cut_off(host, result, output, kept)
-            be_killed_first()
+            isolate_streams(host, result, output, kept)
+            prefer_oom_kill()
             if rules[0]:
                 confine.confine(*rules)
-            figures.close_but(set())  # the interpreter's: not to be shown as if this code had drawn them
+            figures.close_except(set())  # the interpreter's: not to be shown as if this code had drawn them
             wire.interrupts.held = 0
             wire.interrupts.user = True
             host.process = os.getpid()
@@ -199,7 +199,7 @@ def become_copy(work, rules, host, parent, result, output, kept=()):
         os._exit(0)
 
 
-def cut_off(host, result, output, kept):
+def isolate_streams(host, result, output, kept):
     """Streams of its own; nothing of the interpreter's."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -212,17 +212,17 @@ def cut_off(host, result, output, kept):
     stdin.installed or stdin.install()
     host.stdin = "refuse"
     host.pty = False
-    if library.loaded("asyncio") is not None:
+    if stdlib.get_loaded("asyncio") is not None:
         from . import loop
 
-        loop.forget()
+        loop.reset()
     for name, fd in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
         if stream is None or getattr(stream, "closed", False):
             setattr(sys, name, open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False))
 
 
-def be_killed_first():
+def prefer_oom_kill():
     """When memory runs out, the copy goes, not the interpreter."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
@@ -231,8 +231,8 @@ def be_killed_first():
         pass
 
 
-class Shown:
-    """Takes what the engine shows in place of the host."""
+class FrameCollector:
+    """Collects the frames of the engine in place of the host."""
 
     def __init__(self):
         self.value, self.pictures, self.error = {}, [], None
@@ -243,14 +243,14 @@ class Shown:
             self.error = {
                 "ename": frame["ename"],
                 "evalue": frame["evalue"],
-                "traceback": [plain(line) for line in frame["traceback"]],
+                "traceback": [strip_escapes(line) for line in frame["traceback"]],
             }
         elif kind == "result":
             self.value = frame["bundle"]
         elif kind in ("display", "page"):
             self.show(frame["bundle"])
 
-    later = send
+    defer = send
 
     def show(self, bundle):
         """A display in passing: a picture is kept, a text printed where it stands."""
@@ -258,21 +258,21 @@ class Shown:
         if kinds:
             if len(self.pictures) < MOST_PICTURES:
                 self.pictures.append(
-                    pictures.bounded({kinds[0]: bundle[kinds[0]], "text/plain": bundle.get("text/plain", "")})
+                    pictures.limit_images({kinds[0]: bundle[kinds[0]], "text/plain": bundle.get("text/plain", "")})
                 )
         else:
             print(bundle.get("text/plain", ""))
 
 
 def run(code, engine, host):
-    shown = Shown()
-    host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
+    shown = FrameCollector()
+    host.send, host.defer, host.ask = shown.send, shown.defer, lambda frame: None
     engine.execute(code, False, False, None, None)
     if shown.error is not None:
         return {"error": shown.error}
-    bundle = pictures.bounded(shown.value)
+    bundle = pictures.limit_images(shown.value)
     if "text/plain" in bundle:
-        bundle["text/plain"] = cut.cut(plain(bundle["text/plain"]), wire.MAX_PLAIN)
+        bundle["text/plain"] = truncate.truncate(strip_escapes(bundle["text/plain"]), wire.MAX_PLAIN)
     if not shown.pictures:
         return {"bundle": bundle}
     if not bundle and len(shown.pictures) == 1:

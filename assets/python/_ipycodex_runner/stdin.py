@@ -15,7 +15,7 @@ import io
 import sys
 from time import perf_counter
 
-from . import library, wire
+from . import stdlib, wire
 from .wire import interrupts
 
 REFUSED = "input() is not available here: this cell runs without a user who could answer"
@@ -29,7 +29,7 @@ def host():
     return sys.modules[__package__].host
 
 
-def arrange(mode):
+def set_mode(mode):
     """On a terminal: the real thing or ours, as the cell wants it."""
     if mode == "terminal":
         if installed:
@@ -38,12 +38,12 @@ def arrange(mode):
         install()
 
 
-def without_terminal(mode):
-    """`arrange` for code that owns no terminal: what reads fd 0 itself (C code, programs) finds it empty. Returns what
-    `give_back` takes."""
+def detach_terminal(mode):
+    """`set_mode` for code that owns no terminal: what reads fd 0 itself (C code, programs) finds it empty. Returns what
+    `restore_fd0` takes."""
     import os
 
-    arrange(mode)
+    set_mode(mode)
     try:
         kept = os.dup(0)
     except OSError:
@@ -57,7 +57,7 @@ def without_terminal(mode):
     return kept
 
 
-def give_back(kept):
+def restore_fd0(kept):
     import os
 
     if kept is not None:
@@ -180,58 +180,58 @@ class AskedStdin:
 
 
 TICK = 0.005  # seconds
-PIECE = 1 << 18  # bytes of one write: between two, an interrupt may raise
+CHUNK = 1 << 18  # bytes of one write: between two, an interrupt may raise
 FLOOD = 256  # writes, within two ticks
 # of `os`: what follows must not pass, or lose, a block
 STARTERS = ("system", "_exit", "abort", "posix_spawn", "posix_spawnp", "execv", "execve", "kill")
 
 
-class Spout(io.FileIO):
+class StdoutFile(io.FileIO):
     """fd 1. Sees how fast lines come."""
 
     writes = 0
     since = 0.0
     flooding = False
     stream = None
-    guarded = False
-    lock = _thread.RLock()  # held while somebody flushes; a signal handler may come meanwhile
+    patched = False
+    lock = _thread.RLock()  # held during a flush; reentrant for signal handlers
 
     def write(self, data):
         # `wire.on_sigint` does not raise in here: the count would be lost, and what is written would be written again
         self.writes += 1
         if not self.writes % FLOOD and not self.flooding:
-            self.look()
-        count = file_write(self, data if len(data) <= PIECE else data[:PIECE])
-        if interrupts.again:
-            self.step_aside()
+            self.measure_rate()
+        count = file_write(self, data if len(data) <= CHUNK else data[:CHUNK])
+        if interrupts.repeating:
+            self.yield_to_interrupt()
         return count
 
-    def step_aside(self):
+    def yield_to_interrupt(self):
         """An interrupt waits: until it is through, `write` is Python's own, in which it may raise. Nothing else would
         let it through in a cell that does nothing but print."""
         self.write = super().write
-        interrupts.after_again += (self.come_back,)
+        interrupts.after_repeat += (self.restore_method,)
 
-    def come_back(self):
+    def restore_method(self):
         self.__dict__.pop("write", None)
 
-    def look(self):
+    def measure_rate(self):
         now = perf_counter()
         if now - self.since < 2 * TICK:
             self.flooding = True
             try:
-                wire.start_new_thread(self.relieve, ())
+                wire.start_new_thread(self.flush_periodically, ())
             except RuntimeError:
                 self.flooding = False  # thread limit: line by line, then
         self.since = now
 
-    def relieve(self):
+    def flush_periodically(self):
         """Runs in a thread of its own while the flood lasts: blocks, flushed at every tick."""
         from time import sleep
 
         stream = self.stream
         try:
-            self.guard()
+            self.patch_starters()
             with self.lock:
                 stream.reconfigure(line_buffering=False)
             while True:
@@ -249,25 +249,25 @@ class Spout(io.FileIO):
             self.since = 0.0
             self.flooding = False
 
-    def settle(self):
+    def flush_pending(self):
         """Everything printed is out, before something else writes or ends the process."""
         if self.flooding:
-            with self.lock:  # `relieve` may have taken a block that it has not written
+            with self.lock:  # `flush_periodically` may have taken a block that it has not written
                 wire.flush(self.stream)
 
     def before_fork(self):
         """A child must not inherit a stream in the middle of a flush: nobody would ever finish it."""
         self.lock.acquire()
-        self.settle()
+        self.flush_pending()
 
     def after_fork(self):
         try:
             self.lock.release()
         except RuntimeError:
-            pass  # the fork began before `guard`
+            pass  # the fork began before `patch_starters`
 
     def in_child(self):
-        """A forked child has no `relieve`."""
+        """A forked child has no `flush_periodically`."""
         self.after_fork()
         self.flooding = False
         try:
@@ -275,28 +275,28 @@ class Spout(io.FileIO):
         except Exception:
             pass
 
-    def guard(self):
-        if self.guarded:
+    def patch_starters(self):
+        if self.patched:
             return
-        self.guarded = True
+        self.patched = True
         import os
 
         os.register_at_fork(before=self.before_fork, after_in_parent=self.after_fork, after_in_child=self.in_child)
         for name in STARTERS:
             if hasattr(os, name):
-                setattr(os, name, self.settled(getattr(os, name)))
+                setattr(os, name, self.flush_before(getattr(os, name)))
         hooks = sys.modules[__package__].parts.after_import
-        hooks["subprocess"] = self.guard_subprocess
-        subprocess = library.loaded("subprocess")
+        hooks["subprocess"] = self.patch_subprocess
+        subprocess = stdlib.get_loaded("subprocess")
         if subprocess is not None:
-            self.guard_subprocess(subprocess)
+            self.patch_subprocess(subprocess)
 
-    def guard_subprocess(self, module):
-        module.Popen._execute_child = self.settled(module.Popen._execute_child)
+    def patch_subprocess(self, module):
+        module.Popen._execute_child = self.flush_before(module.Popen._execute_child)
 
-    def settled(self, function):
+    def flush_before(self, function):
         def settle_first(*arguments, **options):
-            self.settle()
+            self.flush_pending()
             return function(*arguments, **options)
 
         settle_first.__name__, settle_first.__doc__, settle_first.__wrapped__ = (
@@ -313,7 +313,7 @@ class Buffer(io.BufferedWriter):
 
     `wire.on_sigint` does not raise in `flush`: Python's `input` calls it, and forgets what it raises."""
 
-    late = ()
+    pending = ()
 
     def write(self, data):
         try:
@@ -321,36 +321,39 @@ class Buffer(io.BufferedWriter):
         except RuntimeError as error:
             if "reentrant" not in str(error):
                 raise
-        self.late += (bytes(data),)
+        self.pending += (bytes(data),)
         return len(data)
 
     def flush(self):
         try:
             buffer_flush(self)
-            while self.late:
-                late, self.late = self.late, ()
+            while self.pending:
+                late, self.pending = self.pending, ()
                 buffer_write(self, b"".join(late))
                 buffer_flush(self)
         except RuntimeError as error:
             if "reentrant" not in str(error):
                 raise
-        if interrupts.again:  # as in `Spout`: a cell that does nothing but print must let it through
+        if interrupts.repeating:  # as in `StdoutFile`: a cell that does nothing but print must let it through
             self.flush = super().flush
-            interrupts.after_again += (self.come_back,)
+            interrupts.after_repeat += (self.restore_method,)
 
-    def come_back(self):
+    def restore_method(self):
         self.__dict__.pop("flush", None)
 
 
 file_write = io.FileIO.write
 buffer_write, buffer_flush = io.BufferedWriter.write, io.BufferedWriter.flush
-wire.uncut.update(function.__code__ for function in (Spout.write, Spout.look, Spout.step_aside, Buffer.flush))
+wire.uninterruptible.update(
+    function.__code__
+    for function in (StdoutFile.write, StdoutFile.measure_rate, StdoutFile.yield_to_interrupt, Buffer.flush)
+)
 
 
 def open_stdout(pty):
-    """Puts a `Buffer` under `sys.stdout`, and a `Spout` under that where lines go into a pipe."""
+    """Puts a `Buffer` under `sys.stdout`, and a `StdoutFile` under that where lines go into a pipe."""
     old = sys.stdout
-    raw = io.FileIO(1, "wb", closefd=False) if pty else Spout(1, "wb", closefd=False)
+    raw = io.FileIO(1, "wb", closefd=False) if pty else StdoutFile(1, "wb", closefd=False)
     stream = io.TextIOWrapper(Buffer(raw, 1 << 16), old.encoding, "backslashreplace", None, True)
     stream.mode = "w"
     if pty:

@@ -17,7 +17,7 @@ LIMIT = 500
 NAMED = (0x20, 0x3400), (0x4DC0, 0x4E00), (0xA000, 0xAC00), (0xD7B0, 0xD800), (0xFB00, 0x17000), (0x1AFF0, 0x20000)
 
 
-def found(line):
+def complete(line):
     """(where the backslash stands, what can stand there), or None where there is nothing of the kind."""
     match = TYPED.search(line)
     if match is None:
@@ -26,25 +26,25 @@ def found(line):
     if len(typed) == 1 and not typed.isascii():
         names = names_of(typed)
     else:
-        names = by_latex(typed) or by_unicode(typed)
+        names = complete_latex(typed) or complete_unicode(typed)
     return (match.start(), names) if names else None
 
 
 def names_of(symbol):
     r"""`\α`: what is written to get it."""
-    names = ["\\" + name for name, code in latex().items() if code == symbol]
+    names = ["\\" + name for name, code in latex_table().items() if code == symbol]
     unicode = unicodedata.name(symbol, "")
     return names[-1:] or (["\\" + unicode] if unicode else [])
 
 
-def by_latex(typed):
-    table = latex()
+def complete_latex(typed):
+    table = latex_table()
     if typed in table:
         return [table[typed]]
     return ["\\" + name for name in sorted(table) if name.startswith(typed)]
 
 
-def by_unicode(typed):
+def complete_unicode(typed):
     try:
         symbol = unicodedata.lookup(typed)
         if ("a" + symbol).isidentifier():
@@ -60,7 +60,7 @@ def by_unicode(typed):
     return ["\\" + name for name in names[:LIMIT]]
 
 
-def latex():
+def latex_table():
     if not table:
         for entry in LATEX.split(";"):
             name, code = entry.split()

@@ -14,7 +14,6 @@ HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*(\?{1,2})\s
 ASSIGN = re.compile(r"([^=!%?#]+?)\s*=\s*([!%])(?!=)(.*)", re.DOTALL)
 MAGIC = re.compile(r"%\s*([^\W\d][\w.]*)(?:\s+(.*))?", re.DOTALL)
 WORD = re.compile(r"([^\W\d]\w*)(?:[ \t]+(?![=,.(\[:<>*/+|&^-]+\s)(.*))?", re.DOTALL)
-QUOTE = re.compile(r"'''|\"\"\"|'|\"")
 STEP = re.compile(r"[^'\"#()\[\]{}\\]+|'''|\"\"\"|\\.|.", re.DOTALL)
 SHELL = "get_ipython()"
 # prompts of Python and IPython, and those of the lines that go on after one
@@ -30,7 +29,7 @@ class Lexer:
         self.depth = 0  # open brackets
         self.continued = False  # the line before ended in a backslash
 
-    def fresh(self):
+    def at_statement(self):
         return not self.quote and not self.depth and not self.continued
 
     def feed(self, line):
@@ -76,7 +75,7 @@ class Lexer:
 def ends_in_semicolon(text):
     lexer, ends = Lexer(), False
     for line in text.splitlines(True):
-        code = line.strip() and not (lexer.fresh() and line.lstrip().startswith("#"))
+        code = line.strip() and not (lexer.at_statement() and line.lstrip().startswith("#"))
         found = lexer.feed(line)
         if code:
             ends = found
@@ -89,7 +88,7 @@ def transform(code, engine):
     text = dedent(strip_prompts(code))
     if not text.endswith("\n"):
         text += "\n"
-    cell = cell_magic(text)
+    cell = transform_cell_magic(text)
     if cell is not None:
         return cell
     lines = text.splitlines(True)
@@ -99,12 +98,12 @@ def transform(code, engine):
     while index < len(lines):
         line = lines[index]
         index += 1
-        if lexer.fresh() and line.strip():
+        if lexer.at_statement() and line.strip():
             taken, size = line, 1
             while taken.endswith("\\\n") and index - 1 + size < len(lines):
                 taken = taken[:-2] + lines[index - 1 + size]
                 size += 1
-            replaced = statement(taken.rstrip("\n"), engine)
+            replaced = transform_statement(taken.rstrip("\n"), engine)
             if replaced is not None:
                 result.append(replaced + "\n" * size)
                 index += size - 1
@@ -144,7 +143,7 @@ def strip_prompts(code):
     return dedent("".join(lines)) if seen else code
 
 
-def cell_magic(text):
+def transform_cell_magic(text):
     start = text.lstrip()
     if not start.startswith("%%"):
         return None
@@ -156,12 +155,12 @@ def cell_magic(text):
     return "%s.run_cell_magic(%r, %r, %r)" % (SHELL, name, line.strip(), body)
 
 
-def statement(line, engine):
+def transform_statement(line, engine):
     """Python for one line that begins a statement, or None."""
     indent = line[: len(line) - len(line.lstrip())]
     body = line.strip()
     if body.startswith("!"):
-        return indent + shell(body)
+        return indent + transform_shell(body)
     if body.startswith("?"):
         target = body.strip("?; \t")
         return indent + (
@@ -172,28 +171,32 @@ def statement(line, engine):
         if match:
             return indent + help_call(*match.groups())
     if body.startswith("%"):
-        return indent + magic(body)
+        return indent + transform_magic(body)
     if body.startswith(("/", ",", ";")):
         return indent + CALLS[body[0]](*body[1:].partition(" ")[::2])
     match = ASSIGN.fullmatch(body)
     if match and is_target(match.group(1)):
         target, kind, rest = match.groups()
-        return "%s%s = %s" % (indent, target, "%s.getoutput(%r)" % (SHELL, rest) if kind == "!" else magic("%" + rest))
+        return "%s%s = %s" % (
+            indent,
+            target,
+            "%s.getoutput(%r)" % (SHELL, rest) if kind == "!" else transform_magic("%" + rest),
+        )
     match = WORD.fullmatch(body)
     if match and engine.is_magic(match.group(1)) and not is_python(body):
         return "%s%s.run_line_magic(%r, %r)" % (indent, SHELL, match.group(1), match.group(2) or "")
     return None
 
 
-def shell(body):
+def transform_shell(body):
     if body.startswith("!!"):
         return "%s.getoutput(%r)" % (SHELL, body[2:])
     return "%s.system(%r)" % (SHELL, body[1:])
 
 
-def magic(body):
+def transform_magic(body):
     match = MAGIC.fullmatch(body)
-    # which no magic is called: it is told so when it runs
+    # not a magic's name: the error comes when the line runs
     name, line = match.groups() if match else body[1:].partition(" ")[::2]
     return "%s.run_line_magic(%r, %r)" % (SHELL, name, (line or "").strip())
 
@@ -203,15 +206,15 @@ def help_call(target, marks):
     return "%s.run_line_magic(%r, %r)" % (SHELL, name, target)
 
 
-def quoted(name, *arguments):
+def quote_call(name, *arguments):
     return "%s(%s)" % (name, ", ".join(map(repr, arguments)))
 
 
 CALLS = {
     # alone it stays the error it is
     "/": lambda name, line: "%s(%s)" % (name, ", ".join(line.split())) if name else "/",
-    ",": lambda name, line: quoted(name, *line.split() or [""]),
-    ";": lambda name, line: quoted(name, line),
+    ",": lambda name, line: quote_call(name, *line.split() or [""]),
+    ";": lambda name, line: quote_call(name, line),
 }
 
 

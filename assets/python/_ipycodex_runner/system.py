@@ -64,13 +64,13 @@ def wait(process):
     That it ended so is proof enough: on a busy machine it may have ended before Python has looked at its own signal."""
     wire.interrupts.hold()
     interrupted = False
-    wire.interrupts.program = interrupt_group
+    wire.interrupts.notify_program = interrupt_group
     try:
         code = process.wait()
         interrupted = wire.interrupts.pending
         wire.interrupts.pending = False
     finally:
-        wire.interrupts.program = None
+        wire.interrupts.notify_program = None
         wire.interrupts.release()
     if code == KILLED_BY_INTERRUPT or (interrupted and code == SAYS_INTERRUPTED):
         raise KeyboardInterrupt
@@ -82,7 +82,7 @@ def interrupt_group():
     try:
         os.kill(-os.getpid(), signal.SIGINT)
     except OSError:
-        pass  # the runner leads no group: nobody sends it one
+        pass  # the runner leads no group, so the host sends it no signal
 
 
 def foreground(host, command, **options):
@@ -90,12 +90,12 @@ def foreground(host, command, **options):
     import subprocess
 
     wire.flush_streams()
-    host.frames.program("own")
+    host.frames.announce_program("own")
     try:
         process = subprocess.Popen(command, **options)
         return wait(process)
     finally:
-        host.frames.program("back")
+        host.frames.announce_program("back")
 
 
 def run(host, command):
@@ -145,7 +145,7 @@ def expand(text, ns, names=()):
             position += 2
             continue
         if char == "{" and text[position - 1 : position] != "$":
-            end = closing(text, position)
+            end = find_closing(text, position)
             value = evaluate(text[position + 1 : end], ns, scope) if end > position + 1 else None
             if value is not None:
                 result.append(value)
@@ -172,7 +172,7 @@ def expand(text, ns, names=()):
     return "".join(result)
 
 
-def closing(text, position):
+def find_closing(text, position):
     depth = 0
     for index in range(position, len(text)):
         if text[index] == "{":

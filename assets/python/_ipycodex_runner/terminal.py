@@ -1,7 +1,7 @@
 """The inner terminal, seen from the runner: its settings before and after a cell, and what was typed ahead.
 
 In: fd 0, the slave side. Out: the bytes a cell did not read, and those typed before it began: no cell reads what was
-not meant for it. Invariant: after `take_back` the terminal is as it was at the start.
+not meant for it. Invariant: after `restore` the terminal is as it was at the start.
 Absent on purpose: raw mode for the user's own terminal and the window size, which are the host's.
 """
 
@@ -11,7 +11,7 @@ import termios
 saved = None
 
 
-def remember():
+def save_settings():
     global saved
     try:
         saved = termios.tcgetattr(0)
@@ -19,7 +19,7 @@ def remember():
         saved = None
 
 
-def take_back():
+def restore():
     """Restores the settings and the foreground group; returns unread input."""
     if saved is None:
         return b""
@@ -44,7 +44,7 @@ def take_back():
     return data
 
 
-def typeahead(data):
+def encode_typeahead(data):
     """Bytes as a frame carries them."""
     if not data:
         return ""

@@ -1,7 +1,7 @@
-"""Live functions as tools: what they take, and calls of them.
+"""Live functions as an agent's tools: their description and their calls.
 
-In: names, arguments. Out: descriptions, a bundle or an error. Invariant: looked up at each use; nothing raises out of
-`describe`.
+In: names, arguments. Out: descriptions, a bundle or an error. Invariant: a function is looked up at each use;
+`describe` raises nothing.
 Absent on purpose: which tools an agent may have, which is the host's choice.
 """
 
@@ -32,7 +32,7 @@ def describe(names, ns):
         if not callable(function):
             rows.append({"name": name, "callable": False})
             continue
-        description, parameters = schema.of(function, ns)
+        description, parameters = schema.describe(function, ns)
         rows.append({"name": name, "found": True, "description": description, "schema": parameters})
     return rows
 
@@ -41,7 +41,7 @@ def call(name, arguments, engine):
     """The answer to a call: `tool` with a result, or `error`."""
     from . import figures
 
-    open_figures = figures.open_now()
+    open_figures = figures.open_numbers()
     try:
         function = lookup(name, engine.ns)
         if not callable(function):
@@ -49,33 +49,33 @@ def call(name, arguments, engine):
         from . import arguments as given
         from . import results
 
-        positional, keywords = given.bound(function, arguments, engine.ns)
+        positional, keywords = given.bind(function, arguments, engine.ns)
         value = function(*positional, **keywords)
         if hasattr(value, "__await__"):
             from . import loop
 
-            value = loop.run(awaited(value))
+            value = loop.run(await_value(value))
         elif hasattr(value, "__anext__"):
             from . import loop
 
-            value = loop.run(collected(value, results.MOST_ITEMS))
+            value = loop.run(collect_async(value, results.MOST_ITEMS))
         elif type(value).__name__ == "generator":
-            value = results.listed(value)  # what it raises is the tool's own failure
-        return {"tool": results.result(value)}
+            value = results.take_items(value)  # what it raises is the tool's own failure
+        return {"tool": results.render(value)}
     except BaseException as error:
-        engine.host.leave_if_child(error)
+        engine.host.exit_if_child(error)
         from . import tracebacks
 
         return {"error": tracebacks.describe(error, getattr(engine, "sources", {}), False)}
     finally:
-        figures.close_but(open_figures)
+        figures.close_except(open_figures)
 
 
-async def awaited(value):
+async def await_value(value):
     return await value
 
 
-async def collected(items, most):
+async def collect_async(items, most):
     taken = []
     async for item in items:
         taken.append(item)

@@ -8,14 +8,13 @@ when asked; what is no character (half of a surrogate pair) is written as its es
 import linecache
 import os
 import re
-import sys
 import traceback
 
-from . import library
-from .debug import own
+from . import stdlib
+from .debug import is_own
 
 CONTEXT = 2  # lines shown above and below the failing one
-RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+RED, GREEN, CYAN, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 REPEATS = 3
 MODES = ("Plain", "Context", "Verbose", "Minimal", "Docs", "Doctest")
 mode = "Context"  # of `%xmode`
@@ -28,14 +27,14 @@ WORD = re.compile(r"[^\W\d]\w*")
 
 def prepare(error, sources):
     """Leaves the user's part of the traceback, and lets every reader of it find the sources of cells."""
-    with library.Genuine():
+    with stdlib.GenuineModules():
         strip(error)
         linecache.cache.update(sources)
         if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
-            give_text(error)
+            add_source_line(error)
 
 
-def give_text(error):
+def add_source_line(error):
     """The line of a syntax error that the compiler has found, which knows none of cells and counts in bytes."""
     error.text = linecache.getline(error.filename, error.lineno) or None
     if error.text and not error.text.isascii():
@@ -49,28 +48,28 @@ def give_text(error):
 def describe(error, sources, colour):
     for everything in (False, True):
         try:
-            with library.Genuine(everything):
+            with stdlib.GenuineModules(everything):
                 prepare(error, sources)
                 lines = render(error, sources, colour)
             break
         except Exception:
-            lines = ["%s: %s" % (type(error).__name__, value_text(error))]
+            lines = ["%s: %s" % (type(error).__name__, error_text(error))]
     hint = spawn_hint(lines)
     if hint:
         lines.append(hint)
-    return {"ename": type(error).__name__, "evalue": value_text(error), "traceback": [escaped(line) for line in lines]}
+    return {"ename": type(error).__name__, "evalue": error_text(error), "traceback": [escape(line) for line in lines]}
 
 
-def value_text(error):
+def error_text(error):
     if isinstance(error, SystemExit):
-        return "" if error.code is None else escaped(str(error.code))
+        return "" if error.code is None else escape(str(error.code))
     try:
-        return escaped(str(error))
+        return escape(str(error))
     except Exception:
         return "<unprintable %s>" % type(error).__name__
 
 
-def escaped(text):
+def escape(text):
     """`text` with lone surrogates as Python's `repr` spells them."""
     if text.isascii():
         return text
@@ -91,30 +90,30 @@ def spawn_hint(lines):
 def render(error, sources, colour):
     paint = (lambda code, text: code + text + RESET) if colour else (lambda code, text: text)
     lines = []
-    chain(error, sources, paint, lines, set())
+    render_chain(error, sources, paint, lines, set())
     return lines
 
 
-def chain(error, sources, paint, lines, seen):
+def render_chain(error, sources, paint, lines, seen):
     seen.add(id(error))
     cause, context = error.__cause__, error.__context__
     between = [] if mode in ("Plain", "Doctest") else [""]
     if cause is not None and id(cause) not in seen:
-        chain(cause, sources, paint, lines, seen)
+        render_chain(cause, sources, paint, lines, seen)
         lines += ["", "The above exception was the direct cause of the following exception:"] + between
-        return one(error, sources, paint, lines, False)
+        return render_one(error, sources, paint, lines, False)
     elif context is not None and not error.__suppress_context__ and id(context) not in seen:
-        chain(context, sources, paint, lines, seen)
+        render_chain(context, sources, paint, lines, seen)
         lines += ["", "During handling of the above exception, another exception occurred:"] + between
-        return one(error, sources, paint, lines, False)
-    one(error, sources, paint, lines)
+        return render_one(error, sources, paint, lines, False)
+    render_one(error, sources, paint, lines)
 
 
-def one(error, sources, paint, lines, ruled=True):
+def render_one(error, sources, paint, lines, ruled=True):
     name = type(error).__name__
-    text = value_text(error)
+    text = error_text(error)
     if isinstance(error, SyntaxError) and error.__traceback__ is None:
-        lines.extend(syntax_error(error, sources, paint))
+        lines.extend(render_syntax_error(error, sources, paint))
         return
     if name == "UsageError":
         lines.append(paint(RED, name) + ": " + text)
@@ -135,7 +134,7 @@ def one(error, sources, paint, lines, ruled=True):
         lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
         show_frames(all_frames(error.__traceback__), sources, paint, lines)
     if isinstance(error, SyntaxError):
-        lines.extend(syntax_error(error, sources, paint))
+        lines.extend(render_syntax_error(error, sources, paint))
     for line in () if isinstance(error, SyntaxError) else traceback.format_exception_only(type(error), error):
         line = line.rstrip("\n")
         head, colon, rest = line.partition(":")
@@ -146,14 +145,14 @@ def one(error, sources, paint, lines, ruled=True):
             lines.append("  +---------------- %d ----------------" % (index + 1))
             part = []
             if inner.__traceback__ is None:
-                one(inner, sources, paint, part, False)
+                render_one(inner, sources, paint, part, False)
             else:
-                chain(inner, sources, paint, part, {id(error)})
+                render_chain(inner, sources, paint, part, {id(error)})
             lines.extend("  | " + line for line in part)
 
 
-def syntax_error(error, sources, paint):
-    """Where it is, with a caret, and what it says."""
+def render_syntax_error(error, sources, paint):
+    """The location of a syntax error with a caret, and its message."""
     pieces = [
         piece for line in traceback.format_exception_only(type(error), error) for piece in line.rstrip("\n").split("\n")
     ]
@@ -163,7 +162,7 @@ def syntax_error(error, sources, paint):
     if not marks and error.text and error.text.strip() and len(pieces) > 2:
         pieces.insert(2, "    ^")  # Python marks no line that is indented wrongly
     name = type(error).__name__
-    return [paint(RED, piece) if piece.startswith(name) else place(piece, sources, paint) for piece in pieces]
+    return [paint(RED, piece) if piece.startswith(name) else render_location(piece, sources, paint) for piece in pieces]
 
 
 def all_frames(tb):
@@ -192,7 +191,7 @@ def user_part(tb):
     entries = []
     begun = between = False
     while tb is not None:
-        if own(tb.tb_frame):
+        if is_own(tb.tb_frame):
             between = True
             if not begun:
                 del entries[:]
@@ -253,13 +252,13 @@ def is_hidden(frame):
 def show_plain(frame, number, sources, paint, lines):
     file, function = frame.f_code.co_filename, frame.f_code.co_name
     where = "%s, line %d" % (cell_name(file), number) if file in sources else "%s:%d" % (short_path(file), number)
-    lines.append("  %s%s" % ("" if file in sources else "File ", paint(GREEN, where)) + in_function(function))
+    lines.append("  %s%s" % ("" if file in sources else "File ", paint(GREEN, where)) + function_suffix(function))
     source = linecache.getline(file, number, frame.f_globals).strip()
     if source:
         lines.append("    " + source)
 
 
-def in_function(name):
+def function_suffix(name):
     return "" if name == "<module>" else " in " + name
 
 
@@ -268,7 +267,7 @@ def show_first(frames, sources, paint, lines):
     frame, number, _last = frames[0]
     file = frame.f_code.co_filename
     where = "%s, line %d" % (cell_name(file), number) if file in sources else "File %s:%d" % (short_path(file), number)
-    lines.append("Traceback (most recent call last): " + paint(GREEN, where) + inside(frame, paint))
+    lines.append("Traceback (most recent call last): " + paint(GREEN, where) + describe_call(frame, paint))
     lines += ["", "->  " + linecache.getline(file, number, frame.f_globals).strip()]
     if len(frames) > 1:
         lines += ["", "    [... %d skipped frames]" % (len(frames) - 1), ""]
@@ -277,10 +276,10 @@ def show_first(frames, sources, paint, lines):
 def show_frame(frame, number, sources, paint, lines):
     file = frame.f_code.co_filename
     where = "%s, line %d" % (cell_name(file), number) if file in sources else "%s:%d" % (short_path(file), number)
-    lines.append(("" if file in sources else "File ") + paint(GREEN, where) + inside(frame, paint))
+    lines.append(("" if file in sources else "File ") + paint(GREEN, where) + describe_call(frame, paint))
     source = [line.rstrip("\n") for line in linecache.getlines(file, frame.f_globals)]
     if 0 < number <= len(source):
-        shown = around(source, number, frame.f_code) if mode in ("Context", "Verbose") else [number]
+        shown = context_lines(source, number, frame.f_code) if mode in ("Context", "Verbose") else [number]
         margin = min((indent_of(source[each - 1]) for each in shown if source[each - 1].strip()), default=0)
         for each in shown:
             text = source[each - 1][margin:]
@@ -292,11 +291,11 @@ def show_frame(frame, number, sources, paint, lines):
         used = frame.f_code.co_names + frame.f_code.co_varnames + frame.f_code.co_freevars
         words = set(WORD.findall(source[number - 1])) if 0 < number <= len(source) else set()
         for name in sorted(words.intersection(used).intersection(frame.f_locals)):
-            lines.append("        %s = %s" % (name, brief(frame.f_locals[name])))
+            lines.append("        %s = %s" % (name, short_repr(frame.f_locals[name])))
     lines.append("")
 
 
-def inside(frame, paint):
+def describe_call(frame, paint):
     """`, in A.f(self, x, *rest)`: the function a frame is of, and what it takes; in Verbose mode with what it was
     given."""
     code = frame.f_code
@@ -311,7 +310,7 @@ def inside(frame, paint):
     if mode == "Verbose":
         known = frame.f_locals
         words = [
-            "%s%s=%s" % (star, name, brief(known[name]) if name in known else "<undefined>")
+            "%s%s=%s" % (star, name, short_repr(known[name]) if name in known else "<undefined>")
             for star, name in parameters
         ]
     else:
@@ -320,7 +319,7 @@ def inside(frame, paint):
     return ", in " + paint(CYAN, "%s(%s)" % (name, ", ".join(words)))
 
 
-def brief(value):
+def short_repr(value):
     try:
         text = repr(value).replace("\n", " ")
     except Exception:
@@ -328,7 +327,7 @@ def brief(value):
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 3] + "..."
 
 
-def around(source, number, code):
+def context_lines(source, number, code):
     """The lines to show with one: those near it that belong to the same function, but for blank ones."""
     first, last, outside = 1, len(source), -1
     if code.co_name != "<module>" and code.co_firstlineno <= number:
@@ -358,7 +357,7 @@ def short_path(file):
     return "~" + file[len(home) :] if home != "/" and file.startswith(home + "/") else file
 
 
-def place(line, sources, paint):
+def render_location(line, sources, paint):
     stripped = line.strip()
     if stripped.startswith('File "'):
         file, _quote, rest = stripped[6:].partition('"')

@@ -1,34 +1,34 @@
-"""Dry runs: cells run in a confined copy of the interpreter, and what they would do is told.
+"""Dry runs: cells run in a confined copy of the interpreter, and their effects are reported.
 
-In: sources of cells. Out: what they print and show, which names they add, change or delete, which files they try to
-write, how long they take. Invariants: those of `snapshot`; the copy writes in a folder of its own alone, which is gone
-afterwards; it is ended at its time limit, whatever it does. Absent on purpose: what happens outside Python's names.
+In: sources of cells. Out: what they print and show, the names they add, change or delete, the files they try to write,
+their duration. Invariants: those of `snapshot`; the copy writes only in a folder of its own, which is removed
+afterwards; it is ended at its time limit. Absent on purpose: effects other than on Python's names and files.
 """
 
 import _signal
 import os
 from time import perf_counter
 
-from . import confine, cut, kept, library, snapshot, wire, written
+from . import confine, file_audit, saved_variables, snapshot, stdlib, truncate, wire
 
 LIMIT = 30  # seconds
 MOST_COMPARED = 16 << 20  # bytes of a value that are looked at to see a change in it
 MOST_NAMES = 200
 
 
-def look(cells, unprotected, engine, host):
+def run_trial(cells, unprotected, engine, host):
     """The `trial` of an answer."""
     version, why = confine.probe()
     if why is not None and not unprotected:
         return {"unprotected": why}
     import tempfile
 
-    written.listen()
+    file_audit.install()
     folder = tempfile.mkdtemp(prefix="ipycodex-try-")
     own = os.getpid()
     try:
         began = perf_counter()
-        trial = snapshot.in_copy(lambda: run(cells, engine, host, folder), host, (folder,) if version >= 3 else ())
+        trial = snapshot.run_in_copy(lambda: run(cells, engine, host, folder), host, (folder,) if version >= 3 else ())
         trial["ms"] = round((perf_counter() - began) * 1000, 1)
         error = trial.get("error")
         if error is not None and "signal %d " % _signal.SIGALRM in error["evalue"]:
@@ -41,46 +41,46 @@ def look(cells, unprotected, engine, host):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-class Shown(snapshot.Shown):
+class TrialFrames(snapshot.FrameCollector):
     """Values are shown where they come, like all else."""
 
     def send(self, frame, _ordered=True):
         if frame["type"] == "result":
             self.show(frame["bundle"])
         else:
-            snapshot.Shown.send(self, frame)
+            snapshot.FrameCollector.send(self, frame)
 
-    later = send
+    defer = send
 
 
 def run(cells, engine, host, folder):
-    """In the copy."""
+    """Runs the cells, in the copy."""
     _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
     _signal.alarm(LIMIT)
     os.environ["TMPDIR"] = folder
-    tempfile = library.loaded("tempfile")
+    tempfile = stdlib.get_loaded("tempfile")
     if tempfile is not None:
         tempfile.tempdir = folder
-    shown = Shown()
-    host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
-    before = seen(engine)
-    written.current = files = []
+    shown = TrialFrames()
+    host.send, host.defer, host.ask = shown.send, shown.defer, lambda frame: None
+    before = capture_names(engine)
+    file_audit.current = files = []
     resets = []
     for number, cell in enumerate(cells):
         if cell.get("reset"):
-            forget_names(engine)
-            begin_anew(engine, shown)
+            reset_names(engine)
+            rerun_setup(engine, shown)
             resets.append(number + 1)
         if engine.execute(cell["code"], False, False, None, None) != "ok":
             break
-    written.current = None
-    names = changes(before, seen(engine))
-    bundles = [cut_of(part) for part in shown.pictures]
+    file_audit.current = None
+    names = diff_names(before, capture_names(engine))
+    bundles = [truncate_bundle(part) for part in shown.pictures]
     told = {
         "pictures": bundles,
         "names": names,
         "resets": resets,
-        "begun": engine.begun_with is not None,
+        "begun": engine.setup_request is not None,
         "files": [name for name in files if not name.startswith(folder)],
     }
     if shown.error is not None:
@@ -88,9 +88,9 @@ def run(cells, engine, host, folder):
     return told
 
 
-def forget_names(engine):
-    """As in a new interpreter, as far as a copy can be one: modules that were imported stay loaded."""
-    own = seen(engine)
+def reset_names(engine):
+    """Empties the namespace as in a new interpreter; imported modules stay loaded."""
+    own = capture_names(engine)
     for name in list(engine.ns):
         if name in own or name.strip("_").replace("i", "", 1).isdigit():
             del engine.ns[name]
@@ -99,31 +99,33 @@ def forget_names(engine):
             engine.ns[name].clear()
 
 
-def begin_anew(engine, shown):
-    """What every interpreter begins with: start-up files, IPython's profile."""
-    if engine.begun_with is None:
+def rerun_setup(engine, shown):
+    """Runs the start-up files and IPython's profile again."""
+    if engine.setup_request is None:
         return
-    from . import home
+    from . import startup_files
 
-    home.Home(engine, engine.begun_with).set_up()
+    startup_files.StartupFiles(engine, engine.setup_request).set_up()
     if shown.error is not None:  # a new interpreter goes on, too
         print("start-up failed: %s: %s" % (shown.error["ename"], shown.error["evalue"]))
         shown.error = None
 
 
-def cut_of(bundle):
+def truncate_bundle(bundle):
     if "text/plain" in bundle:
-        bundle["text/plain"] = cut.cut(snapshot.plain(bundle["text/plain"]), wire.MAX_PLAIN)
+        bundle["text/plain"] = truncate.truncate(snapshot.strip_escapes(bundle["text/plain"]), wire.MAX_PLAIN)
     return bundle
 
 
-def seen(engine):
-    """What there is under each name of the user's: the value, its mark, what it is in words."""
+def capture_names(engine):
+    """The value, fingerprint and description of each of the user's names."""
     ns = engine.ns
-    return {name: (ns[name], mark(ns[name]), words(ns[name])) for name in kept.names(engine)}
+    return {
+        name: (ns[name], fingerprint(ns[name]), describe_value(ns[name])) for name in saved_variables.user_names(engine)
+    }
 
 
-def changes(before, after):
+def diff_names(before, after):
     found = []
     for name in sorted(set(before) | set(after)):
         old, new = before.get(name), after.get(name)
@@ -136,40 +138,40 @@ def changes(before, after):
     return found[:MOST_NAMES]
 
 
-def mark(value):
-    """Equal for values that are equal; None where that cannot be told cheaply."""
+def fingerprint(value):
+    """A key that is equal for equal values; None where comparing is too expensive."""
     try:
         size = getattr(value, "nbytes", None)
         if type(value).__module__.partition(".")[0] in ("numpy", "pandas") or isinstance(size, int):
             if hasattr(value, "tobytes") and size <= MOST_COMPARED:
-                return type(value), words(value), hash(value.tobytes())
+                return type(value), describe_value(value), hash(value.tobytes())
         if callable(value) or type(value).__name__ == "module":
             return type(value), id(value)
         import pickle
 
-        limited = Limited()
+        limited = HashingFile()
         pickle.Pickler(limited, 4).dump(value)
-        return type(value), limited.mark
+        return type(value), limited.digest
     except BaseException:
         return None
 
 
-class Limited:
+class HashingFile:
     """A file that keeps a hash of what is written to it, and takes no more than is looked at."""
 
-    mark = left = None
+    digest = left = None
 
     def __init__(self):
-        self.mark, self.left = 0, MOST_COMPARED
+        self.digest, self.left = 0, MOST_COMPARED
 
     def write(self, data):
         self.left -= len(data)
         if self.left < 0:
             raise ValueError("too large")
-        self.mark = hash((self.mark, bytes(data)))
+        self.digest = hash((self.digest, bytes(data)))
 
 
-def words(value):
+def describe_value(value):
     """Type and size."""
     name = type(value).__name__
     try:
@@ -183,8 +185,8 @@ def words(value):
     return name
 
 
-def told(trial):
-    """What stands below a dry run, as lines of text."""
+def format_report(trial):
+    """The lines of text below the output of a dry run."""
     lines = [
         "! cell %d starts a new interpreter: in this dry run the earlier names are gone, but imported modules stay%s"
         % (number, "; start-up files have run" if trial.get("begun") else "")
@@ -205,30 +207,30 @@ def told(trial):
 
 def answer(request, engine, host):
     """The answer to a request: as of a look (`snapshot`), what is told being printed last."""
-    trial = look(request["cells"], bool(request.get("unprotected")), engine, host)
+    trial = run_trial(request["cells"], bool(request.get("unprotected")), engine, host)
     if "unprotected" in trial:
         return {"snapshot": trial}
     parts = trial.get("pictures") or []
-    return {"snapshot": {"printed": text_of(trial), "bundle": parts[0] if parts else {}, "parts": parts}}
+    return {"snapshot": {"printed": format_text(trial), "bundle": parts[0] if parts else {}, "parts": parts}}
 
 
-def text_of(trial):
+def format_text(trial):
     lines = trial["printed"]
     error = trial.get("error")
     if error is not None:
         lines += "\n".join(error["traceback"] or ["%s: %s" % (error["ename"], error["evalue"])]) + "\n"
-    return lines + ("" if lines.endswith("\n") or not lines else "\n") + told(trial)
+    return lines + ("" if lines.endswith("\n") or not lines else "\n") + format_report(trial)
 
 
 def show(code, engine, host):
     """`%%try`: a person's cell."""
-    trial = look([{"code": code}], False, engine, host)
+    trial = run_trial([{"code": code}], False, engine, host)
     if "unprotected" in trial:
         print("not run: %s, so nothing would keep the cell from changing files" % trial["unprotected"])
         return
     for bundle in trial.get("pictures", ()):
         host.send({"type": "display", "bundle": bundle, "metadata": {}})
-    print(text_of(trial))
+    print(format_text(trial))
 
 
 def cell_try(shell, _line, cell, _names):

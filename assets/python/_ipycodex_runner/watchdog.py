@@ -1,8 +1,8 @@
-"""A limit on the time that a value's own methods take: `str()`, `repr()`, drawing.
+"""A time limit for a value's own methods: `str()`, `repr()`, drawing.
 
-In: a function and seconds. Out: what it returns, or `TookTooLong`. Invariants: an interrupt of the user's stays a
-`KeyboardInterrupt`; no signal handler or timer of the user's is touched. Absent on purpose: stopping C code that never
-looks for signals, which nothing can.
+In: a function and seconds. Out: its value, or `TookTooLong`. Invariants: an interrupt of the user's stays a
+`KeyboardInterrupt`; no signal handler or timer of the user's changes. Absent on purpose: stopping C code that never
+checks for signals, which is impossible.
 """
 
 from _signal import SIGINT, getsignal
@@ -10,14 +10,14 @@ from _thread import allocate_lock, start_new_thread
 
 from .wire import MAIN, interrupts, on_sigint
 
-AGAIN = 1.0  # seconds to the next push, for code that swallowed one
+RETRY = 1.0  # seconds to the next push, for code that swallowed one
 
 
 class TookTooLong(Exception):
     """The function was stopped at its limit."""
 
 
-def within(seconds, function, *arguments):
+def run_within(seconds, function, *arguments):
     """`function(*arguments)`, interrupted after `seconds`. Only on the main thread, with interrupts on."""
     if getsignal(SIGINT) is not on_sigint or not interrupts.user:
         return function(*arguments)  # the user handles SIGINT: not ours to send
@@ -25,14 +25,14 @@ def within(seconds, function, *arguments):
     over.acquire()
     state = []
     try:
-        start_new_thread(push, (seconds, over, state))
+        start_new_thread(interrupt_after, (seconds, over, state))
     except RuntimeError:
         return function(*arguments)  # thread limit
     try:
         try:
             return function(*arguments)
         finally:
-            settle(over, state)
+            stop_timer(over, state)
     except (Exception, KeyboardInterrupt):
         if "pushed" in state:
             raise TookTooLong from None
@@ -41,7 +41,7 @@ def within(seconds, function, *arguments):
         state.append("over")
 
 
-def settle(over, state):
+def stop_timer(over, state):
     """Ends the watching thread; a push on its way does not reach the code that follows."""
     interrupts.hold()
     try:
@@ -53,7 +53,7 @@ def settle(over, state):
         interrupts.release()
 
 
-def push(seconds, over, state):
+def interrupt_after(seconds, over, state):
     from _signal import pthread_kill
 
     while not over.acquire(True, seconds):
@@ -61,7 +61,7 @@ def push(seconds, over, state):
             return
         state.append("pushed")
         pthread_kill(MAIN, SIGINT)
-        seconds = AGAIN
+        seconds = RETRY
 
 
 def type_name(value):
@@ -70,8 +70,8 @@ def type_name(value):
     return name if isinstance(name, str) else "object"
 
 
-def failure(error, doing, seconds):
-    """What stands in place of a text that could not be had."""
+def describe_failure(error, doing, seconds):
+    """The text shown in place of one that could not be computed."""
     if isinstance(error, TookTooLong):
         return "Error: %s took longer than %d s" % (doing, seconds)
     try:

@@ -14,7 +14,7 @@ from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
 MAX_LINE = 64 << 20  # bytes of one frame
-MAX_PLAIN = 2 << 20  # characters of one `text/plain`: nobody reads more, and every reader of the frame pays for it
+MAX_PLAIN = 2 << 20  # characters of one `text/plain`: every reader of the frame pays for more
 MAIN = get_ident()
 
 try:
@@ -55,7 +55,7 @@ except ImportError:  # an interpreter without the C half
 DEEPEST = 60  # levels of a value: the host's reader gives up at 128
 
 
-def clean(value, depth=0):
+def sanitize(value, depth=0):
     """The nearest value that JSON, Unicode and a reader with limits can carry."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -64,14 +64,15 @@ def clean(value, depth=0):
     if isinstance(value, (dict, list, tuple)) and depth < DEEPEST:
         if isinstance(value, dict):
             return {
-                clean(key) if isinstance(key, str) else str(key): clean(item, depth + 1) for key, item in value.items()
+                sanitize(key) if isinstance(key, str) else str(key): sanitize(item, depth + 1)
+                for key, item in value.items()
             }
-        return [clean(item, depth + 1) for item in value]
+        return [sanitize(item, depth + 1) for item in value]
     if isinstance(value, float):
         return value if value - value == 0 else repr(value)
     if value is None:
         return value
-    return clean(repr(value)[:MAX_PLAIN])
+    return sanitize(repr(value)[:MAX_PLAIN])
 
 
 def dump(value):
@@ -79,9 +80,9 @@ def dump(value):
     try:
         text = encode(value)
     except (ValueError, TypeError, RecursionError):
-        text = encode(clean(value))
+        text = encode(sanitize(value))
     if "\\ud" in text:
-        text = encode(clean(value))
+        text = encode(sanitize(value))
     return text
 
 
@@ -91,55 +92,57 @@ class Interrupts:
     user = False
     held = 0
     pending = False
-    again = False  # an interrupt fell into `uncut` code and is being repeated
-    program = None  # tells the program that is waited for of one that is being repeated: it came before that began
-    after_again = ()  # called when the repeating is over
-    awaited = False  # the host has been told that user code begins, and it does not run yet
+    repeating = False  # an interrupt fell into `uninterruptible` code and is being repeated
+    notify_program = None  # sends a repeated interrupt to the program being waited for: the first came before its start
+    after_repeat = ()  # called when the repeating is over
+    expected = False  # the host knows that user code begins, and it does not run yet
     early = False  # an interrupt fell into that moment
     seen = 0  # interrupts that Python has looked at
-    bell = None  # a pipe's two ends: its reading end tells the watching thread of signals that Python may sleep through
+    wakeup_pipe = (
+        None  # a pipe's two ends: its reading end tells the watching thread of signals that Python may sleep through
+    )
     cancel = None  # set by the event loop: returns True when it took the interrupt over
 
     def expect(self):
         """The host will be told that user code begins: from then on an interrupt is meant for that."""
-        self.early, self.awaited = False, True
+        self.early, self.expected = False, True
 
     def begin(self):
         """User code begins."""
         self.pending = False
         self.user = True
-        self.awaited = False
+        self.expected = False
         if self.early:
             self.early = False
             raise KeyboardInterrupt
 
-    def make_bell(self):
+    def open_wakeup_pipe(self):
         """Python writes the number of each signal there the moment it comes, long before it looks at it."""
-        self.bell = private_pipe(202)
-        for fd in self.bell:
+        self.wakeup_pipe = open_private_pipe(202)
+        for fd in self.wakeup_pipe:
             os.set_blocking(fd, False)
-        os.register_at_fork(after_in_child=self.leave_bell)
+        os.register_at_fork(after_in_child=self.drop_wakeup_fd)
         signal(SIGURG, is_)  # which does nothing, but ends a system call that sleeps
-        self.hang_bell()
+        self.install_wakeup_fd()
 
-    def hang_bell(self):
-        """Puts the bell back after a cell; another one that user code hung there stays."""
-        if self.bell is not None:
-            old = set_wakeup_fd(self.bell[1], warn_on_full_buffer=False)
-            if old not in (-1, self.bell[1]):
+    def install_wakeup_fd(self):
+        """Installs the wake-up descriptor again after a cell, unless user code has set another."""
+        if self.wakeup_pipe is not None:
+            old = set_wakeup_fd(self.wakeup_pipe[1], warn_on_full_buffer=False)
+            if old not in (-1, self.wakeup_pipe[1]):
                 set_wakeup_fd(old, warn_on_full_buffer=False)
 
-    def leave_bell(self):
-        """A forked child's signals are its own."""
-        if self.bell is not None:
-            self.bell = None
+    def drop_wakeup_fd(self):
+        """Drops the pipe in a forked child, whose signals are its own."""
+        if self.wakeup_pipe is not None:
+            self.wakeup_pipe = None
             set_wakeup_fd(-1)
 
-    def hush(self):
-        """The signal is being looked at: nobody has to repeat it."""
-        if self.bell is not None:
+    def drain_wakeup_pipe(self):
+        """Empties the pipe: Python handles the signal, so nobody has to repeat it."""
+        if self.wakeup_pipe is not None:
             try:
-                os.read(self.bell[0], 64)
+                os.read(self.wakeup_pipe[0], 64)
             except OSError:
                 pass
 
@@ -147,10 +150,10 @@ class Interrupts:
         """For the watching thread, when the bell has rung: wakes the main thread until it looks at the interrupt, which
         may have come between its last look and a system call that sleeps. `patience(ms)` waits, and is true when the
         host is gone."""
-        # who looks at the signal empties the pipe: a number that is still there has not been looked at
+        # the signal handler empties the pipe: a number still there belongs to an unhandled signal
         before = self.seen
         try:
-            numbers = os.read(self.bell[0], 512)
+            numbers = os.read(self.wakeup_pipe[0], 512)
         except (OSError, TypeError):
             return False
         rung = SIGINT in numbers
@@ -161,7 +164,7 @@ class Interrupts:
                 return True
             pthread_kill(MAIN, SIGURG)
         pause = 2
-        while rung and self.seen == before and (self.user or self.awaited) and getsignal(SIGURG) is is_:
+        while rung and self.seen == before and (self.user or self.expected) and getsignal(SIGURG) is is_:
             if pause == 100 and getsignal(SIGINT) is not on_sigint:
                 break  # another handler does not tell that it was called
             if patience(pause):
@@ -171,10 +174,10 @@ class Interrupts:
         return False
 
     def wait(self):
-        """Where the interrupt fell it cannot raise: it is repeated until it falls elsewhere."""
-        if not self.again:
-            self.again = True
-            start_new_thread(interrupt_again, ())
+        """Repeats an interrupt that came in code where it cannot raise, until it comes elsewhere."""
+        if not self.repeating:
+            self.repeating = True
+            start_new_thread(repeat_interrupt, ())
 
     def hold(self):
         if get_ident() == MAIN:
@@ -192,7 +195,7 @@ class Interrupts:
 interrupts = Interrupts()
 
 
-uncut = set()  # code objects in which an interrupt waits
+uninterruptible = set()  # code objects in which an interrupt waits
 
 
 class SigintHandler:
@@ -216,20 +219,20 @@ class SigintHandler:
     @property
     def __call__(self):
         interrupts.seen += 1
-        interrupts.hush()
+        interrupts.drain_wakeup_pipe()
         if not interrupts.user:
-            interrupts.again = False
-            interrupts.early = interrupts.early or interrupts.awaited
+            interrupts.repeating = False
+            interrupts.early = interrupts.early or interrupts.expected
         elif interrupts.held:
             interrupts.pending = True
-            if interrupts.again:
-                interrupts.again = False
-                if interrupts.program is not None:
-                    interrupts.program()
-        elif sys._getframe(1).f_code in uncut:
+            if interrupts.repeating:
+                interrupts.repeating = False
+                if interrupts.notify_program is not None:
+                    interrupts.notify_program()
+        elif sys._getframe(1).f_code in uninterruptible:
             interrupts.wait()
         else:
-            interrupts.again = False
+            interrupts.repeating = False
             if interrupts.cancel is None or not interrupts.cancel():
                 return default_int_handler
         return is_  # takes both arguments and does nothing
@@ -238,7 +241,7 @@ class SigintHandler:
 on_sigint = SigintHandler()
 
 
-def unraisable(ignored, python=sys.unraisablehook):
+def on_unraisable(ignored, python=sys.unraisablehook):
     """Python ignores what is raised in callbacks of weak references, in `__del__` and their like, an interrupt too."""
     if ignored.exc_type is KeyboardInterrupt and interrupts.user and get_ident() == MAIN:
         interrupts.wait()
@@ -246,10 +249,10 @@ def unraisable(ignored, python=sys.unraisablehook):
         python(ignored)
 
 
-sys.unraisablehook = unraisable
+sys.unraisablehook = on_unraisable
 
 
-def interrupt_again():
+def repeat_interrupt():
     """Repeats an interrupt until the handler has taken it: one may fall between Python's last look and a system call
     that sleeps."""
     from time import sleep
@@ -257,17 +260,17 @@ def interrupt_again():
     pause = 0.002
     while True:
         sleep(pause)
-        if not interrupts.again or getsignal(SIGINT) is not on_sigint:
+        if not interrupts.repeating or getsignal(SIGINT) is not on_sigint:
             break
         pthread_kill(MAIN, SIGINT)
         pause = min(pause * 1.2, 0.1)  # the reader of the stream may take its time
-    interrupts.again = False
-    come_back, interrupts.after_again = interrupts.after_again, ()
+    interrupts.repeating = False
+    come_back, interrupts.after_repeat = interrupts.after_repeat, ()
     for function in come_back:
         function()
 
 
-def in_handler(error):
+def raised_in_handler(error):
     """True for what was not raised by the system call that its handler surrounds, but in the midst of it."""
     return error.__traceback__.tb_next is not None
 
@@ -287,7 +290,7 @@ def write_all(fd, data):
 
             select.select((), (fd,), (), 1)
         except OSError as error:
-            if not in_handler(error):
+            if not raised_in_handler(error):
                 raise
             raised = error
         except BaseException as error:
@@ -299,7 +302,7 @@ def flush(stream):
     try:
         stream.flush()
     except Exception:
-        pass  # closed or replaced by the cell: its own affair
+        pass  # the cell closed or replaced the stream
 
 
 def flush_streams():
@@ -319,12 +322,12 @@ class Frames:
         self.lock = RLock()
         self.mark_prefix = ("\x1b]7717;%s;" % nonce).encode("ascii")
         self.synced = 0
-        self.outputs = [private_copy(1, 200)] if pty else [private_copy(1, 200), private_copy(2, 201)]
+        self.outputs = [duplicate_high(1, 200)] if pty else [duplicate_high(1, 200), duplicate_high(2, 201)]
         self.pty = pty
-        self.waiting = []
-        self.ended = None  # the last cell whose end was told
+        self.deferred = []
+        self.last_done = None  # id of the last cell whose `done` was sent
 
-    def forked(self):
+    def is_forked(self):
         return os.getpid() != self.pid
 
     def mark(self, word):
@@ -338,8 +341,8 @@ class Frames:
                 pass  # the host is gone: the frame pipe will tell
 
     def send(self, frame, ordered=True):
-        """Sends one frame, and those that `later` kept before it; ordered ones come after all output written so far."""
-        if self.forked():
+        """Sends one frame, and those that `defer` kept before it; ordered ones come after all output written so far."""
+        if self.is_forked():
             return
         interrupts.hold()
         try:
@@ -349,14 +352,14 @@ class Frames:
                     self.mark(str(self.synced))
                     frame["sync"] = self.synced
                 lines = []
-                for kept in self.waiting:
+                for kept in self.deferred:
                     if ordered:
                         kept["sync"] = self.synced
-                    lines.append(line_of(kept))
-                del self.waiting[:]
-                lines.append(line_of(frame))
+                    lines.append(encode_frame(kept))
+                del self.deferred[:]
+                lines.append(encode_frame(frame))
                 raised = write_all(self.fd, b"".join(lines))
-                self.ended = frame.get("id") if frame["type"] == "done" else self.ended
+                self.last_done = frame.get("id") if frame["type"] == "done" else self.last_done
             if raised is not None:
                 raise raised
         except BrokenPipeError:
@@ -364,14 +367,14 @@ class Frames:
         finally:
             interrupts.release()
 
-    def later(self, frame):
+    def defer(self, frame):
         """Keeps an ordered frame for the next ordered `send`: one write in place of two. Only when no user code runs in
         between."""
-        self.waiting.append(frame)
+        self.deferred.append(frame)
 
-    def program(self, word):
+    def announce_program(self, word):
         """Announces that a foreground program owns the terminal (`own`) or has left it (`back`)."""
-        if self.pty and not self.forked():
+        if self.pty and not self.is_forked():
             interrupts.hold()
             try:
                 with self.lock:
@@ -380,21 +383,21 @@ class Frames:
                 interrupts.release()
 
 
-def line_of(frame):
+def encode_frame(frame):
     bundle = frame.get("bundle")
     for kind in ("metadata", "transient", "code", "data"):
         if frame.get(kind):
-            frame[kind] = clean(frame[kind])
+            frame[kind] = sanitize(frame[kind])
     if bundle is not None:
         if any(type(item) is not str for item in bundle.values()):
             bundle = frame["bundle"] = {
-                kind: item if type(item) is str else clean(item) for kind, item in bundle.items()
+                kind: item if type(item) is str else sanitize(item) for kind, item in bundle.items()
             }
         text = bundle.get("text/plain")
         if type(text) is str and len(text) > MAX_PLAIN:
-            from . import cut
+            from . import truncate
 
-            frame["bundle"] = dict(bundle, **{"text/plain": cut.cut(text, MAX_PLAIN)})
+            frame["bundle"] = dict(bundle, **{"text/plain": truncate.truncate(text, MAX_PLAIN)})
     data = dump(frame).encode("ascii") + b"\n"
     if len(data) <= MAX_LINE:
         return data
@@ -413,10 +416,10 @@ def line_of(frame):
     return dump(small).encode("ascii") + b"\n"
 
 
-def private_pipe(number):
+def open_private_pipe(number):
     """Both ends of a pipe, high up, closed to children."""
     ends = os.pipe()
-    high = tuple(private_copy(fd, number + index) for index, fd in enumerate(ends))
+    high = tuple(duplicate_high(fd, number + index) for index, fd in enumerate(ends))
     for fd in ends:
         if fd not in high:
             os.close(fd)
@@ -425,7 +428,7 @@ def private_pipe(number):
     return high
 
 
-def private_copy(fd, number):
+def duplicate_high(fd, number):
     """A duplicate of an output stream high up, where code that closes descriptors does not hit it."""
     try:
         os.fstat(number)

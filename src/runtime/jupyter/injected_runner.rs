@@ -14,7 +14,7 @@ use crate::runtime::{Execute, RequestId, RuntimeReply, RuntimeRequest, Stdin};
 /// The form an answer comes in.
 const ANSWER: &str = "application/vnd.ipycodex.answer+json";
 /// Where the parts are found once they are there.
-const GUEST: &str = "__import__('_ipycodex_runner.guest', fromlist=['guest'])";
+const GUEST: &str = "__import__('_ipycodex_runner.embedded', fromlist=['embedded'])";
 
 /// The message that brings the parts.
 pub(super) fn bootstrap() -> OutgoingMessage {

@@ -1,7 +1,7 @@
-"""Looking at live objects without running code of theirs. In: the namespace, the text of an expression. Out: objects,
-what kind they are, how they are called. Invariant: no property, descriptor, `__getattr__`, `__getitem__` or call of the
-user's own is run to get at an object; where that would be needed it is a LookupError. Absent on purpose: guessing what
-code that has not run would give.
+"""Look-up in live objects without running their code. In: the namespace, the text of an expression. Out: objects, their
+kinds, their signatures. Invariant: no property, descriptor, `__getattr__`, `__getitem__` or call of the user's runs to
+reach an object; where one would be needed, LookupError is raised. Absent on purpose: inference about code that has not
+run.
 """
 
 import ast
@@ -32,7 +32,7 @@ CONTAINERS = {
 }
 
 
-def named(ns, name):
+def lookup_name(ns, name):
     """The object of a plain name."""
     if name in ns:
         return ns[name]
@@ -42,7 +42,7 @@ def named(ns, name):
     raise LookupError(name)
 
 
-def attribute(owner, name):
+def get_attribute(owner, name):
     """`owner.name`."""
     if isinstance(owner, types.ModuleType):
         space = object.__getattribute__(owner, "__dict__")
@@ -70,18 +70,18 @@ def attribute(owner, name):
 def evaluate(ns, text):
     """The object of an expression of names, attributes, constants and items of plain containers."""
     try:
-        return walk(ns, ast.parse(text.strip(), mode="eval").body)
+        return evaluate_node(ns, ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise LookupError(text) from None
 
 
-def walk(ns, node):
+def evaluate_node(ns, node):
     if isinstance(node, ast.Name):
-        return named(ns, node.id)
+        return lookup_name(ns, node.id)
     if isinstance(node, ast.Attribute):
-        return attribute(walk(ns, node.value), node.attr)
+        return get_attribute(evaluate_node(ns, node.value), node.attr)
     if isinstance(node, ast.Subscript):
-        return item(walk(ns, node.value), node.slice)
+        return get_item(evaluate_node(ns, node.value), node.slice)
     if type(node) in CONTAINERS:
         return CONTAINERS[type(node)]
     try:
@@ -90,7 +90,7 @@ def walk(ns, node):
         raise LookupError("not an expression that can be looked at") from None
 
 
-def item(owner, index):
+def get_item(owner, index):
     index = getattr(index, "value", index) if type(index).__name__ == "Index" else index  # Python 3.8
     try:
         key = ast.literal_eval(index)
@@ -103,14 +103,14 @@ def item(owner, index):
     raise LookupError("no such item")
 
 
-def begins(line):
+def expression_start(line):
     """Where the expression that ends at the end of `line` begins: names, dots, and brackets or strings that belong to
     them."""
     at = len(line)
     while at:
         char = line[at - 1]
         if char in ")]}":
-            at = opening(line, at - 1)
+            at = matching_bracket(line, at - 1)
             if at < 0:
                 return len(line)
         elif char in "'\"":
@@ -125,7 +125,7 @@ def begins(line):
     return at
 
 
-def opening(line, at):
+def matching_bracket(line, at):
     """The place of the bracket that the one at `at` closes; -1 when there is none. Brackets in strings do not count."""
     depth, quote = 0, ""
     while at >= 0:

@@ -1,10 +1,10 @@
-"""Memory made ready for a fork and after it, so that neither takes long and no cell pays for it.
+"""Preparation of memory before and after a fork, so that the fork is fast and no cell pays for page faults.
 
-In: a fork, which goes through a table of all pages, and leaves each page to both processes until one writes to it; that
-one pays for it, a page at a time, in the middle of a cell. Out: before the fork, large values in large pages; after it,
-the pages written to since the last fork, made the writer's own at once. Invariants: no byte changes; all of it happens
-while nothing is asked, and what this system cannot do is left to the cells. Absent on purpose: pages that are shared
-with a copy already: in a large page they would be there twice. Documents: proc_pid_pagemap(5), madvise(2).
+A fork copies the page tables and leaves each page shared until one process writes to it; that process then copies the
+page, in the middle of a cell. Before the fork, large values are moved into huge pages; after it, the pages written to
+since the last fork are copied at once. Invariants: no byte changes; all of this happens while no request waits; where
+the system lacks a call, the cells pay. Absent on purpose: huge pages for memory already shared with a copy, which would
+duplicate it. Documents: proc_pid_pagemap(5), madvise(2).
 """
 
 import os
@@ -15,17 +15,17 @@ PAGE = 4096
 POPULATE_WRITE, COLLAPSE = 23, 25  # of madvise, since Linux 5.14 and 6.1
 LARGE = 512  # pages of a large one
 MOST = 2048  # pages of one mapping: more are data, not the interpreter's own work
-AGAIN = 8  # forks between two looks, which find more pages
-ANEW = 64  # forks between two that leave all pages shared, so that the look after finds only what is still written to
-AT_ONCE = 64  # pages between two looks whether something is asked
+AGAIN = 8  # forks between two scans, which find more pages
+ANEW = 64  # forks between two without prefaulting, after which a scan finds only pages still written to
+AT_ONCE = 64  # pages between two checks for a request
 LARGEST = 64 << 20  # bytes of a mapping that is looked through
 LEAST = 16 << 20  # bytes of a mapping that is worth it
-large = set()  # places of large pages
+collapsed = set()  # places of large pages
 OWN = re.compile(b"\x01+")
-EXCLUSIVE = bytes(value & 0x81 == 0x81 for value in range(256))  # present, and mapped by nobody else
+EXCLUSIVE = bytes(value & 0x81 == 0x81 for value in range(256))  # present, and mapped by no other process
 
 
-def written():
+def find_private_pages():
     """Address and number of pages of each piece that is this process's alone."""
     found = []
     try:
@@ -36,7 +36,7 @@ def written():
         for begin, end in mappings():
             if end - begin > LARGEST:
                 continue
-            runs = [match.span() for match in OWN.finditer(own(pages, begin, end))]
+            runs = [match.span() for match in OWN.finditer(private_mask(pages, begin, end))]
             if sum(last - first for first, last in runs) <= MOST:
                 found += [(begin + first * PAGE, last - first) for first, last in runs]
     except OSError:
@@ -55,12 +55,12 @@ def mappings():
                 yield int(begin, 16), int(end.split(None, 1)[0], 16)
 
 
-def own(pages, begin, end):
+def private_mask(pages, begin, end):
     """A byte for each page: 1 where it is this process's alone."""
     return os.pread(pages, (end - begin) // PAGE * 8, begin // PAGE * 8)[7::8].translate(EXCLUSIVE)
 
 
-def make_large(libc, goes_on):
+def collapse_large(libc, goes_on):
     """Puts large values into large pages, once; true when it came to an end."""
     import ctypes
 
@@ -75,15 +75,15 @@ def make_large(libc, goes_on):
             first = -(-begin // size) * size
             for place in range(first, end - size + 1, size) if end - begin >= LEAST else ():
                 known.add(place)
-                if place in large or own(pages, place, place + size) != whole:
+                if place in collapsed or private_mask(pages, place, place + size) != whole:
                     continue
                 if not goes_on():
                     return False
                 if libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), COLLAPSE) == 0:
-                    large.add(place)
+                    collapsed.add(place)
                 else:
                     return True  # no such pages are left, or there are none here
-        large.intersection_update(known)
+        collapsed.intersection_update(known)
     except OSError:
         pass
     finally:
@@ -91,20 +91,20 @@ def make_large(libc, goes_on):
     return True
 
 
-class Written:
+class Prefaulter:
     """The pages that cells write to, looked up now and then: those made the writer's own look written to, until all
     are left shared once."""
 
     def __init__(self):
         self.forks, self.pieces = 0, ()
 
-    def look(self):
-        """Before a fork."""
+    def scan(self):
+        """Called before a fork."""
         if self.forks % AGAIN == 1 or self.forks % ANEW in (2, 3, 4):
-            self.pieces = written()
+            self.pieces = find_private_pages()
 
-    def make_own(self, libc, goes_on):
-        """After it. Stops when `goes_on()` is false, or where the system does not know this."""
+    def prefault(self, libc, goes_on):
+        """Called after a fork. Stops when `goes_on()` is false, or where the system lacks the call."""
         import ctypes
 
         self.forks += 1

@@ -1,9 +1,9 @@
-"""The standard library and the builtins as Python has them, for the runner's own code, whatever a user's folder holds
-under the name of one of its modules and whatever cells have put in place of a builtin.
+"""The genuine standard library and builtins for the runner's own code, whatever files in the user's folder shadow them
+and whatever cells assign to a builtin.
 
-In: imports by parts of the runner, and by what they call in libraries. Out: modules. Invariants: user code gets what
-Python would give it, and what cells have put in `sys.modules` and `builtins` is there when they run; parts look
-builtins up in a copy of their own. Absent on purpose: what cells have changed inside a module of the standard library.
+In: imports by parts of the runner and by the libraries they call. Out: modules. Invariants: user code imports what
+Python would import, and finds its own entries of `sys.modules` and `builtins` when it runs; the parts look builtins up
+in a copy of their own. Absent on purpose: changes that cells make inside a module of the standard library.
 """
 
 import os
@@ -16,33 +16,35 @@ OWN = PACKAGE + "/"
 external = sys.modules["_frozen_importlib_external"]
 builtins = vars(sys.modules["builtins"])
 python_import = builtins["__import__"]
-PYTHONS = {
+PYTHON_BUILTINS = {
     name: value for name, value in builtins.items() if type(value) in (type, type(len)) and name != "input"
 }  # `input` is ours to set
 MISSING = object()
-CALLABLE = list(PYTHONS.values())
+CALLABLE = list(PYTHON_BUILTINS.values())
 FOLDER = os.path.dirname(getattr(os, "__file__", ""))
-HOME = [path for path in sys.path if FOLDER and (path == FOLDER or path.startswith(FOLDER + "/lib-"))]
-HOME += [path for path in sys.path if path.endswith((".zip", "/lib-dynload")) and path not in HOME]
+STDLIB_PATHS = [path for path in sys.path if FOLDER and (path == FOLDER or path.startswith(FOLDER + "/lib-"))]
+STDLIB_PATHS += [path for path in sys.path if path.endswith((".zip", "/lib-dynload")) and path not in STDLIB_PATHS]
 INSTALLED = tuple(path.rstrip("/") + "/" for path in sys.path if path) + (FOLDER + "/", "<frozen ")
 PACKAGES = (FOLDER + "/site-packages/", FOLDER + "/dist-packages/")
 
 for_users = set()  # code objects of the runner that import what a user has named
 shadowed = set()  # names of the standard library under which user code has imported a file of its own
-kept = {}  # the standard library's modules that stand behind those in `sys.modules`
-aside = {}  # what cells have made of builtins, while the runner's code runs
+hidden_modules = {}  # the standard library's modules that stand behind those in `sys.modules`
+replaced_builtins = {}  # what cells have made of builtins, while the runner's code runs
 thorough = False  # something has failed because of builtins that can be called and do something else
 importing = {}  # thread -> imports of the runner's that are under way
 lock = allocate_lock()
 
 
-def names():
+def module_names():
     """Modules of the standard library that a file of a user's could hide."""
     global NAMES
     if NAMES is None:
         found = getattr(sys, "stdlib_module_names", None)
         if found is None:  # before Python 3.10
-            found = {entry.partition(".")[0] for path in HOME if os.path.isdir(path) for entry in os.listdir(path)}
+            found = {
+                entry.partition(".")[0] for path in STDLIB_PATHS if os.path.isdir(path) for entry in os.listdir(path)
+            }
         NAMES = frozenset(found).difference(sys.builtin_module_names)
     return NAMES
 
@@ -50,36 +52,36 @@ def names():
 NAMES = None
 
 
-def find(name, finders):
+def find_spec(name, finders):
     """The spec of a top-level module that the runner imports; None where Python's usual way is the right one."""
     if name in sys.builtin_module_names:
         return None
     ours = get_ident() in importing
-    if name not in names():
-        return find_elsewhere(name, finders) if ours else None
+    if name not in module_names():
+        return find_package(name, finders) if ours else None
     if not ours and not is_for_runner(sys._getframe(2)):
         return find_for_user(name, finders)
     for finder in finders:
         if finder is external.PathFinder:
-            return finder.find_spec(name, HOME)
+            return finder.find_spec(name, STDLIB_PATHS)
         if getattr(finder, "__module__", "") == "_frozen_importlib" and finder.find_spec(name) is not None:
             return None
     return None
 
 
 def find_for_user(name, finders):
-    """What Python would find; noted if that hides a module of the standard library."""
+    """Finds a module as Python would; records the name if it shadows the standard library."""
     for finder in finders:
         spec = finder.find_spec(name, None, None) if hasattr(finder, "find_spec") else None
         if spec is not None:
-            if (spec.origin or "/").startswith("/") and not belongs(spec.origin or "/"):
+            if (spec.origin or "/").startswith("/") and not is_stdlib_path(spec.origin or "/"):
                 shadowed.add(name)
             return spec
     return None
 
 
-def find_elsewhere(name, finders):
-    """A package that the runner imports, which is never that of the folder it works in."""
+def find_package(name, finders):
+    """Finds a package that the runner imports, never in the working directory."""
     try:
         here = os.getcwd()
     except OSError:
@@ -117,19 +119,19 @@ def is_genuine(name, module):
         return True
     spec = getattr(module, "__spec__", None)
     origin = getattr(spec, "origin", None) or getattr(module, "__file__", None) or ""
-    return not origin.startswith("/") or belongs(origin)
+    return not origin.startswith("/") or is_stdlib_path(origin)
 
 
-def belongs(origin):
-    return origin.startswith(tuple(path + "/" for path in HOME)) and not origin.startswith(PACKAGES)
+def is_stdlib_path(origin):
+    return origin.startswith(tuple(path + "/" for path in STDLIB_PATHS)) and not origin.startswith(PACKAGES)
 
 
-def loaded(name):
+def get_loaded(name):
     """A module of the standard library, if it was imported."""
     module = sys.modules.get(name)
     if module is None or not shadowed or is_genuine(name, module):
         return module
-    return kept.get(name)
+    return hidden_modules.get(name)
 
 
 def import_for_runner(name, globals=None, locals=None, fromlist=(), level=0):
@@ -152,12 +154,12 @@ def import_for_runner(name, globals=None, locals=None, fromlist=(), level=0):
     importing[thread] = importing.get(thread, 0) + 1
     try:
         try:
-            with Genuine():
+            with GenuineModules():
                 return python_import(name, globals, locals, fromlist, level)
         except Exception:
-            if not changed(True):
+            if not find_changed(True):
                 raise
-            with Genuine(True):
+            with GenuineModules(True):
                 return python_import(name, globals, locals, fromlist, level)
     finally:
         importing[thread] -= 1
@@ -165,7 +167,7 @@ def import_for_runner(name, globals=None, locals=None, fromlist=(), level=0):
             del importing[thread]
 
 
-class Genuine:
+class GenuineModules:
     """While it is entered, modules and builtins are the real ones: builtins that lack or cannot be called, or, with
     `everything`, all that were replaced."""
 
@@ -178,39 +180,39 @@ class Genuine:
 
     def __enter__(self):
         with lock:
-            Genuine.entered += 1
-            if self.everything or Genuine.entered == 1:
-                self.builtins = changed(self.everything)
-                builtins.update((name, PYTHONS[name]) for name in self.builtins)
-            if Genuine.entered == 1:
+            GenuineModules.entered += 1
+            if self.everything or GenuineModules.entered == 1:
+                self.builtins = find_changed(self.everything)
+                builtins.update((name, PYTHON_BUILTINS[name]) for name in self.builtins)
+            if GenuineModules.entered == 1:
                 self.modules = {
                     name: sys.modules[name]
                     for name in shadowed
                     if name in sys.modules and not is_genuine(name, sys.modules[name])
                 }
                 for name in self.modules:
-                    if name in kept:
-                        sys.modules[name] = kept[name]
+                    if name in hidden_modules:
+                        sys.modules[name] = hidden_modules[name]
                     else:
                         del sys.modules[name]
 
     def __exit__(self, *_error):
         with lock:
-            Genuine.entered -= 1
+            GenuineModules.entered -= 1
             for name in self.modules:
                 if name in sys.modules:
-                    kept[name] = sys.modules[name]
+                    hidden_modules[name] = sys.modules[name]
                 sys.modules[name] = self.modules[name]
-            put_back(self.builtins)
+            restore_builtins(self.builtins)
 
 
-def changed(everything):
+def find_changed(everything):
     """The builtins that cells have taken away, or put something in place of that is of no use, or `everything` they
     have changed: name -> what is there."""
-    if all(map(is_, CALLABLE, map(builtins.get, PYTHONS))):
+    if all(map(is_, CALLABLE, map(builtins.get, PYTHON_BUILTINS))):
         return {}
     found = {}
-    for name, value in PYTHONS.items():
+    for name, value in PYTHON_BUILTINS.items():
         now = builtins.get(name, MISSING)
         if now is not value and (
             everything or now is MISSING or not callable(now) or (type(value) is type and not isinstance(now, type))
@@ -219,9 +221,9 @@ def changed(everything):
     return found
 
 
-def put_back(values):
+def restore_builtins(values):
     for name in values:
-        if builtins.get(name) is PYTHONS[name]:
+        if builtins.get(name) is PYTHON_BUILTINS[name]:
             if values[name] is MISSING:
                 del builtins[name]
             else:
@@ -229,18 +231,18 @@ def put_back(values):
 
 
 def repair_builtins(everything=False):
-    """The runner's turn: what libraries need is there."""
+    """Restores builtins that libraries need, before the runner's code runs."""
     global thorough
     thorough = everything or thorough
-    found = changed(thorough)
+    found = find_changed(thorough)
     if not found:
         return
-    builtins.update((name, PYTHONS[name]) for name in found)
-    aside.update(found)
+    builtins.update((name, PYTHON_BUILTINS[name]) for name in found)
+    replaced_builtins.update(found)
 
 
 def return_builtins(but=()):
-    """A cell's turn: it finds what cells have made of builtins, `but` these."""
-    if aside:
-        found = {name: aside.pop(name) for name in list(aside) if name not in but}
-        put_back(found)
+    """Puts the cells' own builtins back before a cell runs, except `but`."""
+    if replaced_builtins:
+        found = {name: replaced_builtins.pop(name) for name in list(replaced_builtins) if name not in but}
+        restore_builtins(found)

@@ -1,16 +1,16 @@
-"""What users have at home, done before their first cell: IPython's profile (`ipython_profile`), then their own files.
+"""Start-up before the first cell: IPython's profile (`ipython_profile`), then the user's files.
 
-In: the request `set_up`: which profile, what the command line asks of IPython, which files, in this order. Out: names
-in the namespace; frames of what was printed and of what failed. Invariants: what fails says where, and what follows is
-done all the same, until the user interrupts; nobody is asked for input, and nothing here leaves the shell. Absent on
-purpose: which files there are, and whether the user trusts them: the host knows.
+In: the request `set_up`: the profile, IPython's command line flags, the files, in this order. Out: names in the
+namespace; frames of what was printed and of what failed. Invariants: a failure names its file and the next step still
+runs, until the user interrupts; no step can ask for input or exit the shell. Absent on purpose: which files exist and
+whether the user trusts them, which the host knows.
 """
 
 import os
 import sys
 
 
-class NotNow:
+class StartupExit:
     """`exit` and `quit` while the shell starts."""
 
     def __repr__(self):
@@ -20,13 +20,13 @@ class NotNow:
         raise SystemExit(code)
 
 
-class Home:
+class StartupFiles:
     def __init__(self, engine, request):
         self.engine, self.host, self.request = engine, engine.host, request
 
     def set_up(self):
         """Does one step after the other; returns `ok` or `cancelled`."""
-        ns, stand_in = self.engine.ns, NotNow()
+        ns, stand_in = self.engine.ns, StartupExit()
         kept = {name: ns[name] for name in ("exit", "quit") if name in ns}
         ns.update(dict.fromkeys(kept, stand_in))
         steps = self.steps()
@@ -35,13 +35,13 @@ class Home:
                 try:
                     step()
                 except KeyboardInterrupt as error:
-                    self.host.leave_if_child(error)
+                    self.host.exit_if_child(error)
                     left = [name for name, _step in steps]
-                    rest = "; not run: " + ", ".join(map(shown, left)) if left else ""
-                    self.say("%s was interrupted%s" % (shown(name), rest))
+                    rest = "; not run: " + ", ".join(map(abbreviate, left)) if left else ""
+                    self.notify("%s was interrupted%s" % (abbreviate(name), rest))
                     return "cancelled"
                 except BaseException as error:
-                    self.failed(name, error)
+                    self.report_failure(name, error)
         finally:
             for name, value in kept.items():
                 if ns.get(name) is stand_in:
@@ -59,13 +59,13 @@ class Home:
             for step in profile.steps():
                 yield step
         else:
-            for step in self.flags():
+            for step in self.flag_steps():
                 yield step
         for path in request.get("files") or ():
-            yield path, lambda: self.file(path)
+            yield path, lambda: self.run_file(path)
 
-    def flags(self):
-        """What the command line asks of IPython, for the built-in engine."""
+    def flag_steps(self):
+        """IPython's command line flags, for the built-in engine."""
         request, shell = self.request, self.engine.get_ipython()
         if request.get("pdb"):
             self.engine.post_mortem = True
@@ -75,9 +75,9 @@ class Home:
         for name in request.get("extensions") or ():
             yield "--ext " + name, lambda: shell.run_line_magic("load_ext", name)
         for option in request.get("options") or ():
-            self.say("`%s` has no effect: IPython is not in use" % option)
+            self.notify("`%s` has no effect: IPython is not in use" % option)
 
-    def file(self, path):
+    def run_file(self, path):
         """Runs a file in the namespace, as a script in its folder; one of IPython's kind (`.ipy`) as cells; what the
         user has agreed to in place of what one of a project holds by now."""
         name, path = path, os.path.abspath(path)
@@ -93,7 +93,7 @@ class Home:
                 exec(compile(text, path, "exec", 0, True), ns)
             elif path.endswith(".ipy"):
                 with open(path, encoding="utf-8") as file:
-                    self.lines(file.read(), (path, 1), path)
+                    self.run_cells(file.read(), (path, 1), path)
             else:
                 import tokenize
 
@@ -108,19 +108,21 @@ class Home:
             elif ns.get("__file__") == path:
                 del ns["__file__"]
 
-    def lines(self, code, place, name):
+    def run_cells(self, code, place, name):
         """Runs text with IPython's syntax; its error has been shown by the engine."""
         outcome = self.engine.execute(code, False, False, None, place)
         if outcome == "cancelled":
             raise KeyboardInterrupt
         if outcome == "error":
-            self.say("%s failed; the shell goes on" % shown(name))
+            self.notify("%s failed; the shell goes on" % abbreviate(name))
 
-    def failed(self, name, error):
-        self.host.leave_if_child(error)
+    def report_failure(self, name, error):
+        self.host.exit_if_child(error)
         if isinstance(error, SystemExit):
             code = "" if error.code in (None, 0) else error.code
-            self.say("%s called exit(%s): the rest of it was not run; the shell continues" % (shown(name), code))
+            self.notify(
+                "%s called exit(%s): the rest of it was not run; the shell continues" % (abbreviate(name), code)
+            )
             return
         tb = error.__traceback__
         while tb is not None and tb.tb_frame.f_code.co_filename != name:
@@ -135,12 +137,12 @@ class Home:
             frame = tracebacks.describe(error, {}, self.host.pty)
             frame["type"] = "error"
             self.host.send(frame)
-        self.say("%s failed; the shell goes on" % shown(name))
+        self.notify("%s failed; the shell goes on" % abbreviate(name))
 
-    def say(self, text):
+    def notify(self, text):
         self.host.send({"type": "notice", "text": text})
 
 
-def shown(name):
+def abbreviate(name):
     home = os.path.expanduser("~")
     return "~" + name[len(home) :] if home != "/" and name.startswith(home + "/") else name

@@ -1,10 +1,11 @@
-"""The user's variables, kept when a session ends and brought back when it is resumed.
+"""The user's variables, saved when a session ends and restored when it is resumed.
 
 In: requests `variables` (keep, list, bring) that name a file. Out: names, types and sizes; what is left out, and why.
-Each variable is a pickle of its own: one that cannot be pickled, or takes too long, costs nobody else, and what two of
-them shared is two things afterwards. Invariants: the file is whole or the one before; since unpickling runs code, none
-is read but one that is the user's alone; a name that is taken is not set; what was kept and is not brought back stays
-kept. Absent on purpose: functions, classes and modules, which their code brings back, and who decides.
+Each variable is a pickle of its own: one that cannot be pickled or takes too long does not affect the others; an object
+shared by two variables becomes two objects. Invariants: the file is complete or the previous one; since unpickling runs
+code, only a file that nobody but the user could have written is read; an existing name is not overwritten; saved
+variables that were not restored stay in the file. Absent on purpose: functions, classes and modules, which their code
+defines again, and the decision to save or restore.
 
 The file: HEAD; the pickles; the index, JSON, [{name, type, at, bytes}]; its length, 8 bytes little-endian.
 """
@@ -14,7 +15,7 @@ import pickle
 import stat
 from time import monotonic, time
 
-from . import library, watchdog
+from . import stdlib, watchdog
 
 HEAD = b"ipycodex variables 1\n"
 PATIENCE = 0.8  # seconds for all; the end of a session waits for it
@@ -25,11 +26,11 @@ WHY = 80  # characters of a reason
 known = set()  # files of which this interpreter has all that was in them
 
 
-class TooMuch(Exception):
+class LimitExceeded(Exception):
     """There is no room left, or no time."""
 
 
-class Room:
+class LimitedFile:
     """A file that takes so much, for so long."""
 
     def __init__(self, file):
@@ -38,9 +39,9 @@ class Room:
     def write(self, data):
         size = memoryview(data).nbytes
         if self.file.tell() + size > MOST:
-            raise TooMuch("all of them together would be more than %d MB" % (MOST >> 20))
+            raise LimitExceeded("all of them together would be more than %d MB" % (MOST >> 20))
         if monotonic() > self.until:
-            raise TooMuch("it took too long")
+            raise LimitExceeded("it took too long")
         self.file.write(data)
 
 
@@ -54,7 +55,7 @@ class Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def names(engine):
+def user_names(engine):
     """The user's names."""
     system = getattr(engine, "system_names", ())
     hidden = getattr(getattr(engine, "shell", None), "user_ns_hidden", ())
@@ -62,11 +63,11 @@ def names(engine):
 
 
 def answer(request, engine):
-    does = {"keep": keep, "list": listing, "bring": bring}[request["op"]]
+    does = {"keep": save, "list": list_saved, "bring": restore}[request["op"]]
     return {"variables": does(request["file"], engine)}
 
 
-def keep(path, engine):
+def save(path, engine):
     draft = path + ".new~"
     try:
         os.unlink(draft)
@@ -77,11 +78,11 @@ def keep(path, engine):
     try:
         with open(fd, "wb") as file:
             file.write(HEAD)
-            room = Room(file)
-            for name in names(engine):
+            room = LimitedFile(file)
+            for name in user_names(engine):
                 value = engine.ns.get(name)
                 if not isinstance(value, CODE):
-                    row(name, value, room, rows, left)
+                    save_one(name, value, room, rows, left)
             if path not in known:
                 carry_over(path, engine, room, rows, left)
             index = to_json(rows)
@@ -94,15 +95,15 @@ def keep(path, engine):
         if os.path.exists(draft):
             os.unlink(draft)
     known.add(path)
-    return told(rows, left, 0)
+    return to_answer(rows, left, 0)
 
 
-def row(name, value, room, rows, left):
+def save_one(name, value, room, rows, left):
     """Keeps one of them, or says why not."""
     at = room.file.tell()
     try:
         patience = max((room.until - monotonic()) / 2, 0.01)
-        watchdog.within(patience, lambda: Pickler(room, protocol=4).dump(value))
+        watchdog.run_within(patience, lambda: Pickler(room, protocol=4).dump(value))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -114,9 +115,9 @@ def row(name, value, room, rows, left):
 
 
 def carry_over(path, engine, room, rows, left):
-    """What an earlier end has kept, and nobody wanted back, stays kept."""
+    """Copies variables from the old file that were saved earlier and never restored."""
     try:
-        file, found = opened(path)
+        file, found = open_saved(path)
     except (OSError, ValueError):
         return
     with file:
@@ -126,27 +127,27 @@ def carry_over(path, engine, room, rows, left):
                 file.seek(old["at"])
                 try:
                     room.write(file.read(old["bytes"]))
-                except TooMuch as error:
+                except LimitExceeded as error:
                     left.append([old["name"], str(error)])
                 else:
                     rows.append(dict(old, at=at))
 
 
-def listing(path, engine):
-    file, found = opened(path)
+def list_saved(path, engine):
+    file, found = open_saved(path)
     with file:
-        return told(found, [], max(0, int(time() - os.fstat(file.fileno()).st_mtime)))
+        return to_answer(found, [], max(0, int(time() - os.fstat(file.fileno()).st_mtime)))
 
 
-def unpickled(file):
+def unpickle(file):
     return pickle.load(file)
 
 
-library.for_users.add(unpickled.__code__)
+stdlib.for_users.add(unpickle.__code__)
 
 
-def bring(path, engine):
-    file, found = opened(path)
+def restore(path, engine):
+    file, found = open_saved(path)
     rows, left = [], []
     with file:
         for old in found:
@@ -156,7 +157,7 @@ def bring(path, engine):
                 continue
             try:
                 file.seek(old["at"])
-                engine.set_names({name: unpickled(file)})
+                engine.set_names({name: unpickle(file)})
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
@@ -165,10 +166,10 @@ def bring(path, engine):
                 rows.append(old)
     if not left:
         known.add(path)
-    return told(rows, left, 0)
+    return to_answer(rows, left, 0)
 
 
-def opened(path):
+def open_saved(path):
     """The file and its index; ValueError where it is not one that only this user could have written."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -180,13 +181,13 @@ def opened(path):
         own = facts.st_uid == folder.st_uid == os.geteuid()
         if not (own and stat.S_ISREG(facts.st_mode)) or facts.st_mode & 0o077 or folder.st_mode & 0o022:
             raise ValueError("the kept variables are not read: others could have written to %s" % path)
-        return file, index_of(file, facts.st_size, path)
+        return file, read_index(file, facts.st_size, path)
     except BaseException:
         file.close()
         raise
 
 
-def index_of(file, size, path):
+def read_index(file, size, path):
     import json
 
     try:
@@ -209,7 +210,7 @@ def to_json(rows):
     return json.dumps(rows).encode()
 
 
-def told(rows, left, age):
+def to_answer(rows, left, age):
     return {"age": age, "rows": [{key: it[key] for key in ("name", "type", "bytes")} for it in rows], "left": left}
 
 

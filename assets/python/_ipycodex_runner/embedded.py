@@ -1,8 +1,8 @@
-"""The runner as a guest in a kernel of Jupyter: tools, references and looks beside cells that the kernel runs itself.
+"""The runner embedded in a foreign Jupyter kernel: tools, references and snapshots beside cells that the kernel runs.
 
-In: requests as the runner takes them. Out: answers as the runner gives them, once each. Invariant: the kernel's own
-ways with output, input and interrupts stay as they are. Absent on purpose: cells, completion and inspection, which
-kernels have words for.
+In: requests in the runner's format. Out: answers in the runner's format, each fetched once. Invariant: the kernel's own
+handling of output, input and interrupts is unchanged. Absent on purpose: cells, completion and inspection, for which
+Jupyter has messages.
 """
 
 import sys
@@ -13,7 +13,7 @@ MIME = "application/vnd.ipycodex.answer+json"
 
 
 class Host:
-    """What parts of the runner see of the outside."""
+    """Stands in for `host.Host`: the parts' interface to the kernel."""
 
     pty = dark = False
     stdin = "refuse"
@@ -27,17 +27,17 @@ class Host:
 
             display(frame["bundle"], raw=True)
 
-    later = send
+    defer = send
 
     def ask(self, frame):
         return None
 
-    def leave_if_child(self, error=None):
+    def exit_if_child(self, error=None):
         """A process that user code has forked is the kernel's."""
 
 
 class Engine:
-    """What parts of the runner see of the shell."""
+    """Stands in for the engines: the parts' interface to IPython's shell."""
 
     def __init__(self, shell, host):
         self.shell, self.host = shell, host
@@ -48,7 +48,7 @@ class Engine:
         self.ns.update(values)
 
     def execute(self, code, store, silent, count, place):
-        """A cell of a look: in a copy of the process, which has streams of its own."""
+        """Runs the code of a snapshot, in a copy of the process that has streams of its own."""
         from . import mime, tracebacks
 
         shown = self.host
@@ -61,7 +61,7 @@ class Engine:
         error = result.error_before_exec or result.error_in_exec
         errors = [] if error is None else [error]
         if not errors and values and values[-1] is not None:
-            shown.send({"type": "result", "bundle": mime.bundle(values[-1], failed=errors.append)[0] or {}})
+            shown.send({"type": "result", "bundle": mime.build_bundle(values[-1], failed=errors.append)[0] or {}})
         for error in errors:
             shown.send(dict(tracebacks.describe(error, {}, False), type="error"))
 
@@ -105,7 +105,7 @@ def told():
 def tool(request):
     from . import tools
 
-    on_a_thread()
+    use_loop_thread()
     if request["op"] == "describe":
         return {"tools": tools.describe(request["names"], engine.ns)}
     return tools.call(request["name"], request.get("args", {}), engine)
@@ -114,25 +114,25 @@ def tool(request):
 def evaluate(request):
     from . import references
 
-    on_a_thread()
-    keep_copies_apart()
+    use_loop_thread()
+    isolate_copies()
     return references.evaluate(request["variables"], request["shells"], engine)
 
 
 def missing(request):
     from . import bindings
 
-    return {"missing": bindings.missing(request["sources"], engine.ns)}
+    return {"missing": bindings.find_missing(request["sources"], engine.ns)}
 
 
 def snapshot(request):
     from . import snapshot
 
-    keep_copies_apart()
-    return {"snapshot": snapshot.look(request["code"], bool(request.get("unprotected")), engine, host)}
+    isolate_copies()
+    return {"snapshot": snapshot.evaluate(request["code"], bool(request.get("unprotected")), engine, host)}
 
 
-def put(request):
+def set_variables(request):
     for name, value in request["values"].items():
         if value is None:
             engine.ns.pop(name, None)
@@ -141,29 +141,29 @@ def put(request):
     return {"set": True}
 
 
-KINDS = {"tool": tool, "evaluate": evaluate, "missing": missing, "snapshot": snapshot, "set": put}
+KINDS = {"tool": tool, "evaluate": evaluate, "missing": missing, "snapshot": snapshot, "set": set_variables}
 
 
-def on_a_thread():
+def use_loop_thread():
     """The kernel's own loop runs at this moment: what is awaited runs on another one."""
     from . import loop
 
-    loop.run = loop.apart
+    loop.run = loop.run_on_thread
 
 
-def keep_copies_apart():
+def isolate_copies():
     """A copy prints where it is told to: the kernel's streams are sockets that a copy must not touch."""
     from . import snapshot
 
-    if snapshot.cut_off is not cut_off_from_sockets:
-        kept.append(snapshot.cut_off)
-        snapshot.cut_off = cut_off_from_sockets
+    if snapshot.isolate_streams is not isolate_from_sockets:
+        original_isolate.append(snapshot.isolate_streams)
+        snapshot.isolate_streams = isolate_from_sockets
 
 
-kept = []
+original_isolate = []
 
 
-def cut_off_from_sockets(*given):
-    kept[0](*given)
+def isolate_from_sockets(*given):
+    original_isolate[0](*given)
     for name, fd in (("stdout", 1), ("stderr", 2)):
         setattr(sys, name, open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False))

@@ -1,14 +1,14 @@
-"""One `ask`: the prompt, the schema its answer is to fit, a second try when it does not.
+"""The dialogue of one `ask`: the prompt, the schema of the answer, and a second try when the answer does not fit.
 
-In: what was asked, what was said. Out: wishes for the session, then a value. Invariant: what is returned fits the
-schema, and is of the type. Absent on purpose: waiting (`calls`); how a model is held to a schema, and whether what it
-said fits one, which the session knows.
+In: the arguments of `ask`, the session's replies. Out: requests to the session, then a value. Invariant: the returned
+value fits the schema and has the requested type. Absent on purpose: waiting (`host_calls`); how a model is held to a
+schema, and the check of an answer against it, which the session does.
 """
 
 from . import arguments, wire
 
 SHOWN = 300  # characters of an answer in a message
-AGAIN = """Your last answer does not fit the JSON schema that was asked for:
+RETRY = """Your last answer does not fit the JSON schema that was asked for:
 %s
 Answer again, with nothing but JSON that fits it. What was asked:
 
@@ -22,23 +22,23 @@ class Error(RuntimeError):
 Error.__module__ = "ipycodex"
 
 
-def steps(prompt, schema, tools):
-    """Yields wishes, takes what was said, returns the value."""
+def converse(prompt, schema, tools):
+    """Yields requests, is sent replies, returns the value."""
     if type(prompt) is not str:
         raise TypeError("ask(): expected a prompt, got %r" % (prompt,))
     if not prompt.strip():
         raise ValueError("ask(): the prompt is empty")
-    wish = {"op": "ask", "prompt": prompt, "tools": [named(tool) for tool in one_or_more(tools)]}
+    wish = {"op": "ask", "prompt": prompt, "tools": [tool_name(tool) for tool in as_tools(tools)]}
     if schema is None:
         return (yield wish)["text"]
-    wanted = Wanted(schema)
+    wanted = AnswerFormat(schema)
     wish["schema"] = wanted.schema
     said = yield wish
-    value, problems = wanted.read(said)
+    value, problems = wanted.parse(said)
     if problems:
-        again = AGAIN % ("\n".join("- " + problem for problem in problems), prompt)
+        again = RETRY % ("\n".join("- " + problem for problem in problems), prompt)
         said = yield dict(wish, prompt=again)
-        value, problems = wanted.read(said)
+        value, problems = wanted.parse(said)
     if problems:
         text = said["last"]
         shown = text if len(text) <= SHOWN else text[:SHOWN] + "…"
@@ -47,19 +47,19 @@ def steps(prompt, schema, tools):
     return value
 
 
-def one_or_more(tools):
+def as_tools(tools):
     return [tools] if isinstance(tools, str) or callable(tools) else tools
 
 
-def named(tool):
+def tool_name(tool):
     name = tool if isinstance(tool, str) else getattr(tool, "__name__", None)
     if not (isinstance(name, str) and name.isidentifier()):
         raise TypeError("ask(): tools: expected functions or their names, got %r" % (tool,))
     return name
 
 
-class Wanted:
-    """What an answer is to be: a JSON schema, or a type and the schema of it."""
+class AnswerFormat:
+    """The requested format of an answer: a JSON schema, or a type and its schema."""
 
     def __init__(self, given):
         self.kind, self.schema = None, given
@@ -71,37 +71,37 @@ class Wanted:
             except (TypeError, ValueError) as error:
                 raise TypeError("ask(): schema: not JSON: %s" % error) from None
         else:
-            self.kind, self.schema = given, shape(given)
+            self.kind, self.schema = given, schema_from_type(given)
 
-    def read(self, said):
+    def parse(self, said):
         """(value, what does not fit); the session has looked whether it fits the schema."""
         if said.get("problems"):
             return None, said["problems"]
         try:
-            value = wire.decode(unfenced(said["last"]))
+            value = wire.decode(strip_fence(said["last"]))
         except ValueError as error:
             return None, ["answer: it is not JSON: %s" % error]
         if self.kind is None:
             return value, []
         try:
-            return arguments.converted(value, self.kind, "answer"), []
+            return arguments.convert(value, self.kind, "answer"), []
         except (TypeError, ValueError) as error:
             return None, [str(error)]
 
 
-def shape(kind):
+def schema_from_type(kind):
     import sys
 
     from . import schema
 
-    shaper = schema.Shaper(sys.modules[__package__].engine.ns)
-    found = shaper.rooted(shaper.shape(kind, 0))
+    shaper = schema.SchemaBuilder(sys.modules[__package__].engine.ns)
+    found = shaper.with_definitions(shaper.build(kind, 0))
     if not found:
         raise TypeError("ask(): schema: expected a JSON schema (a dict) or a type such as list[str], got %r" % (kind,))
     return found
 
 
-def unfenced(text):
+def strip_fence(text):
     """The text without the fence that some models put around JSON."""
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:

@@ -1,34 +1,34 @@
-"""The end of a script, and of the runner: what Python would do at exit, the latter with a limit on what can hang.
+"""The exit of a script, and of the runner: the steps of Python's own exit, for the runner with a time limit.
 
-In: the exit code. Out: nothing; the runner's end does not return. Invariants: non-daemon threads get a second, or until
-the host's SIGTERM, then `atexit` runs, whichever limit comes first; then the process ends without finalising the
-interpreter.
+In: the exit code. Out: nothing; the runner's exit does not return. Invariants: non-daemon threads are joined for one
+second or until the host's SIGTERM, whichever comes first, then `atexit` runs; then the process ends without finalising
+the interpreter.
 """
 
 import _signal
 import os
 import sys
 
-from . import library, wire
+from . import stdlib, wire
 
 THREADS_GET = 1.0  # seconds
 AFTER_TERM = 0.5  # seconds; the host kills a second after its SIGTERM
 
 
-class TimeUp(BaseException):
+class DeadlineReached(BaseException):
     pass
 
 
-def leave(code):
+def exit_runner(code):
     parts = sys.modules[__package__].parts
     if parts.dirty:
         parts.save()
-    end_of_patience = EndOfPatience(code)
+    end_of_patience = ExitDeadline(code)
     if _signal.getsignal(_signal.SIGTERM) is _signal.SIG_DFL:
         _signal.signal(_signal.SIGTERM, end_of_patience)
     sys.modules[__package__].host.frames.send({"type": "leaving"}, False)  # from here on the host counts the time
-    threading = library.loaded("threading")
-    if threading is not None and has_company(threading):
+    threading = stdlib.get_loaded("threading")
+    if threading is not None and has_other_threads(threading):
         wait_for_threads(threading, end_of_patience)
     atexit = sys.modules.get("atexit")
     if atexit is not None:
@@ -40,7 +40,7 @@ def leave(code):
     os._exit(code)
 
 
-def end_child(error, lines=None):
+def exit_child(error, lines=None):
     """The end of a forked child, as Python's: `error` is what its cell raised, if anything; `lines` show it."""
     code = 0
     if isinstance(error, SystemExit):
@@ -48,16 +48,16 @@ def end_child(error, lines=None):
         if code is None:
             code = 0
         elif not isinstance(code, int):
-            say(str(code))
+            print_error(str(code))
             code = 1
     elif error is not None:
         from . import tracebacks
 
         code = 1
         sources = getattr(sys.modules[__package__].engine, "sources", {})
-        say("\n".join(lines or tracebacks.describe(error, sources, False)["traceback"]))
+        print_error("\n".join(lines or tracebacks.describe(error, sources, False)["traceback"]))
     try:
-        end_of_script()
+        finish_script()
     except BaseException as late:
         sys.excepthook(type(late), late, late.__traceback__)
     wire.flush_streams()
@@ -67,25 +67,24 @@ def end_child(error, lines=None):
     os._exit(code & 0xFF)
 
 
-def say(text):
+def print_error(text):
     try:
         print(text, file=sys.stderr)
     except Exception:
-        pass  # closed or replaced by the cell: its own affair
+        pass  # the cell closed or replaced the stream
 
 
-def end_of_script():
-    """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run
-    at exit."""
-    threading = library.loaded("threading")
+def finish_script():
+    """Python's own end of a script: joins its threads, however long they take, then runs the exit handlers."""
+    threading = stdlib.get_loaded("threading")
     if threading is not None:
         threading._shutdown()
     if "atexit" in sys.modules:
         sys.modules["atexit"]._run_exitfuncs()
 
 
-class EndOfPatience:
-    """What SIGTERM means in the end: threads are waited for no longer, and what else runs has a moment to finish."""
+class ExitDeadline:
+    """The SIGTERM handler at exit: stops waiting for threads, and gives exit handlers `AFTER_TERM` to finish."""
 
     waiting = False  # for threads
 
@@ -93,34 +92,34 @@ class EndOfPatience:
         self.code = code
 
     def __call__(self, signal, frame):
-        _signal.signal(_signal.SIGALRM, self.up)
+        _signal.signal(_signal.SIGALRM, self.on_timeout)
         _signal.setitimer(_signal.ITIMER_REAL, AFTER_TERM)
         if self.waiting:
             self.waiting = False
-            raise TimeUp
+            raise DeadlineReached
 
-    def up(self, signal, frame):
+    def on_timeout(self, signal, frame):
         if self.waiting:
             self.waiting = False
-            raise TimeUp
+            raise DeadlineReached
         wire.flush_streams()
         os._exit(self.code)
 
 
-def has_company(threading):
+def has_other_threads(threading):
     main = threading.main_thread()
     return any(not thread.daemon and thread is not main for thread in threading.enumerate())
 
 
 def wait_for_threads(threading, end_of_patience):
     try:
-        _signal.signal(_signal.SIGALRM, end_of_patience.up)
+        _signal.signal(_signal.SIGALRM, end_of_patience.on_timeout)
         _signal.setitimer(_signal.ITIMER_REAL, THREADS_GET)
         end_of_patience.waiting = True
         threading._shutdown()
         end_of_patience.waiting = False
         _signal.setitimer(_signal.ITIMER_REAL, 0)
-    except TimeUp:
+    except DeadlineReached:
         pass
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)

@@ -1,9 +1,9 @@
-"""What code asks of the session that runs it: an answer of the agent, a tool, a line that tells how far it is.
+"""Calls of user code to the session: `ask`, `tool`, `status`.
 
 In: calls of the module `ipycodex`, from any thread or task of the running cell. Out: `call` frames; the session's
-replies, as values or exceptions. Invariants: whoever waits serves what the turn it began asks of the interpreter
-(functions, references, looks), so that nobody waits for somebody who waits; a call ends at the latest with its cell;
-one that nobody waits for any more is called off. Absent on purpose: what a prompt is; cells that run inside of cells.
+replies as values or exceptions. Invariants: a waiting caller serves the requests of the turn it began (functions,
+references, snapshots), so no two sides wait for each other; a call ends with its cell at the latest; a call that nobody
+waits for any more is cancelled (`called_off`). Absent on purpose: the meaning of a prompt; cells that run inside cells.
 """
 
 import sys
@@ -11,16 +11,16 @@ from _queue import Empty, SimpleQueue
 from _thread import allocate_lock, get_ident
 from itertools import count
 
-from . import asking, library, wire
-from .asking import Error
+from . import stdlib, structured_ask, wire
+from .structured_ask import Error
 from .wire import MAIN, interrupts
 
-numbers = count(1)
-waiting = {}  # calls of the running cell, by name
-taking = allocate_lock()  # held while one of them takes a request, and while they end
+call_numbers = count(1)
+active_calls = {}  # calls of the running cell, by name
+lock = allocate_lock()  # held while one of them takes a request, and while they end
 CELL_ENDED = "the cell that asked has ended"
-serving = []  # threads that serve the turn which a call began
-served = set()  # what they served
+serving_threads = []  # threads that serve the turn which a call began
+served_requests = set()  # what they served
 
 
 class Call:
@@ -28,40 +28,40 @@ class Call:
 
     def __init__(self, what, wish):
         self.host = sys.modules[__package__].host
-        cell = cell_of(self.host, what)
-        self.name = "%s!%d" % (cell, next(numbers))
-        self.bell = SimpleQueue()
-        self.box = [self]  # as `requests.Requests` has it: who is told, then the reply
+        cell = require_cell(self.host, what)
+        self.name = "%s!%d" % (cell, next(call_numbers))
+        self.wakeups = SimpleQueue()
+        self.box = [self]  # as in `requests.Requests`: the waiter, then the reply
         self.frame = dict(wish, type="call", id=cell, call=self.name, waits=get_ident() == MAIN)
 
     def release(self):
         """The reply is there, or there is something to serve."""
-        self.bell.put(None)
+        self.wakeups.put(None)
 
     def __enter__(self):
         requests = self.host.requests
-        with taking:
+        with lock:
             if self.host.cell != self.frame["id"]:
-                raise told_in_a_line(Error(CELL_ENDED), "its cell ended")
-            waiting[self.name] = self
-        requests.bells = requests.bells + (self,)
+                raise with_thread_message(Error(CELL_ENDED), "its cell ended")
+            active_calls[self.name] = self
+        requests.waiters = requests.waiters + (self,)
         requests.replies[self.name] = self.box
         return self
 
     def __exit__(self, *error):
         requests = self.host.requests
         requests.replies.pop(self.name, None)
-        waiting.pop(self.name, None)
-        requests.bells = tuple(bell for bell in requests.bells if bell is not self)
+        active_calls.pop(self.name, None)
+        requests.waiters = tuple(bell for bell in requests.waiters if bell is not self)
         if len(self.box) == 1:
             self.host.frames.send({"type": "called_off", "call": self.name}, False)
-        for other in requests.bells:
+        for other in requests.waiters:
             other.release()  # what this one has not served
 
-    def request(self):
+    def take_request(self):
         """A request that waits to be served, while the cell runs: what comes later is not this call's."""
-        with taking:
-            return None if self.name not in waiting else self.next_request()
+        with lock:
+            return None if self.name not in active_calls else self.next_request()
 
     def next_request(self):
         requests = self.host.requests
@@ -79,10 +79,10 @@ class Call:
             raise Error("the session has ended")
         return line
 
-    def answered(self):
-        """True when the reply is there; what came before it has been served."""
+    def has_reply(self):
+        """Serves the requests that are waiting; then True if the reply has come."""
         while True:
-            line = self.request()
+            line = self.take_request()
             if line is not None:
                 serve(line)
             else:
@@ -91,52 +91,52 @@ class Call:
     def wait(self):
         requests = self.host.requests
         self.host.frames.send(self.frame)
-        while not self.answered():
+        while not self.has_reply():
             if requests.queue is not None:
-                self.bell.get()
+                self.wakeups.get()
             elif get_ident() != MAIN:
                 try:
-                    self.bell.get(True, 0.05)
+                    self.wakeups.get(True, 0.05)
                 except Empty:
-                    requests.start_thread_when_free()
+                    requests.start_reader_if_idle()
             else:
                 with requests.lock:
-                    if requests.queue is None and not requests.take_replies() and len(self.box) == 1:
+                    if requests.queue is None and not requests.read_replies() and len(self.box) == 1:
                         raise Error("the session has ended")
-        return self.value()
+        return self.result()
 
     async def wait_on_loop(self):
         import asyncio
 
         requests, loop, rung = self.host.requests, asyncio.get_running_loop(), asyncio.Event()
-        self.bell = OnLoop(loop, rung)
+        self.wakeups = LoopWaker(loop, rung)
         self.host.frames.send(self.frame)
         while True:
             rung.clear()
-            if self.answered():
-                return self.value()
+            if self.has_reply():
+                return self.result()
             if requests.queue is not None:
                 await rung.wait()
             elif get_ident() == MAIN:
-                requests.start_thread()
+                requests.start_reader()
             else:
                 await asyncio.sleep(0.05)
-                requests.start_thread_when_free()
+                requests.start_reader_if_idle()
 
-    def value(self):
+    def result(self):
         reply = self.box[1]
         if reply.get("interrupted"):
-            raise told_in_a_line(KeyboardInterrupt(), "it was stopped")
+            raise with_thread_message(KeyboardInterrupt(), "it was stopped")
         if reply.get("ended"):
-            raise told_in_a_line(Error(CELL_ENDED), "its cell ended")
+            raise with_thread_message(Error(CELL_ENDED), "its cell ended")
         if reply.get("error") is not None:
             kind = ValueError if reply["error"].startswith("schema: ") else Error
             raise kind(reply["error"])
         return reply.get("value")
 
 
-def told_in_a_line(error, why):
-    """The error, of which a line is said where a thread ends with it."""
+def with_thread_message(error, why):
+    """Returns the error; a thread that ends with it prints one line in place of a traceback."""
     if get_ident() == MAIN:
         return error
     import threading
@@ -145,7 +145,7 @@ def told_in_a_line(error, why):
     if not hasattr(known, "of_ipycodex"):
 
         def hook(arguments, /):
-            line = getattr(arguments.exc_value, "told_in_a_line", None)
+            line = getattr(arguments.exc_value, "thread_message", None)
             if line is None:
                 return known(arguments)
             name = getattr(arguments.thread, "name", "a thread")
@@ -153,36 +153,34 @@ def told_in_a_line(error, why):
 
         hook.of_ipycodex = True
         threading.excepthook = hook
-    error.told_in_a_line = why
+    error.thread_message = why
     return error
 
 
-class OnLoop:
-    """A bell that a task listens to."""
+class LoopWaker:
+    """Wakes a task that waits on the event loop."""
 
     def __init__(self, loop, rung):
-        self.loop, self.rung = loop, rung
+        self.loop, self.event = loop, rung
 
     def put(self, _nothing):
         try:
-            self.loop.call_soon_threadsafe(self.rung.set)
+            self.loop.call_soon_threadsafe(self.event.set)
         except RuntimeError:
-            pass  # the loop is closed: nobody listens
+            pass  # the loop is closed: no task waits
 
 
-def cell_of(host, what):
-    """The request of the cell that runs. Raises what tells why there is none to ask for."""
+def require_cell(host, what):
+    """The id of the running cell. Raises an error that says why no call is possible."""
     if getattr(host, "frames", None) is None:
         raise Error("%s does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself" % what)
-    if host.frames.forked():
+    if host.frames.is_forked():
         raise Error(
             "%s cannot be called in a forked process: only the cell's own process is connected to the session" % what
         )
-    late = sys.modules.get(__package__ + ".late")
-    if get_ident() in serving or (late is not None and late.cell.get() in served):
-        raise Error(
-            "%s cannot be called here: the agent is waiting for this function to return" % what
-        )
+    cell_context = sys.modules.get(__package__ + ".cell_context")
+    if get_ident() in serving_threads or (cell_context is not None and cell_context.cell.get() in served_requests):
+        raise Error("%s cannot be called here: the agent is waiting for this function to return" % what)
     if host.cell is None:
         raise Error("%s works only while a cell is running, and not in a function that the agent calls" % what)
     return host.cell
@@ -200,27 +198,27 @@ def serve(line):
         return None
     kind, name, main = request.get("type", "exec"), request.get("id", ""), get_ident() == MAIN
     kept, seen = host.stdin, interrupts.seen
-    serving.append(get_ident())
-    served.add(name)
+    serving_threads.append(get_ident())
+    served_requests.add(name)
     host.id = name
-    mark(name)
+    set_cell_context(name)
     try:
         if kind == "exit":
-            give_back(host.requests, line)
+            requeue(host.requests, line)
             raise Error("the session ends")
-        if kind in server.actions:
-            server.answer(server.actions[kind], request)
+        if kind in server.handlers:
+            server.answer(server.handlers[kind], request)
         elif kind in ("exec", "set_up"):
             server.refuse(name, "a cell waits for the answer to a prompt, and no other can run before it has ended")
         else:
             server.refuse(name, "unknown request type: %r" % (kind,))
     finally:
-        serving.remove(get_ident())
-        mark(host.cell)
+        serving_threads.remove(get_ident())
+        set_cell_context(host.cell)
         if main:
             host.id, host.stdin = host.cell, kept
             interrupts.user = True
-            library.return_builtins()
+            stdlib.return_builtins()
         else:
             del host.ids[get_ident()]
     if main and interrupts.seen != seen:
@@ -228,32 +226,32 @@ def serve(line):
     return None
 
 
-def mark(request):
+def set_cell_context(request):
     """Threads that are started now belong to this request."""
-    late = sys.modules.get(__package__ + ".late")
-    if late is not None:
-        late.cell.set(request)
+    cell_context = sys.modules.get(__package__ + ".cell_context")
+    if cell_context is not None:
+        cell_context.cell.set(request)
 
 
-def give_back(requests, line):
+def requeue(requests, line):
     if requests.queue is not None:
         requests.queue.put(line)
     else:
         requests.lines.insert(0, line)
 
 
-def cell_ended():
-    """Nobody is told anything any more: a thread that still waits learns it."""
-    with taking:
-        calls = list(waiting.values())
-        waiting.clear()
+def on_cell_end():
+    """Ends all calls of the cell; threads that still wait get an error."""
+    with lock:
+        calls = list(active_calls.values())
+        active_calls.clear()
     for call in calls:
         call.box.append({"ended": True})
         call.release()
 
 
 def ask(prompt, schema, tools):
-    steps, said = asking.steps(prompt, schema, tools), None
+    steps, said = structured_ask.converse(prompt, schema, tools), None
     while True:
         try:
             wish = steps.send(said)
@@ -264,7 +262,7 @@ def ask(prompt, schema, tools):
 
 
 async def ask_async(prompt, schema, tools):
-    steps, said = asking.steps(prompt, schema, tools), None
+    steps, said = structured_ask.converse(prompt, schema, tools), None
     while True:
         try:
             wish = steps.send(said)

@@ -1,21 +1,21 @@
-"""Keys at the cursor: `d["al`, `d[7`, `d["a", "b`, `df[["one", "tw`.
+"""Completion of keys at the cursor: `d["al`, `d[7`, `d["a", "b`, `df[["one", "tw`.
 
-In: the namespace, a line up to the cursor. Out: the whole key as it is to be written there, from the start of its
-string on. Invariants: nothing of the user's runs to get at the owner (`live`); what was typed of a key stays as it was
-typed. Absent on purpose: the closing bracket; whoever knows what follows the cursor adds it.
+In: the namespace, a line up to the cursor. Out: the whole key as it is to be written, from the start of its string on.
+Invariants: no user code runs to find the owner (`live_objects`); the typed part of a key is kept as it was typed.
+Absent on purpose: the closing bracket, which the caller adds, since only it sees the text after the cursor.
 """
 
 import ast
 import re
 
-from . import live
+from . import live_objects
 
 BARE = re.compile(r"[\[,]\s*([\w.+-]*)$")
 LETTERS = re.compile(r"(?<!\w)[rRuUbBfFtT]{0,2}$")
 QUOTES = re.compile("(['\"])")
 
 
-def open_string(line):
+def find_open_string(line):
     """(where its content begins, its quote) of the string that is open at the end of the line, or None. The field of an
     f-string is none."""
     strings = []  # [begin, quote, formatted, brackets open in its field]
@@ -47,7 +47,7 @@ def open_string(line):
     return tuple(strings[-1][:2]) if strings and not strings[-1][3] else None
 
 
-class Place:
+class KeyContext:
     """A key that is being written."""
 
     def __init__(self, owner, before, begin, quote="", letters="", listed=False):
@@ -58,52 +58,56 @@ class Place:
         self.listed = listed  # in a list of keys, `df[["one", "`
 
 
-def place(line):
+def find_context(line):
     """The key at the end of a line, or None."""
-    opened = open_string(line)
+    opened = find_open_string(line)
     if opened is None:
         match = BARE.search(line)
-        return indexed(line[: match.start() + 1], match.start(1)) if match else None
+        return build_context(line[: match.start() + 1], match.start(1)) if match else None
     begin, quote = opened
     head = line[: begin - len(quote)]
     match = LETTERS.search(head)
     letters = match.group() if match else ""
-    return indexed(head[: len(head) - len(letters)], begin, quote, letters)
+    return build_context(head[: len(head) - len(letters)], begin, quote, letters)
 
 
-def indexed(head, begin, quote="", letters=""):
+def build_context(head, begin, quote="", letters=""):
     head = head.rstrip()
-    at = len(head) - 1 if head.endswith("[") else live.opening(head + "]", len(head)) if head.endswith(",") else -1
+    at = -1
+    if head.endswith("["):
+        at = len(head) - 1
+    elif head.endswith(","):
+        at = live_objects.matching_bracket(head + "]", len(head))
     if at < 0 or head[at] != "[":
         return None
     owner = head[:at].rstrip()
     listed = owner.endswith("[")
     if listed:
         owner = owner[:-1].rstrip()
-    owner = owner[live.begins(owner) :]
-    return Place(owner, head[at + 1 :], begin, quote, letters, listed) if owner else None
+    owner = owner[live_objects.expression_start(owner) :]
+    return KeyContext(owner, head[at + 1 :], begin, quote, letters, listed) if owner else None
 
 
-def found(ns, line, here):
+def complete_keys(ns, line, here):
     """(the key as it is written, True where it ends the index) for each that fits."""
     typed = line[here.begin :]
-    for key, last in fitting(ns, here):
-        text = completed(key, typed, here)
+    for key, last in matching_keys(ns, here):
+        text = complete_key(key, typed, here)
         if text is not None:
             yield text, last
 
 
-def fitting(ns, here):
+def matching_keys(ns, here):
     """(key, True where nothing can follow it in the index)."""
     owner = here.owner
     if owner.endswith((".loc", ".at")):
-        table = live.evaluate(ns, owner.rpartition(".")[0])
+        table = live_objects.evaluate(ns, owner.rpartition(".")[0])
         if is_pandas(table):
-            pool = keys_of(table) if here.before.strip() else list(table.index)
+            pool = list_keys(table) if here.before.strip() else list(table.index)
             return [(key, bool(here.before.strip()) or not hasattr(table, "columns")) for key in pool]
-    value = live.evaluate(ns, owner)
+    value = live_objects.evaluate(ns, owner)
     if here.listed:
-        return [(key, False) for key in keys_of(value)] if is_pandas(value) else []
+        return [(key, False) for key in list_keys(value)] if is_pandas(value) else []
     given = ()
     if here.before.strip():
         try:
@@ -111,7 +115,7 @@ def fitting(ns, here):
         except (SyntaxError, ValueError):
             return []
     pool = []
-    for key in keys_of(value):
+    for key in list_keys(value):
         if type(key) is tuple and key[: len(given)] == given and len(key) > len(given):
             if here.quote or given:
                 pool.append((key[len(given)], len(given) > 0 and len(key) == len(given) + 1))
@@ -124,7 +128,7 @@ def is_pandas(value):
     return type(value).__module__.split(".")[0] == "pandas"
 
 
-def keys_of(value):
+def list_keys(value):
     """Keys of a mapping that keeps them as a dict does; of others only what they offer by IPython's protocol."""
     if isinstance(value, dict):
         return list(dict.keys(value))
@@ -141,7 +145,7 @@ def keys_of(value):
     return []
 
 
-def completed(key, typed, here):
+def complete_key(key, typed, here):
     """The key as it goes on from what was typed, or None."""
     if not here.quote:
         simple = type(key) in (str, int, float, bool, bytes) and repr(key).startswith(typed)
@@ -156,13 +160,13 @@ def completed(key, typed, here):
     if not key.startswith(said):
         return None
     rest = key[len(said) :]
-    text = written(rest, here.quote[0])
+    text = quote_part(rest, here.quote[0])
     if raw and text != (rest.decode("latin-1") if type(rest) is bytes else rest):
         return None
     return typed + text
 
 
-def written(part, quote):
+def quote_part(part, quote):
     """A part of a text or of bytes as it stands between such quotes."""
     text = part if isinstance(part, str) else part.decode("latin-1")
     pieces = []

@@ -1,8 +1,8 @@
-"""What a copy of the interpreter takes with it, and what it cannot.
+"""State that a fork of the interpreter loses or shares, and the conditions under which no complete copy can be made.
 
-In: the interpreter, idle. Out: why no copy of it would be whole (`obstacle`); what a fork loses or shares, kept before
-it (`Baggage`) and put right by whoever goes on. Invariants: nothing of the user's runs here; what cannot be told is an
-obstacle, never a guess. Absent on purpose: when copies are made, who goes on (`checkpoints`, `copies`).
+In: the idle interpreter. Out: the reason against a copy (`find_obstacle`); `ForkState`, saved before the fork and
+restored by the process that continues. Invariants: no user code runs here; what cannot be determined counts as an
+obstacle. Absent on purpose: when copies are made and which process continues (`checkpoints`, `copies`).
 """
 
 import _thread
@@ -11,7 +11,7 @@ import stat
 import sys
 from time import sleep
 
-from . import library
+from . import stdlib
 
 FORK_SAFE = (b"openblas", b"libiomp5", b"libomp", b"mkl_", b"libarrow")  # they end their threads before a fork
 DEVICES = ("/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/accel")
@@ -20,29 +20,37 @@ uncounted = 0  # threads that Python counts since before a fork, and that are go
 SPARE = 64 << 20  # bytes of memory that stay free
 
 
-def obstacle(host):
-    """What keeps a copy from being whole, in words that go on after "no checkpoint: "; None: nothing."""
+def find_obstacle(host):
+    """The reason why no complete copy can be made, worded to follow "no checkpoint: "; None without one."""
     try:
-        return threads(host) or children() or windows() or events() or descriptors() or locks() or memory()
+        return (
+            check_threads(host)
+            or check_children()
+            or check_windows()
+            or check_event_loop()
+            or check_descriptors()
+            or check_locks()
+            or check_memory()
+        )
     except OSError as error:
         return "this system does not show what the interpreter holds (%s)" % error
 
 
-def threads(host):
-    threading = library.loaded("threading")
+def check_threads(host):
+    threading = stdlib.get_loaded("threading")
     others = []
     loop = sys.modules.get(__package__ + ".loop")
     if loop is not None:
-        loop.let_idle_threads_go()
+        loop.end_idle_threads()
     if threading is not None:
         main = threading.main_thread()
         others = [thread for thread in threading.enumerate() if thread is not main and thread.is_alive()]
         for thread in others:
             if not thread.name.startswith("IPythonHistory"):
                 return "the thread `%s` is running" % thread.name
-    if host.requests.is_asked():
+    if host.requests.has_waiters():
         return "a thread is waiting for input or for an answer from the session"
-    host.requests.stop_thread()  # it was there for threads that asked
+    host.requests.stop_reader()  # it was there for threads that asked
     for _look in range(50):  # ms: a thread is counted a moment after its start, and a moment after its end
         running = _thread._count() - uncounted
         native = len(os.listdir("/proc/self/task")) - 1 - running
@@ -59,32 +67,32 @@ def threads(host):
     return None
 
 
-def children():
+def check_children():
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return None
-    for child in own_children():
-        if child == resource_tracker():
+    for child in list_children():
+        if child == resource_tracker_pid():
             continue
-        state, name = state_of(child)
+        state, name = process_state(child)
         if state not in ("Z", "X"):
             return "process %d (%s), which it started, is still running" % (child, name)
     return None
 
 
-def resource_tracker():
+def resource_tracker_pid():
     """Started once by `multiprocessing`, and shared with all that a fork makes: a copy goes on with it."""
-    module = library.loaded("multiprocessing.resource_tracker")
+    module = stdlib.get_loaded("multiprocessing.resource_tracker")
     return getattr(getattr(module, "_resource_tracker", None), "_pid", None)
 
 
-def own_children():
+def list_children():
     with open("/proc/self/task/%d/children" % os.getpid()) as file:
         return [int(word) for word in file.read().split()]
 
 
-def state_of(process):
+def process_state(process):
     try:
         with open("/proc/%d/stat" % process, errors="replace") as file:
             head, _, rest = file.read().rpartition(")")
@@ -93,9 +101,9 @@ def state_of(process):
         return "X", ""
 
 
-def windows():
+def check_windows():
     """GUI toolkits talk to a display server that knows one process."""
-    tkinter = library.loaded("tkinter")
+    tkinter = stdlib.get_loaded("tkinter")
     if tkinter is not None and getattr(tkinter, "_default_root", None) is not None:
         return "a Tk window is open"
     for name in ("PyQt5", "PyQt6", "PySide2", "PySide6"):
@@ -108,7 +116,7 @@ def windows():
     return None
 
 
-def events():
+def check_event_loop():
     loop = sys.modules.get(__package__ + ".loop")
     if loop is None or loop.own is None or loop.own.is_closed():
         return None
@@ -119,8 +127,8 @@ def events():
     return None
 
 
-def descriptors():
-    for fd, target in opened():
+def check_descriptors():
+    for fd, target in list_descriptors():
         if target.startswith("socket:"):
             if is_listening(fd):
                 return "a socket is listening (descriptor %d)" % fd
@@ -129,7 +137,7 @@ def descriptors():
     return None
 
 
-def opened():
+def list_descriptors():
     """Number and target of each descriptor that is not ours."""
     found = []
     for name in os.listdir("/proc/self/fd"):
@@ -153,10 +161,10 @@ def is_listening(fd):
         other.close()
 
 
-def connections():
-    """How many sockets lead to others."""
+def count_connections():
+    """The number of sockets connected to other machines or processes, Unix sockets aside."""
     count = 0
-    for fd, target in opened():
+    for fd, target in list_descriptors():
         if target.startswith("socket:"):
             import _socket
 
@@ -170,7 +178,7 @@ def connections():
     return count
 
 
-def locks():
+def check_locks():
     """A fork's child does not hold the locks of its parent: a database in the middle of its work."""
     mine = str(os.getpid())
     try:
@@ -181,12 +189,12 @@ def locks():
     for row in rows:
         if len(row) > 5 and row[1] == "POSIX" and row[4] == mine:
             inode = int(row[5].rpartition(":")[2])
-            return "it holds a lock on a file%s" % named(inode)
+            return "it holds a lock on a file%s" % describe_inode(inode)
     return None
 
 
-def named(inode):
-    for fd, target in opened():
+def describe_inode(inode):
+    for fd, target in list_descriptors():
         try:
             if os.fstat(fd).st_ino == inode:
                 return " (%s)" % target
@@ -195,21 +203,21 @@ def named(inode):
     return ""
 
 
-def memory():
+def check_memory():
     """A copy needs what both write to twice."""
-    own = held("/proc/self/smaps_rollup").get("Anonymous", 0) if resident() > SPARE else 0
-    left = available()
+    own = memory_by_kind("/proc/self/smaps_rollup").get("Anonymous", 0) if resident_bytes() > SPARE else 0
+    left = available_memory()
     if own and left is not None and own + SPARE > left:
-        return "the interpreter holds %s, and %s of memory is left" % (size(own), size(left))
+        return "the interpreter holds %s, and %s of memory is left" % (format_size(own), format_size(left))
     return None
 
 
-def resident():
+def resident_bytes():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
 
-def held(path):
+def memory_by_kind(path):
     """Bytes by kind, from a `smaps_rollup`; empty where there is none."""
     found = {}
     try:
@@ -223,7 +231,7 @@ def held(path):
     return found
 
 
-def available():
+def available_memory():
     """Bytes that can be had without swapping: of the machine, of the group of processes; None: nobody knows."""
     left = []
     try:
@@ -245,7 +253,7 @@ def available():
     return max(min(left), 0) if left else None
 
 
-def size(number):
+def format_size(number):
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return "%d %s" % (number, unit)
@@ -253,39 +261,37 @@ def size(number):
     return "%.1f GB" % number
 
 
-class Baggage:
-    """Kept before the fork; what changes under a process that waits is put back when it goes on."""
+class ForkState:
+    """State saved before a fork and restored in a copy that takes over."""
 
     def __init__(self):
-        random = library.loaded("random")
+        random = stdlib.get_loaded("random")
         inst = getattr(random, "_inst", None)
         self.random = inst and inst.getstate()  # a fork's child is seeded anew
-        self.signals = None
-        self.score = None
-        self.keep_places()
+        self.save_offsets()
 
-    def keep_places(self):
-        """Where reading and writing go on in files: a fork's child shares that."""
-        self.places = []
-        for fd, _target in opened():
+    def save_offsets(self):
+        """Saves the offsets of open files, which a fork's child shares."""
+        self.offsets = []
+        for fd, _target in list_descriptors():
             try:
                 if fd > 2 and stat.S_ISREG(os.fstat(fd).st_mode):
-                    self.places.append((fd, os.lseek(fd, 0, os.SEEK_CUR)))
+                    self.offsets.append((fd, os.lseek(fd, 0, os.SEEK_CUR)))
             except OSError:
                 pass
 
-    def put_places(self):
-        for fd, place in self.places:
+    def restore_offsets(self):
+        for fd, place in self.offsets:
             try:
                 os.lseek(fd, place, os.SEEK_SET)
             except OSError:
                 pass
 
-    def unpack(self):
-        """In a copy that goes on."""
+    def restore(self):
+        """Restores the state in a copy that takes over."""
         if self.random is not None:
-            library.loaded("random")._inst.setstate(self.random)
-        self.put_places()
+            stdlib.get_loaded("random")._inst.setstate(self.random)
+        self.restore_offsets()
         loop = sys.modules.get(__package__ + ".loop")
         if loop is not None and loop.own is not None and not loop.own.is_closed():
             loop.renew(loop.own)

@@ -1,22 +1,22 @@
-"""Where code stands: what a script finds of itself, the working directory and the environment of a cell.
+"""The process state of a script (arguments, `sys.path`) and of a cell (working directory, environment variables).
 
-In: a script's words, or a request. Out: the process, arranged. Loaded where one of them asks for something.
+In: a script's command line, or a request. Out: the changed process. Loaded only where a request needs it.
 """
 
 import os
 import sys
 
 
-def name_script(module, script, searches):
-    """What a script finds of itself: its name, its arguments, the modules beside it."""
+def set_up_script(module, script, searches):
+    """Sets `sys.argv`, `__file__` and the entry of `sys.path` that a script expects."""
     sys.argv[:] = script
     module.__file__ = os.path.abspath(script[0])
     if searches:
         sys.path.insert(0, os.path.dirname(os.path.realpath(script[0])))
 
 
-def enter(request):
-    """Working directory and environment of a cell."""
+def apply(request):
+    """Sets the working directory and the environment variables of a cell."""
     cwd = request.get("cwd")
     if cwd is not None:
         os.chdir(cwd)

@@ -1,23 +1,22 @@
-"""Long texts cut at the source, in the words the host uses for its own cuts.
+"""Truncation of long texts, in the wording that the host uses for its own truncation.
 
-In: text and a limit in code points. Out: head, a line with the true sizes, tail. Invariant: work and memory follow the
-limit, not the text, but for one look for newlines. Absent on purpose: what a reader gets in the end, which is the
-host's.
+In: a text and a limit in code points. Out: head, a line with the true sizes, tail. Invariant: work and memory are
+proportional to the limit, not to the text, apart from one count of newlines. Absent on purpose: the host's limits.
 """
 
 MARKER = "[… {:,} characters, {:,} {} in all; {:,} in the middle are left out; print a slice to see it …]"
 CONTINUING = bytes(range(0x80, 0xC0))  # bytes that begin no character
 
 
-def cut(text, limit):
+def truncate(text, limit):
     """`text`, or its two ends with at most `limit` code points of it."""
     if len(text) <= limit:
         return text
     lines = text.count("\n") + (not text.endswith("\n"))
-    return join(text[: limit // 2], text[len(text) - limit // 2 :], len(text), lines)
+    return join_ends(text[: limit // 2], text[len(text) - limit // 2 :], len(text), lines)
 
 
-def join(head, tail, characters, lines):
+def join_ends(head, tail, characters, lines):
     """The two ends of a text of that many characters and lines."""
     newline = head.rfind("\n")
     if newline >= len(head) // 2:
@@ -29,7 +28,7 @@ def join(head, tail, characters, lines):
     return "%s\n%s\n%s" % (head, MARKER.format(characters, lines, "line" if lines == 1 else "lines", missing), tail)
 
 
-class Ends:
+class TruncatedStream:
     """The two ends of a stream of bytes, and how much came between."""
 
     def __init__(self, limit):
@@ -56,4 +55,4 @@ class Ends:
         head, tail = bytes(self.head), bytes(self.tail[-self.half :])
         ended = tail.endswith(b"\n")
         head, tail = head.decode("utf-8", "ignore"), tail.decode("utf-8", "ignore")
-        return join(head, tail, self.characters, self.lines + (not ended))
+        return join_ends(head, tail, self.characters, self.lines + (not ended))

@@ -1,8 +1,9 @@
-"""Which cell code belongs to that goes on after it: what its tasks and threads show later is the cell's.
+"""The cell that running code belongs to, also after the cell's end: displays of its tasks and threads are the cell's.
 
-In: the start of each cell, of each thread. Out: the request that started what runs now. Tasks inherit a context; a
-thread is given the one of its starter's cell. Invariant: without `asyncio` and `threading` nothing can go on, and
-nothing of this is loaded. Absent on purpose: bytes that are printed; nobody can tell whose they are.
+In: the start of each cell and of each thread. Out: the id of the request that started the running code. Tasks inherit
+the context; a thread gets that of the cell that started it. Invariant: without `asyncio` and `threading` nothing
+outlives a cell, so this module is loaded only with one of them. Absent on purpose: printed bytes, whose cell cannot be
+determined.
 """
 
 import sys
@@ -11,23 +12,23 @@ from _contextvars import ContextVar
 cell = ContextVar("ipycodex_cell", default=None)
 
 
-def watch(module):
+def on_import(module):
     """`asyncio` or `threading` was imported by the request that runs."""
     host = sys.modules[__package__].host
-    begin(host)
+    enter(host)
     if module.__name__ == "threading":
-        give_threads_their_cell(module.Thread)
+        patch_threads(module.Thread)
     elif host.kernel is not None and host.cell is not None and __package__ + ".loop" not in sys.modules:
         from . import loop  # which imports it itself where a cell with `await` runs
 
-        loop.show()
+        loop.show_running()
 
 
-def begin(host):
+def enter(host):
     cell.set(host.id)
 
 
-def give_threads_their_cell(thread):
+def patch_threads(thread):
     start, bootstrap = thread.start, thread._bootstrap_inner
 
     def start_of_cell(self):

@@ -1,10 +1,10 @@
-"""The deeper look, for a second Tab: what the unfinished code itself binds, and what jedi makes of it where jedi can be
-imported.
+"""Static completion, for a second Tab: the names that the unfinished code itself binds, and jedi's completions where
+jedi can be imported.
 
-In: what was found by `complete`. Out: the same, with more of it. Invariants: the caller waits at most `PATIENCE`; jedi
-works on a thread of its own, and what it finds later is there for the next look at the same place; it is told to run
-nothing. Its first look takes seconds, so it looks at something small while the user thinks about what a first Tab has
-found. Absent on purpose: jedi before anybody pressed Tab.
+In: the completions found by `complete`. Out: the same and more. Invariants: the caller waits at most `PATIENCE`; jedi
+works on a thread of its own, and a late result is used by the next request for the same place; jedi is told to run no
+code. Its first completion takes seconds, so a first Tab starts a small one in the background. Absent on purpose: jedi
+before the first Tab.
 """
 
 import ast
@@ -12,7 +12,7 @@ import re
 import sys
 
 PATIENCE = 0.15
-REST = 0.3  # seconds between a first Tab and the work it gives jedi
+DELAY = 0.3  # seconds between a first Tab and the work it gives jedi
 LIMIT = 500
 SIGNATURES = 40  # of jedi's finds get a signature
 WORD = re.compile(r"([^\W\d]\w*)?$")
@@ -21,7 +21,7 @@ WORD = re.compile(r"([^\W\d]\w*)?$")
 def complete(ns, code, position, found):
     """`found` and what a longer look adds; types and signatures are filled in."""
     known = {item["text"]: item for item in found}
-    for item in own(code, position) + by_jedi(ns, code, position):
+    for item in complete_names(code, position) + complete_with_jedi(ns, code, position):
         shown = known.get(item["text"])
         if shown is None:
             if len(known) < LIMIT:
@@ -32,26 +32,28 @@ def complete(ns, code, position, found):
     return list(known.values())
 
 
-def own(code, position):
+def complete_names(code, position):
     """Names the code binds anywhere, for a bare word."""
     before = code[:position]
     prefix = WORD.search(before).group()
     start = position - len(prefix)
     if before[:start].rstrip(" \t").endswith(".") or not prefix:
         return []
-    names = sorted(name for name in bound(code[:start] + code[position:]) if name.startswith(prefix) and name != prefix)
+    names = sorted(
+        name for name in find_bound_names(code[:start] + code[position:]) if name.startswith(prefix) and name != prefix
+    )
     return [
         {"start": start, "end": position, "text": name, "kind": kind, "signature": "", "type": ""}
         for name, kind in ((name, "statement") for name in names)
     ]
 
 
-def bound(code, top=False):
+def find_bound_names(code, top=False):
     """The names a piece of code binds; unfinished code is read line by line."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return bound_by_lines(code)
+        return find_bound_by_lines(code)
     names = set()
     for node in tree.body if top else ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -71,7 +73,7 @@ def bound(code, top=False):
     return names
 
 
-def bound_by_lines(code):
+def find_bound_by_lines(code):
     names = set()
     for line in code.split("\n"):
         match = re.match(r"\s*(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)\s*(?:\(([^)]*))?", line)
@@ -94,7 +96,7 @@ def bound_by_lines(code):
     return names
 
 
-class Work:
+class JediRequest:
     """jedi's look at one place, on a thread of its own."""
 
     latest = None
@@ -112,14 +114,14 @@ class Work:
         if self.place is None:
             import time
 
-            time.sleep(REST)
+            time.sleep(DELAY)
         try:
-            self.found = self.look()
+            self.found = self.complete()
         except Exception:
             pass  # jedi gives up on some code; nothing more is found then
         self.ns = None
 
-    def look(self):
+    def complete(self):
         import jedi
 
         interpreter = jedi.Interpreter(self.code, [self.ns])
@@ -155,22 +157,22 @@ class Work:
         return found
 
 
-def by_jedi(ns, code, position):
+def complete_with_jedi(ns, code, position):
     if not has_jedi() or code.lstrip()[:1] in ("%", "!"):
         return []
-    work = Work.latest
+    work = JediRequest.latest
     if work is None or work.place != (code, position):
         if work is not None and work.place is not None and work.thread.is_alive():
             return []  # it is still busy with another place; one at a time
-        work = Work.latest = Work(ns, code, position, (code, position))
+        work = JediRequest.latest = JediRequest(ns, code, position, (code, position))
     work.thread.join(PATIENCE)
     return [] if work.thread.is_alive() else work.found
 
 
 def warm_up():
-    """Has jedi look at something, once, on its own thread: what takes long the first time is done then."""
-    if Work.latest is None and has_jedi():
-        Work.latest = Work({}, "''.", 3)
+    """Starts one small jedi completion in the background, since the first one is slow."""
+    if JediRequest.latest is None and has_jedi():
+        JediRequest.latest = JediRequest({}, "''.", 3)
 
 
 def has_jedi():

@@ -1,10 +1,10 @@
-"""A Matplotlib figure in colours for a dark terminal.
+"""Matplotlib figures in colours for a dark terminal.
 
-In: a figure that has been drawn once, and what draws it. Out: the picture without a background, its text and axes
-light; nothing when its colours are somebody's choice (a style sheet, a face that is not white). Invariants: afterwards
-the figure is what it was, to the last field; colours of data stay unless they could not be seen; what lies over an
-image or a map of colours stays, since it was chosen for that. Absent on purpose: who sees it, and the record, which
-keeps the figure as the user made it (`mime`).
+In: a figure that has been drawn once, and the function that draws it. Out: the picture without a background, its text
+and axes light; None when somebody chose its colours (a style sheet, a face that is not white). Invariants: afterwards
+every field of the figure has its old value; colours of data change only if they would be invisible; artists over an
+image or a colour map keep theirs, which were chosen for it. Absent on purpose: which terminal is dark, and the record,
+which stores the figure as the user made it (`mime`).
 """
 
 import sys
@@ -12,7 +12,7 @@ from colorsys import hls_to_rgb, rgb_to_hls
 
 LIGHTEST = 0.92  # what black becomes
 GREY = 0.06  # between the channels of a colour that is none
-UNSEEN = 0.1  # brightness, of 1, of a colour that cannot be seen on a dark ground
+UNSEEN = 0.1  # brightness, of 1, below which a colour is invisible on a dark background
 CHOICES = """
 figure.facecolor savefig.facecolor axes.facecolor axes.edgecolor axes.labelcolor axes.titlecolor text.color xtick.color
 ytick.color xtick.labelcolor ytick.labelcolor grid.color legend.facecolor legend.edgecolor
@@ -20,11 +20,11 @@ ytick.color xtick.labelcolor ytick.labelcolor grid.color legend.facecolor legend
 CLEAR = (0.0, 0.0, 0.0, 0.0)
 
 
-def drawn(figure, draw):
-    """What `draw` makes of the figure in such colours, or None."""
+def draw_dark(figure, draw):
+    """Calls `draw` with the figure in dark colours; returns its picture, or None."""
     kept = []
     try:
-        if not is_plain(figure):
+        if not has_default_colours(figure):
             return None
         recolour(figure, kept)
         return draw()
@@ -36,7 +36,7 @@ def drawn(figure, draw):
             vars(artist).update(fields)
 
 
-def is_plain(figure):
+def has_default_colours(figure):
     """Nobody has chosen colours for its ground, text and axes."""
     matplotlib = sys.modules["matplotlib"]
     chosen, usual = matplotlib.rcParams, matplotlib.rcParamsDefault
@@ -56,7 +56,7 @@ def recolour(figure, kept):
     text, line = modules["matplotlib.text"].Text, modules["matplotlib.lines"].Line2D
     patch, collection = modules["matplotlib.patches"].Patch, modules["matplotlib.collections"].Collection
     grounds = {id(each.patch) for each in [figure] + list(getattr(figure, "subfigs", ())) + figure.axes}
-    stays = {id(each) for axes in figure.axes for each in lying_over(axes, collection)}
+    stays = {id(each) for axes in figure.axes for each in artists_over_image(axes, collection)}
     artists = figure.findobj(lambda each: isinstance(each, (text, line, patch, collection)) and id(each) not in stays)
     for artist in artists:
         kept.append((artist, dict(vars(artist))))
@@ -66,9 +66,9 @@ def recolour(figure, kept):
         elif isinstance(artist, text):
             box = artist.get_bbox_patch()
             if box is None or is_grey(rgba(box.get_facecolor())):
-                artist.set_color(seen(rgba(artist.get_color())))
+                artist.set_color(dark_colour(rgba(artist.get_color())))
         elif isinstance(artist, line):
-            # The marker's first: they follow the line's unless somebody chose them.
+            # Marker colours are read first: they follow the line's colour unless they were set.
             marker = rgba(artist.get_markerfacecolor()), rgba(artist.get_markeredgecolor())
             for change, colour in (
                 (artist.set_color, rgba(artist.get_color())),
@@ -76,7 +76,7 @@ def recolour(figure, kept):
                 (artist.set_markeredgecolor, marker[1]),
             ):
                 if colour[3]:
-                    change(seen(colour))
+                    change(dark_colour(colour))
         else:
             # Many colours, or the colour of one level of many, are data.
             several = isinstance(artist, collection)
@@ -86,11 +86,11 @@ def recolour(figure, kept):
             for change, colours in ((artist.set_facecolor, artist.get_facecolor()), (artist.set_edgecolor, edge)):
                 colours = [rgba(each) for each in (colours if several else [colours])]
                 if len(colours) == 1 and colours[0][3] and (is_grey(colours[0]) or not several):
-                    change(seen(colours[0]))
+                    change(dark_colour(colours[0]))
 
 
-def lying_over(axes, collection):
-    """What is drawn over an image or over a map of colours; points that have colours of a map leave the ground free."""
+def artists_over_image(axes, collection):
+    """Artists drawn over an image or a colour map; coloured points cover too little to count."""
     points = getattr(sys.modules["matplotlib.collections"], "PathCollection", ())
     maps = [each for each in axes.collections if each.get_array() is not None and not isinstance(each, points)]
     covered = axes.images or maps
@@ -101,7 +101,7 @@ def is_grey(colour):
     return max(colour[:3]) - min(colour[:3]) < GREY
 
 
-def seen(colour):
+def dark_colour(colour):
     """A colour chosen for white, as it is seen as well on dark: greys the other way round, dark ones lighter."""
     red, green, blue, alpha = colour
     if is_grey(colour):

@@ -1,0 +1,36 @@
+"""Hooks on the import of foreign modules; the part of the runner that handles a module is loaded with it.
+
+In: the table of hooks that run after an import. Out: the parts, called with the module, at once for modules that every
+interpreter of this environment has imported already. Absent on purpose: what the parts do.
+"""
+
+import sys
+
+
+def watch_imports(hooks, pty):
+    hooks_of = {"comm": install_comms, "asyncio": track_cells, "threading": track_cells}
+    if pty:
+        hooks_of["pandas"] = fit_pandas
+    for name, follow in hooks_of.items():
+        if name in sys.modules:
+            follow(sys.modules[name])
+        else:
+            hooks[name] = follow
+
+
+def install_comms(comm):
+    from . import comms
+
+    comms.install(comm)
+
+
+def track_cells(module):
+    from . import cell_context
+
+    cell_context.on_import(module)
+
+
+def fit_pandas(pandas):
+    from . import pandas_display
+
+    pandas_display.fit_width(pandas)
