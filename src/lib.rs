@@ -59,17 +59,17 @@
 //!
 //! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and
 //! the record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session
-//! is taken up by `-r` or changed by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its
-//! cells again. Files go the same way: `notebook` makes a session of their text, and text of a session; a notebook
-//! file itself is a `notebook/document`, which keeps the bytes of all that is not changed, whoever changes it.
+//! is resumed by `-r` or by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its cells
+//! again. Files go the same way: `notebook` makes a session of their text, and text of a session; a notebook file
+//! itself is a `notebook/document`, which keeps the bytes of all that is not changed, whoever changes it.
 //!
 //! # From file to file
 //!
 //! - **A cell**: `terminal/mod.rs` reads a line, `session/handle.rs` submits it, `session/dispatch.rs` classifies it
 //!   (`input`) and starts a job of `session/scheduler.rs`; `session/cell.rs` sends an `Execute` to
 //!   `runtime/python/supervisor.rs`, which writes it to `assets/python/runner.py`; output comes back through
-//!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, which records it (`record`) and
-//!   publishes events; `terminal/run_view.rs` and `display/` show them.
+//!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, which records it (`record`)
+//!   and publishes events; `terminal/run_view.rs` and `display/` show them.
 //! - **A prompt**: as above to `session/dispatch.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs`
 //!   builds the request from the record (`dialog/context.rs`), `session/agent_turns.rs` carries out its effects;
 //!   `agent/codex/driver.rs` or `agent/acp/driver.rs` speaks to the agent; `session/prompt/turn.rs` takes its events,
@@ -78,8 +78,8 @@
 //!   `session/tools/mod.rs`; `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the
 //!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
 //! - **`execute_request`**: `jupyter/server.rs` receives, `kernel/channels.rs` queues, `kernel/handler.rs` takes it,
-//!   `kernel/execute.rs` submits it and follows the run through `kernel/event_mapper.rs` and
-//!   `kernel/request_output.rs` to `kernel/iopub.rs` and `jupyter/iopub.rs`.
+//!   `kernel/execute.rs` submits it and follows the run through `kernel/event_mapper.rs` and `kernel/request_output.rs`
+//!   to `kernel/iopub.rs` and `jupyter/iopub.rs`.
 //!
 //! # Glossary
 //!
@@ -97,7 +97,7 @@
 //! | command | a line of `%ipycodex`; its row stands in [`magics`] |
 //! | context | the XML the model reads: the cells, notes and outputs since the previous prompt |
 //! | document | a notebook file as it is on disk: edits replace spans of it, every other byte stays |
-//! | driver | in `agent`: the thread that speaks to one agent; in `session`: the file that carries out a machine's effects |
+//! | driver | the thread that speaks to one agent; in `session`, the file that carries out a machine's effects |
 //! | dry run | cells that need an approval, run in a branch first so that the user sees what they would do |
 //! | effect | a value that says what a machine wants done; the loop carries it out |
 //! | entry | one line of the record: a cell, a prompt with its answer, a note, a shell command |
@@ -115,7 +115,7 @@
 //! | peer | the other side of a connection: a runtime, an agent, a client |
 //! | prompt | a text for the agent, typed after a dot; with its answer, one entry |
 //! | question | what is asked of the user while something runs: an approval, a form, a choice |
-//! | record | the SQLite file of all sessions (IPython's `history.sqlite`); *history* only names `%history` and the keys |
+//! | record | the SQLite file of all sessions, `history.sqlite`; *history* only names `%history` and the keys |
 //! | reference | a piece of a prompt that names something: a variable, a function, a file |
 //! | replay | the recorded cells of a session, or those of a notebook, run again |
 //! | requester | who asked for something and gets the reply: a front-end, a tool, a machine |
@@ -135,8 +135,8 @@
 //!
 //! # Layers
 //!
-//! `1 values <- 2 contracts <- 3 adapters <- 4 session <- 5 front-ends <- 6 start-up`. Imports point to a lower
-//! number; inside one number, folders see only each other's door (`mod.rs`). `tests/tidy.rs` reads this table and the
+//! `1 values <- 2 contracts <- 3 adapters <- 4 session <- 5 front-ends <- 6 start-up`. Imports point to a lower number;
+//! inside one number, folders see only each other's door (`mod.rs`). `tests/tidy.rs` reads this table and the
 //! `use crate::` lines and fails on an arrow pointing up.
 //!
 //! | folder | layer | owns |
@@ -232,8 +232,8 @@
 //! - The runner is a folder of small Python files staged together, not one file: they are loaded as needed, from one
 //!   precompiled file beside them, so that the first cell does not wait for what it does not use.
 //! - `screen` is an adapter (the terminal is a device) and `display` is shared by front-ends that write to one.
-//! - The thread decision (go on or seed anew) is the session's, by a digest in the contract: agents need not know how
-//!   a record is kept.
+//! - The thread decision (go on or seed anew) is the session's, by a digest in the contract: agents need not know how a
+//!   record is kept.
 
 pub mod agent;
 pub mod artifacts;

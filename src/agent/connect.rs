@@ -1,6 +1,6 @@
 //! Creates an agent by kind: the only place below start-up that names the kinds.
 //!
-//! In: an [`AgentPlan`]. Out: the agent and the receiver of its events. The channel is bounded and loses nothing: an
+//! In: an [`AgentConfig`]. Out: the agent and the receiver of its events. The channel is bounded and loses nothing: an
 //! agent waits for room, so the owner of the receiver must keep reading. Nothing is started here; [`Agent::warm_up`]
 //! and [`Agent::start`] do that.
 

@@ -63,8 +63,8 @@ impl ThreadDigest {
         self.add_answer(&exchange.assistant);
     }
 
-    /// Adds what the user sends; [`ThreadDigest::answered`] follows, so that neither text nor pictures need be kept for
-    /// it.
+    /// Adds what the user sends; [`ThreadDigest::add_answer`] follows, so that neither text nor pictures need be kept
+    /// for it.
     pub fn add_prompt(&mut self, user: &str, images: &[Arc<str>]) {
         self.turns.add(user);
         self.turns.add(&images.len().to_string());

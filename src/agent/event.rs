@@ -99,7 +99,7 @@ pub enum AgentEvent {
         /// The call.
         call: ToolCall,
     },
-    /// The agent asks the user and waits for [`AgentReply::Answered`](super::AgentReply::Answered).
+    /// The agent asks the user and waits for [`AgentReply::Answer`](super::AgentReply::Answer).
     QuestionAsked {
         /// The turn.
         turn: TurnId,

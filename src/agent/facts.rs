@@ -3,11 +3,11 @@
 /// What can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// [`Facts::Models`].
+    /// [`LookupReply::Models`].
     Models,
-    /// [`Facts::Limits`].
+    /// [`LookupReply::Limits`].
     Limits,
-    /// [`Facts::Sessions`].
+    /// [`LookupReply::Sessions`].
     Sessions,
 }
 

@@ -6,10 +6,10 @@
 //! Invariants every implementation keeps:
 //! - `start`, `reply` and `cancel` never block; an error becomes [`AgentEvent::Failed`] of that turn.
 //! - every turn ends in exactly one `Finished` or `Failed`; an agent that dies or stays silent is `Failed`.
-//! - each [`AgentEvent::ToolCalled`] and [`AgentEvent::Asked`] is answered by exactly one [`AgentReply`], or the turn
-//! ends first.
+//! - each [`AgentEvent::ToolCalled`] and [`AgentEvent::QuestionAsked`] is answered by exactly one [`AgentReply`], or
+//!   the turn ends first.
 //! - calls and questions are sent as they come, any number at once: the session decides their order and who has the
-//! terminal.
+//!   terminal.
 //! - one turn at a time: the session starts the next one after the end of the last.
 //!
 //! A missing feature of a peer is a field of [`AgentCapabilities`], never a branch on its name. Another agent is
@@ -92,8 +92,8 @@ pub trait Agent: Send {
         refused(format!("there is no login method `{method}`"))
     }
 
-    /// Sets one of what [`News::Modes`] and [`News::Options`] told, by the ids of the selection and of the value; an
-    /// agent that has none refuses. The receiver fails when the agent is dropped.
+    /// Sets one of what [`AgentUpdate::Modes`] and [`AgentUpdate::Options`] told, by the ids of the selection and of
+    /// the value; an agent that has none refuses. The receiver fails when the agent is dropped.
     fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
         refused(format!("`{option}` cannot be set to `{value}`"))
     }

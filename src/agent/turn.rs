@@ -21,7 +21,8 @@ pub struct TurnRequest {
     /// Earlier exchanges that are part of the conversation, oldest first.
     pub history: Vec<Exchange>,
     /// The current input: warnings, variables, context and request, in order. Empty where a session is only to be
-    /// opened, or to be told of other servers ([`AgentCapabilities::opens`](super::AgentCapabilities::opens)).
+    /// opened, or to be told of other servers
+    /// ([`AgentCapabilities::opens_sessions`](super::AgentCapabilities::opens_sessions)).
     pub input: Vec<InputPart>,
     /// Functions offered.
     pub tools: Vec<ToolSpec>,

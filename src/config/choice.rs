@@ -109,7 +109,7 @@ pub trait ChoiceSetting: Copy + PartialEq + Sized + 'static {
     /// The value `word` stands for; case does not matter.
     ///
     /// # Errors
-    /// [`WrongValue`] naming the words allowed.
+    /// [`InvalidValue`] naming the words allowed.
     fn parse(word: &str) -> Result<Self, InvalidValue> {
         Self::WORDS
             .iter()

@@ -168,7 +168,7 @@ fn apply_overrides(choices: &mut Choices, flags: &ConfigFlags, environment: &Env
     choices.prompt_mode ^= flags.prompt_mode;
 }
 
-/// What [`overrule`] decides, and by whom.
+/// What [`apply_overrides`] decides, and by whom.
 fn override_origins(
     flags: &ConfigFlags,
     environment: &Environment,

@@ -1,7 +1,7 @@
 //! The end of an earlier conversation, as it stood on the screen: before the first prompt of a session that is taken
 //! up.
 //!
-//! In: an [`Earlier`] and a size. Out: rows that fit the screen: one that says which session it is, then the last
+//! In: an [`SessionTail`] and a size. Out: rows that fit the screen: one that says which session it is, then the last
 //! entries with their labels, outputs and rendered answers. All texts are foreign: escaped. A long source or output
 //! is shortened in its middle, a long answer begins further up; no more is laid out than fits.
 

@@ -1,5 +1,5 @@
-//! The renderer of a run ([`RunRenderer`]), and [`follow`], which feeds it the events of a run in order until the end and
-//! redraws its live rows in time.
+//! The renderer of a run ([`RunRenderer`]), and [`follow`], which feeds it the events of a run in order until the end
+//! and redraws its live rows in time.
 //!
 //! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
 //! now and then (a wait has to show that it goes on), and at every tick while the user is asked something. Written
@@ -45,13 +45,13 @@ pub trait RunRenderer {
     /// What is live is redrawn.
     ///
     /// # Errors
-    /// As [`RunRenderer::on`].
+    /// As [`RunRenderer::on_event`].
     fn tick(&mut self) -> Result<(), ScreenError>;
 
     /// Nothing more comes: everything shown becomes final.
     ///
     /// # Errors
-    /// As [`RunRenderer::on`].
+    /// As [`RunRenderer::on_event`].
     fn settle(&mut self) -> Result<(), ScreenError>;
 }
 

@@ -129,8 +129,8 @@ impl TrackedFile {
         now.as_ref().map(FileStatus::from_metadata) == self.status
     }
 
-    /// What is to be said of what it was besides its bytes, when the last [`TrackedFile::replace`] could not keep all of
-    /// that: its owner, group, access list or attributes.
+    /// What is to be said of what it was besides its bytes, when the last [`TrackedFile::replace`] could not keep all
+    /// of that: its owner, group, access list or attributes.
     pub fn lost_attributes(&self) -> Option<String> {
         self.unkept.sentence(&self.path)
     }

@@ -34,7 +34,7 @@ pub struct ClientChannels {
 }
 
 impl ClientChannels {
-    /// Sends a message; one that cannot be sent is lost, and [`Heard::Lost`] says so.
+    /// Sends a message; one that cannot be sent is lost, and [`ChannelEvent::Lost`] says so.
     pub fn send(&self, message: OutgoingMessage) {
         // Closed: `Heard::Lost` has been told.
         let _ = self.out.send(message);

@@ -1,8 +1,8 @@
 //! An agent's answer as the markdown of a notebook, reasoning and tools folded.
 //!
-//! In: the events of an answer. Out: the answer so far as markdown, and as plain text for clients that show no markdown.
-//! Pure; when it is sent is decided by `request_output`. Invariants: the agent's text is not changed; the output of
-//! tools and commands stands in fences that it cannot end.
+//! In: the events of an answer. Out: the answer so far as markdown, and as plain text for clients that show no
+//! markdown. Pure; when it is sent is decided by `request_output`. Invariants: the agent's text is not changed; the
+//! output of tools and commands stands in fences that it cannot end.
 
 use std::fmt::Write as _;
 

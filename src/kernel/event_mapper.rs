@@ -1,8 +1,8 @@
 //! Maps the events of one run to messages: the output of a cell, a prompt or a command, and the facts of its reply.
 //!
-//! In: session events. Out: messages by [`RequestOutput`], requests for input to the caller, a [`RunResult`]. Invariants:
-//! all output of a run is sent before its reply; a failing cell of the agent does not fail the request, a refused
-//! command or prompt does.
+//! In: session events. Out: messages by [`RequestOutput`], requests for input to the caller, a [`RunResult`].
+//! Invariants: all output of a run is sent before its reply; a failing cell of the agent does not fail the request, a
+//! refused command or prompt does.
 
 use serde_json::{Map, Value, json};
 

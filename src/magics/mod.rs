@@ -1,8 +1,8 @@
 //! The table of `%ipycodex` commands.
 //!
-//! A command is a pure function of its arguments and a [`MagicContext`]; it returns [`MagicEffect`]s, which the session, one layer
-//! above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long; a setting has a command
-//! by its row in the table of settings.
+//! A command is a pure function of its arguments and a [`MagicContext`]; it returns [`MagicEffect`]s, which the
+//! session, one layer above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long; a
+//! setting has a command by its row in the table of settings.
 
 mod cells;
 mod entries;

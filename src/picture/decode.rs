@@ -1,8 +1,8 @@
 //! Picture files to pixels: PNG, JPEG, GIF and WebP (the first frame), as their bytes say, whatever they are called.
 //!
 //! In: any bytes. Out: the size from the header alone, or all pixels. Invariants: nothing is decoded whose header tells
-//! of more than it may have ([`MOST_PIXELS`]); broken data is a [`PictureError`], never a panic; an unfinished JPEG is shown
-//! as far as it goes. Absent on purpose: animation, colour profiles; drawings (`display/picture/svg`).
+//! of more than it may have ([`MOST_PIXELS`]); broken data is a [`PictureError`], never a panic; an unfinished JPEG is
+//! shown as far as it goes. Absent on purpose: animation, colour profiles; drawings (`display/picture/svg`).
 
 use std::io::Cursor;
 use std::num::NonZeroU64;

@@ -44,7 +44,7 @@ impl StderrTail {
         StderrTail { bytes, ended }
     }
 
-    /// Waits until the last writer has closed, at most `patience`, so that [`Tail::text`] is complete.
+    /// Waits until the last writer has closed, at most `patience`, so that [`StderrTail::text`] is complete.
     pub fn wait_closed(&self, patience: Duration) {
         let ended = self.ended.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A timeout is no failure: a descendant may still hold the descriptor.

@@ -218,7 +218,7 @@ pub(super) fn index_directories(db: &mut Connection) -> rusqlite::Result<bool> {
     Ok(to < last)
 }
 
-/// The condition on `sessions s` that goes with the values of [`directory`], bound to these parameters.
+/// The condition on `sessions s` that goes with the values of `directory`, bound to these parameters.
 pub(super) fn directory_condition(cwd: &str, inside: &str) -> String {
     format!(
         "({cwd} IS NULL OR (({inside} IS NULL OR instr(s.remark, {inside}) > 0) AND {CWD} = {cwd}))"

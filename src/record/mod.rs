@@ -2,9 +2,9 @@
 //!
 //! In: what happens, when it happens. Out: the dialog of a session, lists of sessions, and reports about the file.
 //! Invariants: no call fails its caller or waits for a lock (messages are queued without bound, in order; dropping one
-//! would lose what the user typed); an input is in the file when [`History::recorded`] ends, unless the file is in
-//! trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt one is
-//! renamed aside, never overwritten; nothing is ever deleted but on `reset`.
+//! would lose what the user typed); an input is in the file when [`RecordHandle::wait_written`] ends, unless the file
+//! is in trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt
+//! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
 
 mod answer_parts;
 mod archive;

@@ -3,7 +3,7 @@
 //! Its order is the one in which people look back, the last first: what was typed in this session, what was typed in
 //! this directory, all else; each from old to new. Invariant: no text is in it twice; where it stands last it stays.
 //! Never touches the database; holds the newest few thousand inputs plus what is typed now. What is further back is
-//! looked up in the record ([`Recall::further`]).
+//! looked up in the record ([`Recall::search`]).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};

@@ -39,7 +39,7 @@ pub(super) enum RecordWrite {
         line: u32,
         text: String,
         bundles: Vec<StoredBundle>,
-        /// [`Layout::to_json`].
+        /// `Layout::to_json`.
         layout: String,
         state: CellStatus,
         execution_ms: u64,

@@ -84,7 +84,7 @@ impl SearchPlan {
     }
 }
 
-/// See [`super::Archive::find`].
+/// See [`super::Archive::search`].
 pub(super) fn find(
     db: &Connection,
     plan: &SearchPlan,

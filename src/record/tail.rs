@@ -1,8 +1,8 @@
 //! A session as it was before this process resumed it: its last entries as shown, and the cells to run again.
 //!
-//! Out: an [`Earlier`], for which only as many entries are read as are asked for, and of each text no more than can be
-//! shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells count
-//! as well ended.
+//! Out: an [`SessionTail`], for which only as many entries are read as are asked for, and of each text no more than can
+//! be shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells
+//! count as well ended.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

@@ -192,7 +192,7 @@ pub enum OutputStream {
     Terminal,
 }
 
-/// The entry of [`Display::transient`] with forms for terminals.
+/// The entry of [`DisplayData::transient`] with forms for terminals.
 const FOR_TERMINALS: &str = "ipycodex";
 
 /// A value shown by a cell.

@@ -6,7 +6,7 @@
 //! Invariants every implementation keeps:
 //! - `submit` never blocks and never fails: what goes wrong becomes an event of that id.
 //! - every `Execute` ends in exactly one [`RuntimeEvent::Finished`], every other request in exactly one
-//!   [`RuntimeEvent::Answered`]; all its output precedes it. What its tasks and threads show later may follow, as
+//!   [`RuntimeEvent::Replied`]; all its output precedes it. What its tasks and threads show later may follow, as
 //!   [`RuntimeEvent::Output`], [`RuntimeEvent::Display`] or [`RuntimeEvent::Comm`] with that id; nothing else does.
 //! - an interrupt goes through [`Interrupter`], beside the queue, never through it.
 //! - what it cannot do is a field of [`RuntimeCapabilities`], never a branch on its name; a session asks for nothing

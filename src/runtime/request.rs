@@ -44,7 +44,8 @@ pub enum RuntimeRequest {
         code: String,
     },
     /// Describes what stands at `position`, or the function in whose brackets it is. The answer,
-    /// [`Answer::Inspection`](super::RuntimeReply::Inspection), has an entry [`LOOK`](super::LOOK) in its bundle.
+    /// [`Answer::Inspection`](super::RuntimeReply::Inspection), has an entry
+    /// [`INSPECTION_MIME`](super::INSPECTION_MIME) in its bundle.
     Inspect {
         /// The text being edited.
         code: String,
@@ -118,7 +119,7 @@ pub enum RuntimeRequest {
         /// A file of the session's own, in a folder that is the user's alone.
         file: PathBuf,
     },
-    /// Steps between cells, back and forward. Answers: as [`CheckpointWish`] tells.
+    /// Steps between cells, back and forward. Answers: as [`CheckpointRequest`] tells.
     Checkpoints(CheckpointRequest),
     /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is
     /// closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
@@ -138,8 +139,8 @@ pub enum RuntimeRequest {
         /// Where the inputs are; `None`: nothing is recorded.
         place: Option<RecordLocation>,
     },
-    /// Answers [`RuntimeEvent::Called`](super::RuntimeEvent::Called); has no answer of its own. Until then the code
-    /// that called serves all requests but cells.
+    /// Answers [`RuntimeEvent::HostCalled`](super::RuntimeEvent::HostCalled); has no answer of its own. Until then the
+    /// code that called serves all requests but cells.
     ReplyCall {
         /// The number of the call.
         call: u64,
@@ -218,7 +219,7 @@ pub enum DarkRendering {
     Off,
     /// The colours of errors and sources.
     Text,
-    /// Pictures may come in a form for it, too ([`Display::terminal_bundle`](super::Display::terminal_bundle)).
+    /// Pictures may come in a form for it, too ([`DisplayData::terminal_bundle`](super::DisplayData::terminal_bundle)).
     TextAndPictures,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: a schema as it was given, the text of an answer. Out: the schema as strict structured outputs take it, the
 //! answer as JSON that fits what was given, or what of it does not fit. Pure. Invariant: what is said to be strict
-//! keeps the published rules (`strict`); what cannot be is said in words instead ([`asked_for`]), and checked all the
+//! keeps the published rules (`strict`); what cannot be is said in words instead ([`for_agent`]), and checked all the
 //! same. Formats: JSON Schema (2020-12 where a schema does not name its draft); the rules of
 //! <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
 

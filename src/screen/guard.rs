@@ -255,7 +255,7 @@ impl Restorer {
         self.terminal.interrupted.swap(false, Ordering::SeqCst)
     }
 
-    /// As [`TerminalGuard::is_lent`].
+    /// As [`TerminalGuard::has_raw_output`].
     pub fn is_lent(&self) -> bool {
         self.terminal.is_lent()
     }

@@ -1,8 +1,8 @@
 //! The events a session sends to a front-end.
 //!
 //! Text in events is foreign unless stated otherwise: the front-end makes it safe when it writes it. What only an
-//! editor can do is an [`EditorRequest`](super::EditorRequest), not an event. Events come in groups, and a front-end matches
-//! each group, or each event of a group it looks into: a new one is a compile error where it was forgotten.
+//! editor can do is an [`EditorRequest`](super::EditorRequest), not an event. Events come in groups, and a front-end
+//! matches each group, or each event of a group it looks into: a new one is a compile error where it was forgotten.
 
 use std::time::Duration;
 

@@ -177,7 +177,7 @@ impl SessionHandle {
     }
 
     /// Offers the variables that were kept when the session ended, where there are any, then tells which names are
-    /// missing, as [`SessionHandle::look_for_gone`] does.
+    /// missing, as [`SessionHandle::find_missing_names`] does.
     pub fn restore_variables(&self) -> Run {
         self.run(Command::RestoreVariables)
     }
@@ -386,7 +386,7 @@ impl SessionHandle {
     }
 
     /// Ends the session: stops what runs, writes what is there, ends both peers. After `patience` it waits no longer,
-    /// and nothing is known of the end ([`Closed::default`]).
+    /// and nothing is known of the end ([`SessionEnd::default`]).
     pub fn close(&self, patience: Duration) -> SessionEnd {
         self.end(patience, false, patience, || {})
     }

@@ -63,7 +63,7 @@ impl NotebookFile {
     /// The same, and what the file holds now is what is open.
     ///
     /// # Errors
-    /// As [`OpenedNotebook::write`].
+    /// As [`NotebookFile::write`].
     pub fn rewrite(&mut self, draft: &Draft) -> Result<(), Report> {
         let unusable = |error: NotebookError| notebook_report(&error, &self.name);
         let text = draft.render(&self.document).map_err(unusable)?.text();

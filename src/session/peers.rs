@@ -73,7 +73,7 @@ impl<P: ?Sized, E> LazyPeer<P, E> {
         }
     }
 
-    /// One whose peer is put in with [`Slot::replace`].
+    /// One whose peer is put in with [`LazyPeer::replace`].
     pub(super) fn empty() -> Self {
         LazyPeer {
             connect: None,
@@ -119,7 +119,7 @@ impl<P: ?Sized, E> LazyPeer<P, E> {
         std::future::poll_fn(|waker| self.poll_next(waker)).await
     }
 
-    /// The next event, if it is there; as [`Slot::next`].
+    /// The next event, if it is there; as [`LazyPeer::next`].
     pub(super) fn poll_next(&mut self, waker: &mut Context<'_>) -> Poll<E> {
         if let Some((_, events)) = &mut self.live
             && let Poll::Ready(Some(event)) = events.poll_recv(waker)

@@ -313,7 +313,7 @@ impl RuntimePeer {
         Some(Notice::warning(message))
     }
 
-    /// As [`RuntimeSlot::kill`], since it ran longer than it may.
+    /// As [`RuntimePeer::kill`], since it ran longer than it may.
     pub(super) fn kill_over_time(&mut self) -> Option<Notice> {
         self.killing().over_time = true;
         self.kill()

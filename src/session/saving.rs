@@ -88,7 +88,7 @@ pub struct SaveTarget {
 }
 
 /// Writes a session; `done` is told how many entries are, of long work. Returns what is to be said of a file that is
-/// not in all what it was, as [`TrackedFile::unkept`].
+/// not in all what it was, as [`TrackedFile::lost_attributes`].
 ///
 /// # Errors
 /// When there is something that would be lost, or nothing can be written there.

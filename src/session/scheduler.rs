@@ -1,10 +1,10 @@
 //! The scheduler: the job that is active, a cell that is suspended beneath it, and the queue.
 //!
-//! In: what happened to the active job ([`SchedulerEvent`]). Out: effects for the loop ([`SchedulerEffect`]). The scheduler
-//! carries the event streams of front-ends and never writes to them. Invariants: one job is active; the active job is a
-//! replay's current cell, or a cell whose interpreter died and waits for the report of how; a cell that asked for a
-//! prompt or a tool is suspended while that is active; an answer reaches a job only while it is active, by its
-//! [`JobId`].
+//! In: what happened to the active job ([`SchedulerEvent`]). Out: effects for the loop ([`SchedulerEffect`]). The
+//! scheduler carries the event streams of front-ends and never writes to them. Invariants: one job is active; the
+//! active job is a replay's current cell, or a cell whose interpreter died and waits for the report of how; a cell that
+//! asked for a prompt or a tool is suspended while that is active; an answer reaches a job only while it is active, by
+//! its [`JobId`].
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! The end of a session: stops the active job, writes what is pending, ends both peers.
 //!
-//! In: the commands that still come; an interrupt stops the waiting. Out: [`Closed`]. Invariant: the end takes a
+//! In: the commands that still come; an interrupt stops the waiting. Out: [`SessionEnd`]. Invariant: the end takes a
 //! bounded time, whatever the interpreter does.
 
 use std::path::PathBuf;

@@ -2,7 +2,8 @@
 //!
 //! In: the text being typed ([`Draft`]). Out: the text to insert, by a callback on the session's thread, which must not
 //! block. Invariants: nothing is recorded, no number is taken, neither the running turn nor the conversation's thread
-//! is touched; the callback is called once, unless its [`Suggesting`] was dropped, which cancels the agent's work.
+//! is touched; the callback is called once, unless its [`PendingSuggestion`] was dropped, which cancels the agent's
+//! work.
 
 mod fit;
 

@@ -1,8 +1,8 @@
 //! The picture of a session at the top of the README: a plot, a tool call, a question and its answer.
 //!
-//! The program is the one that is tested, on a terminal of its own, with the real Codex and a scripted model.
-//! Not part of the test run: `IPYCODEX_PICTURES=assets cargo test --test it readme::picture -- --ignored` draws it anew;
-//! without the variable, its rows are compared with those of the picture in `assets`.
+//! The program is the one that is tested, on a terminal of its own, with the real Codex and a scripted model. Not part
+//! of the test run: `IPYCODEX_PICTURES=assets cargo test --test it readme::picture -- --ignored` draws it anew; without
+//! the variable, its rows are compared with those of the picture in `assets`.
 
 use std::path::Path;
 

@@ -9,8 +9,8 @@ use super::initialize::InitializeResult;
 use crate::agent::{InputPart, TurnRequest};
 use crate::dialog::conversation_history;
 
-/// A prompt as blocks, and what is said of those that could not be sent. A `is_new_session` session is told the instructions and
-/// the conversation before it; a command of the agent's own still comes first.
+/// A prompt as blocks, and what is said of those that could not be sent. A `is_new_session` session is told the
+/// instructions and the conversation before it; a command of the agent's own still comes first.
 pub(super) fn blocks(
     request: &TurnRequest,
     is_new_session: bool,

@@ -6,11 +6,11 @@
 //!                              +-- files, terminals: what the agent asks of us, on threads of their own
 //! ```
 //!
-//! `link` is the process, `initialized` what it said it can, `sessions` (with `options`) where a prompt goes, `current` the
-//! turn at hand, `mapper` (with `tool_calls`) how it is told, `served` (with `asked`, `elicitation`, `files`, `terminals`)
-//! what we do for the agent, `side_requests` what is asked beside turns. Each owns its fields; the driver takes messages to
-//! them and does what they say. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0, gemini-cli 0.61.0,
-//! opencode 1.18.33, claude-agent-acp 0.49.0.
+//! `link` is the process, `initialized` what it said it can, `sessions` (with `options`) where a prompt goes, `current`
+//! the turn at hand, `mapper` (with `tool_calls`) how it is told, `served` (with `asked`, `elicitation`, `files`,
+//! `terminals`) what we do for the agent, `side_requests` what is asked beside turns. Each owns its fields; the driver
+//! takes messages to them and does what they say. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0,
+//! gemini-cli 0.61.0, opencode 1.18.33, claude-agent-acp 0.49.0.
 //!
 //! Absent on purpose: types for what is not used. Messages are read field by field, so an update nobody here knows, or
 //! a field more, harms nothing.

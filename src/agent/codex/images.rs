@@ -18,8 +18,9 @@ pub(super) const MAX_URL_BYTES: usize = 10 * 1024 * 1024;
 
 /// Told to the model beside the user's instructions when there are tools. Code mode hands a script one string with the
 /// pictures as lines of it (measured: `image()` of the whole string fails unless it is one picture alone).
-pub(super) const TOOL_INSTRUCTIONS: &str = "Results of the Python tools can hold pictures. When such a tool is called from a script \
-(`exec`), its result is one string, and each picture is a line of it that begins with `data:image/`. To see them: \
+pub(super) const TOOL_INSTRUCTIONS: &str = "\
+Results of the Python tools can hold pictures. When such a tool is called from a script (`exec`), its result is one \
+string, and each picture is a line of it that begins with `data:image/`. To see them: \
 `for (const line of result.split(\"\\n\")) line.startsWith(\"data:image/\") ? image(line) : text(line);`";
 
 /// `parts` with words in the place of pictures that cannot be sent.

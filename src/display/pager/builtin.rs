@@ -1,7 +1,8 @@
 //! A small pager, for where there is no other: Space, b, Up, Down, g, G, /text, n, q; Ctrl-Z stops the program.
 //!
 //! In: safe text, keys of the terminal in host mode. Out: pages on the alternate screen, which is left as it was found.
-//! What is pure (moving, searching) is in [`PagerView`]. Absent on purpose: everything a pager that can be installed has.
+//! What is pure (moving, searching) is in [`PagerView`]. Absent on purpose: everything a pager that can be installed
+//! has.
 
 use std::io::Read;
 use std::os::fd::AsFd;

@@ -1,8 +1,9 @@
 //! The background of a picture with transparent pixels, so that what is drawn beside them can be read.
 //!
-//! In: pixels, the terminal's background. Out: the background to lay them over, when the terminal's own would hide them:
-//! the black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a picture
-//! that is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps it.
+//! In: pixels, the terminal's background. Out: the background to lay them over, when the terminal's own would hide
+//! them: the black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a
+//! picture that is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps
+//! it.
 
 use crate::picture::Pixels;
 

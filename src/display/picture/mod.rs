@@ -7,8 +7,8 @@
 //! each other fast from flooding.
 //!
 //! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
-//! base64 and colours; a picture that lets light through stands where it can be read (`background`), and nothing else about
-//! it is changed.
+//! base64 and colours; a picture that lets light through stands where it can be read (`background`), and nothing else
+//! about it is changed.
 
 mod animation;
 mod blocks;

@@ -1,9 +1,9 @@
 //! The kernel whose cells are prompts to an agent of the Agent Client Protocol.
 //!
-//! In: the requests of clients (`handler`). `syntax` splits a cell into commands and prompts; `commands` runs a command,
-//! `turn` a prompt over the `connection` to the agent. `event_formatter` makes the agent's events the text of a
-//! `client_output`. `config` starts the agent, `mcp_servers` are the MCP servers it is given, `permissions` answers its
-//! requests, `input_history` keeps the inputs. The agent is an [`Agent`](crate::agent::Agent) as in all front-ends.
+//! In: the requests of clients (`handler`). `syntax` splits a cell into commands and prompts; `commands` runs a
+//! command, `turn` a prompt over the `connection` to the agent. `event_formatter` makes the agent's events the text of
+//! a `client_output`. `config` starts the agent, `mcp_servers` are the MCP servers it is given, `permissions` answers
+//! its requests, `input_history` keeps the inputs. The agent is an [`Agent`](crate::agent::Agent) as in all front-ends.
 //! Absent on purpose: the record, Python, context: the agent gets the text of the cell and of the files it names with
 //! `@`, and nothing else; forms (`elicitation/create`), which are refused as every unknown request is.
 

@@ -1,6 +1,6 @@
 //! One action on one cell: edit, insert, delete, move.
 //!
-//! In: a [`Document`] and an [`Action`]. Out: the [`Draft`] and what is told of it, as people and agents are told.
+//! In: a [`Document`] and an [`CellAction`]. Out: the [`Draft`] and what is told of it, as people and agents are told.
 
 use super::draft::{CellChanges, Draft, DraftCell, NewCell};
 use super::model::{CellKind, Document};

@@ -198,7 +198,7 @@ pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u
 }
 
 /// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
-/// [`RunnerFrame::Typed`].
+/// `RunnerFrame::Typed`.
 pub(super) fn take_back_line(id: RequestId) -> Vec<u8> {
     line_of(&json!({"type": "take_back", "id": id.0}))
 }

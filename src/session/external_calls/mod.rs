@@ -1,8 +1,8 @@
 //! Tool calls from outside of any turn: the caller, the front-end that shows the call, and calls inside a running turn.
 //!
-//! A caller holds a [`PendingCall`]. Where a front-end holds the [`Visits`] of the session, each call reaches it as a
-//! [`IncomingCall`]: the front-end shows the events and asks the user; the caller gets the result, and the fact that the user
-//! is being asked. Without such a front-end the caller gets every event.
+//! A caller holds a [`PendingCall`]. Where a front-end holds the [`IncomingCalls`] of the session, each call reaches it
+//! as a [`IncomingCall`]: the front-end shows the events and asks the user; the caller gets the result, and the fact
+//! that the user is being asked. Without such a front-end the caller gets every event.
 //!
 //! A caller that the session's own agent started calls *inside* the running turn: the turn runs these calls between its
 //! own, shows and records them. Invariant: each call returns exactly once.

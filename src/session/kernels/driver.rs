@@ -37,7 +37,7 @@ A program asks you for one answer, which it goes on with. You have no tools and 
 with what was asked for and nothing else.";
 
 impl Session {
-    /// Finds the place a call wants its cells to run at, and the kernel there; [`ToolEvent::Opened`] comes.
+    /// Finds the place a call wants its cells to run at, and the kernel there; [`ToolEvent::KernelOpened`] comes.
     pub(in crate::session) fn open_kernel(&mut self, opening: KernelPlacement) {
         let (call, inbox) = (self.tool_runner.call_id(), self.inbox.clone());
         let place = match &opening.cwd {

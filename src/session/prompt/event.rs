@@ -13,7 +13,8 @@ use crate::session::outputs::Outputs;
 use crate::session::tool_return::ToolReturn;
 
 pub(in crate::session) enum PromptEvent {
-    /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt names.
+    /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt
+    /// names.
     RecordRead(Box<Dialog>, Attachments),
     /// The answer to the last [`PromptEffect::AskRuntime`].
     RuntimeAnswered(RuntimeReply),
@@ -42,10 +43,10 @@ pub(in crate::session) enum PromptEffect {
     Show(SessionEvent),
     /// Warn once per agent about features the agent does not support: a key, and the text.
     WarnUnsupported(Vec<(&'static str, String)>),
-    /// [`PromptEvent::Answered`] follows.
+    /// [`PromptEvent::RuntimeAnswered`] follows.
     AskRuntime(RuntimeRequest),
     /// Ask whether to send the prompt without its pictures: the reasons why they cannot be sent.
-    /// [`PromptEvent::WithoutPictures`] follows.
+    /// [`PromptEvent::PictureQuestionAnswered`] follows.
     AskAboutPictures(Vec<String>),
     /// Withdraw that question.
     WithdrawPictureQuestion,
@@ -58,7 +59,7 @@ pub(in crate::session) enum PromptEffect {
     Turn(TurnEffect),
     /// Record the answer so far, in its stored form.
     SaveAnswer(String),
-    /// Withdraw questions and cancel tool calls; [`PromptEvent::ToolsAway`] follows when no code of the turn runs.
+    /// Withdraw questions and cancel tool calls; [`PromptEvent::ToolsStopped`] follows when no code of the turn runs.
     CancelTools,
     /// Record the outcome.
     RecordEnd(Box<PromptOutcome>),

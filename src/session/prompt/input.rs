@@ -64,8 +64,8 @@ impl PromptInput {
         notices
     }
 
-    /// Puts the attachments before the evaluated references, as recorded and as sent. Returns what is sent: the text, and
-    /// the files that are sent as files (`whole`).
+    /// Puts the attachments before the evaluated references, as recorded and as sent. Returns what is sent: the text,
+    /// and the files that are sent as files (`whole`).
     pub(super) fn take_attached(&mut self, whole: bool) -> (String, Vec<InputPart>) {
         let (mut sent, mut recorded) = (String::new(), String::new());
         let (mut files, mut images) = (Vec::new(), Vec::new());
@@ -95,8 +95,8 @@ impl PromptInput {
         attached.count() + self.expansion.images.len()
     }
 
-    /// The reasons why none of the prompt's pictures is sent, if they are all it has and the user has not been asked yet.
-    /// `no_images`: why the agent takes no pictures.
+    /// The reasons why none of the prompt's pictures is sent, if they are all it has and the user has not been asked
+    /// yet. `no_images`: why the agent takes no pictures.
     pub(super) fn only_lost_pictures(&self, no_images: Option<String>) -> Option<Vec<String>> {
         let own = self.picture_count();
         let mut lost = self.pictures.not_sent.clone();

@@ -1,11 +1,11 @@
 //! The state machine of one prompt: preparing, queued, running, stopping, settled.
 //!
-//! In: [`PromptEvent`]. Out: [`PromptEffect`]s, which the session carries out. The machine knows no channel, no clock, no
-//! peer and no record. The request is built from the record each time; the conversation is not kept here.
+//! In: [`PromptEvent`]. Out: [`PromptEffect`]s, which the session carries out. The machine knows no channel, no clock,
+//! no peer and no record. The request is built from the record each time; the conversation is not kept here.
 //!
-//! Invariants: nothing is sent or recorded before everything the prompt needs has arrived; no command runs for a refused
-//! prompt; a prompt that was never sent goes back to the editor; exactly one [`PromptEffect::Leave`] is returned, as the
-//! last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
+//! Invariants: nothing is sent or recorded before everything the prompt needs has arrived; no command runs for a
+//! refused prompt; a prompt that was never sent goes back to the editor; exactly one [`PromptEffect::Done`] is
+//! returned, as the last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
 
 mod event;
 mod input;

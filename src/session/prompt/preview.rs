@@ -36,8 +36,8 @@ impl Preview {
         self.unevaluated = variables.chain(shells).collect();
     }
 
-    /// `added_instructions`: what the agent adds to the instructions when there are tools. `digest`: of a thread that can
-    /// be continued.
+    /// `added_instructions`: what the agent adds to the instructions when there are tools. `digest`: of a thread that
+    /// can be continued.
     pub(super) fn render(
         &self,
         request: &TurnRequest,

@@ -48,8 +48,8 @@ pub(super) struct EvaluatedReferences {
 }
 
 impl PromptReferences {
-    /// Collects the references of `prompt`, of the notes since the previous prompt, and of `skills`: each `SKILL.md` loaded
-    /// since then.
+    /// Collects the references of `prompt`, of the notes since the previous prompt, and of `skills`: each `SKILL.md`
+    /// loaded since then.
     pub(super) fn collect(prompt: &str, dialog: &Dialog, skills: &[String]) -> Self {
         let mut collected = PromptReferences::default();
         for skill in skills {

@@ -1,12 +1,12 @@
 //! The user's functions as tools: which names a conversation mentions, and their specifications for the agent.
 //!
 //! In: the prompt, the conversation, the runtime's look-ups. Out: tools in a stable order, or the one line that refuses
-//! the prompt. Sources: this prompt, earlier prompts, notes, and tool results that declare tools (loaded skills are such
-//! results).
+//! the prompt. Sources: this prompt, earlier prompts, notes, and tool results that declare tools (loaded skills are
+//! such results).
 //!
-//! Invariants: a name of this prompt is offered, or the prompt is refused; any other name is offered or skipped silently.
-//! The order does not depend on where a name was mentioned, so that the agent's thread can be continued. A result that
-//! names a tool makes it known, never approved. Only the user's cells are notes, never the agent's.
+//! Invariants: a name of this prompt is offered, or the prompt is refused; any other name is offered or skipped
+//! silently. The order does not depend on where a name was mentioned, so that the agent's thread can be continued. A
+//! result that names a tool makes it known, never approved. Only the user's cells are notes, never the agent's.
 
 use std::collections::BTreeSet;
 

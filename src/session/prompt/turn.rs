@@ -1,13 +1,13 @@
 //! The state machine of one exchange with the agent: events in, effects out.
 //!
 //! Owns the answer so far and one queue of the agent's requests: tool calls and questions to the user, handled one at a
-//! time in order of arrival, so that no question comes up while a tool has the terminal. The machine knows no channel, no
-//! clock and no peer, so every path (tool rounds, an interrupt at any moment, late events of a dead turn, a lost
+//! time in order of arrival, so that no question comes up while a tool has the terminal. The machine knows no channel,
+//! no clock and no peer, so every path (tool rounds, an interrupt at any moment, late events of a dead turn, a lost
 //! interpreter) is a table of events in `turn/tests.rs`.
 //!
-//! Invariants: exactly one [`TurnEffect::End`] is returned, as the last effect; every tool call is answered once, or the
-//! turn has ended; an interrupt ends the turn for the user at once, while the agent may still be finishing ([`Turn::on`]
-//! returns nothing for events after the end).
+//! Invariants: exactly one [`TurnEffect::End`] is returned, as the last effect; every tool call is answered once, or
+//! the turn has ended; an interrupt ends the turn for the user at once, while the agent may still be finishing
+//! ([`Turn::on`] returns nothing for events after the end).
 
 #[cfg(test)]
 mod tests;

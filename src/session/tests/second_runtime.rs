@@ -43,7 +43,10 @@ fn r_able(
         seen.lock().unwrap().push(kind);
         events
     });
-    (stage_of(script.with_capabilities(able), turns, change), reached)
+    (
+        stage_of(script.with_capabilities(able), turns, change),
+        reached,
+    )
 }
 
 fn offered(stage: &Stage, n: usize) -> Vec<(String, String)> {

@@ -1,7 +1,7 @@
 //! Carries out the effects of tools: asks the runtime or the user, runs code, hands results to the turn.
 //!
-//! Invariant: an interrupted turn waits here for the end of its code, so that the user's next cell finds the interpreter
-//! and its terminal free.
+//! Invariant: an interrupted turn waits here for the end of its code, so that the user's next cell finds the
+//! interpreter and its terminal free.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -208,8 +208,8 @@ impl Session {
         }
     }
 
-    /// Records that the model has seen the output of these cells, so that they are no context for later prompts while this
-    /// exchange is part of the conversation.
+    /// Records that the model has seen the output of these cells, so that they are no context for later prompts while
+    /// this exchange is part of the conversation.
     fn record_reported_cells(&mut self, cells: &[u32]) {
         if cells.is_empty() {
             return;

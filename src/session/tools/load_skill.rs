@@ -1,8 +1,8 @@
 //! `load_skill`: reads a skill of the catalog, and first runs the code that the skill marks in the live namespace.
 //!
 //! Invariants: with a user to ask, nothing of a project's skill reaches the model before the user trusts the project;
-//! code runs only when its exact content was allowed, or when the skill is the user's own or built in; the user sees what
-//! runs. A skill that the conversation holds is not sent twice.
+//! code runs only when its exact content was allowed, or when the skill is the user's own or built in; the user sees
+//! what runs. A skill that the conversation holds is not sent twice.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 //! Tool calls of the agent: which built-in tools a turn offers, and the one call that is active.
 //!
-//! Each tool is a state machine in its own file: it takes a [`ToolEvent`] and returns a [`ToolEffect`]. A new tool is such
-//! a file and a row of [`table::TOOLS`]; `effects.rs` carries the effects out.
+//! Each tool is a state machine in its own file: it takes a [`ToolEvent`] and returns a [`ToolEffect`]. A new tool is
+//! such a file and a row of [`table::TOOLS`]; `effects.rs` carries the effects out.
 //!
-//! Invariants: one call at a time (the turn queues the others); a call of a name that the turn does not offer reaches no
-//! function; a late answer reaches no later call; the code of a call ends before its turn does, so that nothing else gets
-//! its terminal. Absent on purpose: the specifications of the user's functions (`prompt/tool_mentions.rs`).
+//! Invariants: one call at a time (the turn queues the others); a call of a name that the turn does not offer reaches
+//! no function; a late answer reaches no later call; the code of a call ends before its turn does, so that nothing else
+//! gets its terminal. Absent on purpose: the specifications of the user's functions (`prompt/tool_mentions.rs`).
 
 mod arguments;
 mod driver;
@@ -312,7 +312,7 @@ impl ToolRunner {
         self.active = ActiveCall::None;
     }
 
-    /// The time at which the call expects [`ToolEvent::Due`].
+    /// The time at which the call expects [`ToolEvent::DeadlineReached`].
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.active {
             ActiveCall::Working { tool, .. } => tool.due(),

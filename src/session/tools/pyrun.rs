@@ -1,4 +1,5 @@
-//! `pyrun`: runs code in a copy of the interpreter that can change nothing; asks the user where no such copy is possible.
+//! `pyrun`: runs code in a copy of the interpreter that can change nothing; asks the user where no such copy is
+//! possible.
 
 use serde_json::Value;
 

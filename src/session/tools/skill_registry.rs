@@ -1,7 +1,8 @@
-//! The skills of a session: the catalog, the user's decisions about them, and which of them the conversation has loaded.
+//! The skills of a session: the catalog, the user's decisions about them, and which of them the conversation has
+//! loaded.
 //!
 //! The catalog is built once, on a thread of its own, while the session starts; only the first prompt waits for it.
-//! Decisions for later sessions are written by [`Shelf::save_decisions`].
+//! Decisions for later sessions are written by [`SkillRegistry::save_decisions`].
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};

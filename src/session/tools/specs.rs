@@ -1,7 +1,7 @@
 //! Names, descriptions and schemas of the built-in tools.
 //!
-//! Descriptions are written for the model: purpose, limits, when another tool is better. Models in code mode see them as
-//! comments above TypeScript declarations.
+//! Descriptions are written for the model: purpose, limits, when another tool is better. Models in code mode see them
+//! as comments above TypeScript declarations.
 
 use serde_json::{Value, json};
 

@@ -47,9 +47,9 @@ pub(in crate::session) enum ToolEvent {
 pub(in crate::session) enum ToolEffect {
     /// Wait for the next event.
     Wait,
-    /// Ask the runtime; [`ToolEvent::Answered`] follows.
+    /// Ask the runtime; [`ToolEvent::RuntimeAnswered`] follows.
     Submit(RuntimeRequest),
-    /// Ask the user; [`ToolEvent::Replied`] follows.
+    /// Ask the user; [`ToolEvent::UserReplied`] follows.
     Ask(QuestionSubject),
     /// Show text and pictures (`data:` URLs), then carry out `then`.
     Show {
@@ -62,7 +62,7 @@ pub(in crate::session) enum ToolEffect {
         cells: Vec<PlanStep>,
         then: Box<ToolEffect>,
     },
-    /// Prepare directory and kernel for the next cell; [`ToolEvent::Opened`] follows.
+    /// Prepare directory and kernel for the next cell; [`ToolEvent::KernelOpened`] follows.
     OpenKernel(KernelPlacement),
     /// Run code; [`ToolEvent::CodeEnded`] follows.
     Run(ToolCode),
@@ -74,7 +74,7 @@ pub(in crate::session) enum ToolEffect {
     },
     /// Read the skill at this path; [`ToolEvent::SkillRead`] follows.
     ReadSkill(String),
-    /// Read or write a notebook file; [`ToolEvent::Notebook`] follows.
+    /// Read or write a notebook file; [`ToolEvent::NotebookJobDone`] follows.
     Notebook(NotebookJob),
     /// The result, as the last effect.
     Done(ToolReturn),
@@ -101,7 +101,7 @@ pub(in crate::session) trait Tool: Send {
     /// Returns the next effect; ignores events it did not ask for.
     fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect;
 
-    /// The time at which the tool expects [`ToolEvent::Due`].
+    /// The time at which the tool expects [`ToolEvent::DeadlineReached`].
     fn due(&self) -> Option<Instant> {
         None
     }

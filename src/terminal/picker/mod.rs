@@ -1,8 +1,8 @@
 //! The session picker: a list that narrows as one types, with a preview of each session's end; rename and delete
 //! inside.
 //!
-//! In: an [`Archive`]. Out: [`PickerOutcome`]. The list is read page by page between keys, so the first rows appear at once
-//! however many there are. Absent on purpose: resuming the picked session.
+//! In: an [`Archive`]. Out: [`PickerOutcome`]. The list is read page by page between keys, so the first rows appear at
+//! once however many there are. Absent on purpose: resuming the picked session.
 
 mod draw;
 mod matching;

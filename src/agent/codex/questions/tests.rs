@@ -295,7 +295,8 @@ fn elicitations_are_forms_links_and_calls() {
     );
     assert!(
         matches!(&subject, Subject::Permissions { requested, reason, .. }
-        if requested == &["call the tool t of the MCP server s", "with {\"a\":1}"] && reason.as_deref() == Some("Allow?"))
+        if requested == &["call the tool t of the MCP server s", "with {\"a\":1}"]
+            && reason.as_deref() == Some("Allow?"))
     );
     assert_eq!(
         decided(&tool, Decision::AllowOnce),

@@ -173,7 +173,7 @@ fn snapshot_of(mut wire: Map<String, Value>) -> Snapshot {
     }
 }
 
-/// `{bundle, parts?}`: one bundle, which carries the others under [`PARTS`].
+/// `{bundle, parts?}`: one bundle, which carries the others under [`PARTS_MIME`].
 fn result_of(mut wire: Map<String, Value>) -> MimeBundle {
     let Some(Value::Object(mut bundle)) = wire.remove("bundle") else {
         return MimeBundle::default();

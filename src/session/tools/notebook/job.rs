@@ -1,7 +1,7 @@
 //! File access of the `notebook` tool, on a thread that may block.
 //!
-//! In: a [`NotebookJob`] and the state of files that were read before. Out: [`NotebookJobResult`]. No questions and no output
-//! to the user here.
+//! In: a [`NotebookJob`] and the state of files that were read before. Out: [`NotebookJobResult`]. No questions and no
+//! output to the user here.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,13 +1,13 @@
 //! `run_cells`: runs cells of the agent in the live interpreter, in a copy of it, or in the agent's own kernel.
 //!
-//! Cells in the live interpreter need approval, and are shown and recorded as cells. Cells in the agent's own kernel are
-//! shown and recorded as work of the agent; they need approval only where the sandbox cannot confine them. The same holds
-//! for cells in a copy, which the turn keeps, where nothing keeps the copy from changing files.
+//! Cells in the live interpreter need approval, and are shown and recorded as cells. Cells in the agent's own kernel
+//! are shown and recorded as work of the agent; they need approval only where the sandbox cannot confine them. The same
+//! holds for cells in a copy, which the turn keeps, where nothing keeps the copy from changing files.
 //!
-//! Invariants: no cell runs before the user or the settings allowed the whole call; a cell in the live interpreter takes
-//! the next In number and is recorded before it runs; the first cell that fails stops the rest; a cell of the agent can
-//! neither leave the shell nor fill the editor. An approval of all cells does not approve a reset. A directory that does
-//! not exist is an error before anything runs.
+//! Invariants: no cell runs before the user or the settings allowed the whole call; a cell in the live interpreter
+//! takes the next In number and is recorded before it runs; the first cell that fails stops the rest; a cell of the
+//! agent can neither leave the shell nor fill the editor. An approval of all cells does not approve a reset. A
+//! directory that does not exist is an error before anything runs.
 
 mod request;
 mod results;

@@ -83,8 +83,8 @@ pub(super) struct FinishedCells {
 }
 
 impl FinishedCells {
-    /// The result of a call with `all` cells in the prompt with this number: their outputs, and the failure that stopped
-    /// the call.
+    /// The result of a call with `all` cells in the prompt with this number: their outputs, and the failure that
+    /// stopped the call.
     pub(super) fn result(
         &self,
         all: usize,
