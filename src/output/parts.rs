@@ -62,7 +62,7 @@ pub fn parts(text: &str) -> TruncatedText<'_> {
                 whole.take(&rest[..at]);
                 whole.characters += cut.missing;
                 rest = &rest[end + CLOSING.len()..];
-                // Told is how many lines there are in all: what follows are the last of them.
+                // The number counts all lines; the last of them follow.
                 let following = rest.lines().count() as u64;
                 whole.lines = cut.lines.saturating_sub(following).max(whole.lines - 1);
                 searched = LEAST;

@@ -36,7 +36,7 @@ pub type ControlHandler = Box<dyn FnMut(ControlCall) -> Vec<RuntimeEvent> + Send
 pub struct Script {
     /// What it can do.
     pub capabilities: RuntimeCapabilities,
-    /// Told before any request.
+    /// Sent before any request.
     pub initial_events: Vec<RuntimeEvent>,
     /// Asked for each request, in order.
     pub on_request: ScriptedHandler,

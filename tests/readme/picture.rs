@@ -165,6 +165,7 @@ fn a_session_looks_as_the_picture_shows_it() {
     assert_eq!(
         texts(&drawing.svg()),
         texts(&kept),
-        "assets/session.svg shows another session: IPYCODEX_PICTURES=assets cargo test --test it readme::picture -- --ignored"
+        "assets/session.svg shows another session: \
+         IPYCODEX_PICTURES=assets cargo test --test it readme::picture -- --ignored"
     );
 }

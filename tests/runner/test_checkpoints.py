@@ -305,7 +305,7 @@ class Steps(Engine):
 
     def test_where_memory_is_short_that_is_said(self):
         host = self.start()
-        self.cell(host, "import _ipycodex_runner.fork_state as fork_state; fork_state.available_memory = lambda: 1 << 27")
+        self.cell(host, "import _ipycodex_runner.fork_state as state; state.available_memory = lambda: 1 << 27")
         self.cell(host, "a = bytearray(b'x') * (200 << 20)")
         self.cell(host, "a = 1")
         self.assertIn("of memory is left", self.step(host, "back")["failed"])

@@ -24,10 +24,10 @@ use super::source::{Source, is_test_file};
 
 /// The loop of a session and the files that do what its machines say: methods of one object, which the loop calls.
 /// What they share stands below them, and none of them may name another. No file joins them.
-const LOOP: &str = "src/session/task.rs";
+const LOOP: &str = "src/session/event_loop.rs";
 const LOOP_DOES: [&str; 11] = [
     "src/session/agent_turns.rs",
-    "src/session/asking/driver.rs",
+    "src/session/approvals/driver.rs",
     "src/session/commands/mod.rs",
     "src/session/dispatch.rs",
     "src/session/external_calls/driver.rs",
@@ -36,7 +36,7 @@ const LOOP_DOES: [&str; 11] = [
     "src/session/shell.rs",
     "src/session/shutdown.rs",
     "src/session/startup.rs",
-    "src/session/toolbox/work.rs",
+    "src/session/tools/driver.rs",
 ];
 
 /// From a file to those it needs, each with the line and the path that says so.

@@ -478,7 +478,7 @@ impl Driver {
         let name = self.program.name.clone();
         let cancel = self.current.as_ref().and_then(|it| it.cancelled);
         if cancel.is_some_and(|deadline| deadline <= Instant::now()) {
-            // Told as interrupted, which is what was asked for.
+            // Reported as interrupted, as the user asked.
             let patience = self.plan.patience.cancel;
             let failure = process_failure::timed_out(&name, "session/cancel", patience, 0);
             return self.give_up(failure).await;

@@ -429,7 +429,7 @@ impl Driver {
         let cancel = self.current.as_ref().and_then(|it| it.cancelled);
         if cancel.is_some_and(|deadline| deadline <= now) {
             self.kill_process();
-            // Told as interrupted, which is what was asked for.
+            // Reported as interrupted, as the user asked.
             let patience = self.plan.patience.cancel;
             let failure = process_failure::timed_out(name, "turn/interrupt", patience, 0);
             return self.fail(failure).await;

@@ -16,7 +16,7 @@ use crate::output::picture_type;
 /// The longest URL that is sent, in bytes.
 pub(super) const MAX_URL_BYTES: usize = 10 * 1024 * 1024;
 
-/// Told to the model beside the user's instructions when there are tools. Code mode hands a script one string with the
+/// Sent to the model beside the user's instructions when there are tools. Code mode hands a script one string with the
 /// pictures as lines of it (measured: `image()` of the whole string fails unless it is one picture alone).
 pub(super) const TOOL_INSTRUCTIONS: &str = "\
 Results of the Python tools can hold pictures. When such a tool is called from a script (`exec`), its result is one \

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(end(&mut deferred_finish, 2, "b", true), None);
         assert!(deferred_finish.left().is_some() && deferred_finish.id() == Some(RequestId(2)));
         assert_eq!(typed(&mut deferred_finish, 2, "c"), Some((2, "bc".into())));
-        // Told before the answer came: the next cell has it.
+        // Reported before the answer came: the next cell has it.
         assert_eq!(end(&mut deferred_finish, 3, "d", true), None);
         assert_eq!(told(deferred_finish.release()), Some((3, "d".into())));
         assert_eq!(typed(&mut deferred_finish, 3, "e"), None);

@@ -123,7 +123,7 @@ impl InFlightRequests {
                 let id = known(id)?;
                 self.outer.extend(self.current.replace(id));
                 if self.kind(id) != Some(RequestKind::Execute) {
-                    // Told by its output and its answer alone.
+                    // Its output and its answer say all.
                     return None;
                 }
                 RuntimeEvent::Started { id }

@@ -101,6 +101,10 @@ impl AgentRequest {
             AgentRequest::Question(question) => &question.id,
         }
     }
+
+    fn is_question(&self, id: &str) -> bool {
+        matches!(self, AgentRequest::Question(question) if question.id == id)
+    }
 }
 
 impl Turn {
@@ -247,7 +251,7 @@ impl Turn {
     }
 
     fn on_answer(&mut self, id: &str, answer: QuestionAnswer) -> Vec<TurnEffect> {
-        let answered = |request: &mut AgentRequest| matches!(request, AgentRequest::Question(question) if question.id == id);
+        let answered = |request: &mut AgentRequest| request.is_question(id);
         let Some(AgentRequest::Question(question)) = self.current.take_if(answered) else {
             return Vec::new();
         };
@@ -266,8 +270,11 @@ impl Turn {
     /// Drops a request that the agent withdrew. A running tool goes on to its end.
     fn withdraw(&mut self, id: &str) -> Vec<TurnEffect> {
         self.queue.retain(|request| request.id() != id);
-        let is_asked = |request: &mut AgentRequest| matches!(request, AgentRequest::Question(question) if question.id == id);
-        if self.current.take_if(is_asked).is_none() {
+        if self
+            .current
+            .take_if(|request| request.is_question(id))
+            .is_none()
+        {
             return Vec::new();
         }
         let mut actions = vec![TurnEffect::WithdrawQuestion(id.to_owned())];

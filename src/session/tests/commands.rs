@@ -320,8 +320,8 @@ fn an_interrupt_by_command_goes_beside_the_queue() {
     assert_eq!(said(&stage, "%ipycodex interrupt"), "nothing is running");
     let cell = stage.submit("hang");
     let after = stage.submit("after");
-    while !matches!(cell.next_blocking(Some(Duration::from_secs(60))), NextEvent::Event(event) if word(&event) == "= 42")
-    {
+    let minute = Some(Duration::from_secs(60));
+    while !matches!(cell.next_blocking(minute), NextEvent::Event(event) if word(&event) == "= 42") {
     }
     assert_eq!(stage.run("%ipycodex interrupt"), ["[3]"]);
     assert!(words(&cell).contains(&"Interrupted".to_owned()));

@@ -100,7 +100,7 @@ fn news_belong_to_no_turn_and_are_listed_for_whoever_asks() {
         modes("plan"),
     ];
     first.extend(says("one"));
-    // Told after the end of the turn, as commands and titles are.
+    // Published after the end of the turn, as commands and titles are.
     first.push(AgentEvent::Update(AgentUpdate::Commands(vec![
         Descriptor {
             id: "review".into(),
