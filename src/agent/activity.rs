@@ -1,6 +1,6 @@
-//! What an agent does besides answering: its plan, its own tool calls, changes of files.
+//! What an agent does besides answering: its plan, its own tool calls, its changes of files.
 //!
-//! Values; the text in them is foreign. A plan and an activity are sent whole each time: the last version replaces all
+//! Values; the text in them is foreign. Each update of a plan or an activity is complete and replaces the one
 //! before it.
 
 use std::borrow::Cow;
@@ -10,51 +10,48 @@ use crate::dialog::{WorkRecord, command_line};
 use crate::output::limits::grouped;
 use crate::text::joined_words;
 
-/// One step of a plan.
+/// A step of the agent's plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanStep {
-    /// What is to be done; one line.
+    /// The task, on one line.
     pub text: String,
-    /// How far it is.
     pub status: WorkStatus,
 }
 
-/// How far something is.
+/// Progress of a plan step or an activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkStatus {
-    /// Not begun.
+    /// Not started.
     Waiting,
-    /// Begun.
+    /// In progress.
     Running,
-    /// Ended as it should.
+    /// Ended with success.
     Done,
-    /// Ended otherwise.
+    /// Ended without success.
     Failed,
 }
 
-/// Something the agent does with a tool of its own. Commands have events of their own.
+/// A call of one of the agent's own tools. Commands have events of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
-    /// Names it in later events.
+    /// The agent's id of the activity, the same in each update.
     pub id: String,
-    /// What sort of thing it is.
     pub kind: ActivityKind,
-    /// One line, enough to tell what it is: `searched: rust`, `weather.now(city="Oslo")`.
+    /// One line that identifies the activity: `searched: rust`, `weather.now(city="Oslo")`.
     pub title: String,
-    /// How far it is.
     pub status: WorkStatus,
-    /// What came of it.
+    /// The result, complete in each update.
     pub content: Vec<InputPart>,
-    /// The files it is about.
+    /// The files concerned.
     pub locations: Vec<FileLocation>,
-    /// It failed since the user did not allow it: that was told when it was asked.
+    /// The call failed because the user did not allow it; the question has reported that already.
     pub denied: bool,
 }
 
-/// The sorts of activity.
+/// Kinds of activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActivityKind {
-    /// Looks at files or data.
+    /// Reads files or data.
     Read,
     /// Changes files.
     Edit,
@@ -62,9 +59,9 @@ pub enum ActivityKind {
     Delete,
     /// Moves files.
     Move,
-    /// Looks for something.
+    /// Searches.
     Search,
-    /// Gets something from outside.
+    /// Fetches something from the network.
     Fetch,
     /// Reasons.
     Think,
@@ -77,14 +74,14 @@ pub enum ActivityKind {
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLocation {
-    /// Which file.
+    /// Path as the agent spells it.
     pub path: String,
-    /// Which line, from 1.
+    /// Line number, from 1.
     pub line: Option<u32>,
 }
 
 impl WorkStatus {
-    /// In a word, for the record.
+    /// The status in one word, as the record stores it.
     pub fn as_str(self) -> &'static str {
         match self {
             WorkStatus::Waiting => "waiting",
@@ -96,7 +93,7 @@ impl WorkStatus {
 }
 
 impl ActivityKind {
-    /// In a word, for the record.
+    /// The kind in one word, as the record stores it.
     pub fn as_str(self) -> &'static str {
         match self {
             ActivityKind::Read => "read",
@@ -111,7 +108,7 @@ impl ActivityKind {
         }
     }
 
-    /// It looks at something: what was found is the agent's to tell.
+    /// True for kinds that only look: the agent reports their findings in its answer.
     fn is_lookup(self) -> bool {
         matches!(
             self,
@@ -121,7 +118,7 @@ impl ActivityKind {
 }
 
 impl Activity {
-    /// What the record keeps of it once it has ended.
+    /// What the record keeps of an activity that has ended; `None` before.
     pub fn record(&self) -> Option<WorkRecord> {
         let success = match self.status {
             WorkStatus::Waiting | WorkStatus::Running => return None,
@@ -140,7 +137,7 @@ impl Activity {
         })
     }
 
-    /// Text that came of it.
+    /// The text parts of the result.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|part| match part {
             InputPart::Text(text) => Some(text.as_str()),
@@ -149,7 +146,7 @@ impl Activity {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The title, with the files it does not name.
+    /// The title, followed by those locations that the title does not name.
     pub fn title_with_locations(&self) -> String {
         let places = self.locations.iter().map(|place| match place.line {
             Some(line) => format!("{}:{line}", place.path),
@@ -164,31 +161,31 @@ impl Activity {
         }
     }
 
-    /// It has ended, whether or not anything is left to tell of it.
+    /// True once the activity has ended, with a summary line or without.
     pub fn is_over(&self) -> bool {
         matches!(self.status, WorkStatus::Done | WorkStatus::Failed)
     }
 
-    /// The line that stays of it; `None` while it goes on, or where it was told already.
+    /// The line that remains on the screen; `None` while the activity runs, or when a question has reported it.
     pub fn summary_line(&self) -> Option<String> {
         let line = || command_line(&self.title_with_locations(), None, &self.text());
         match self.status {
             WorkStatus::Waiting | WorkStatus::Running => None,
             WorkStatus::Failed if self.denied => None,
             WorkStatus::Failed => Some(format!("✗ {}", line())),
-            // What was looked at is the agent's to tell; what a tool did is told as of those of ours.
+            // Findings are part of the answer; the output of other tools is shown as that of our own tools is.
             WorkStatus::Done if self.kind.is_lookup() => Some(self.title_with_locations()),
             WorkStatus::Done => Some(format!("🔧 {}", line())),
         }
     }
 }
 
-/// A file the agent touched, or wants to.
+/// A change of a file that the agent made or wants to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Which.
+    /// Path of the file, as the agent spells it.
     pub path: String,
-    /// How.
+    /// The change itself.
     pub change: Change,
 }
 
@@ -202,12 +199,12 @@ impl FileChange {
     }
 }
 
-/// A file that was written through us.
+/// A file that the agent wrote through us.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWritten {
-    /// Which, and what it was and is; a [`Change::Diff`] where what it was is no text of a sensible size.
+    /// The file and its change; a [`Change::Diff`] where the old content is no text or too large to show.
     pub change: FileChange,
-    /// What it holds now, in bytes.
+    /// Size of the new content in bytes.
     pub bytes: usize,
 }
 
@@ -233,7 +230,7 @@ impl FileWritten {
         )
     }
 
-    /// What the record keeps of it.
+    /// What the record keeps of the write.
     pub fn record(&self) -> WorkRecord {
         edit_record(self.summary())
     }
@@ -249,7 +246,7 @@ fn edit_record(title: String) -> WorkRecord {
     }
 }
 
-/// What is shown of a command: itself, behind what the agent calls it where that says more.
+/// The text shown for a command: the command itself, behind the agent's title for it where that says more.
 pub fn command_title(title: &str, command: &str) -> String {
     let title = joined_words(title);
     let bare = title.trim_matches('`');
@@ -263,26 +260,26 @@ pub fn command_title(title: &str, command: &str) -> String {
 /// How a file changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It is new, with this content.
+    /// Created, with this content.
     Added(String),
-    /// It goes; this was in it.
+    /// Deleted; this was the content.
     Deleted(String),
     /// Hunks of a unified diff.
     Diff(String),
-    /// All of it, before and after.
+    /// Replaced as a whole.
     Rewritten {
-        /// Before.
+        /// Content before the change.
         old: String,
-        /// After.
+        /// Content after the change.
         new: String,
     },
 }
 
-/// Lines around a difference that are told with it.
+/// Unchanged lines shown around a difference.
 const CONTEXT_LINES: usize = 3;
 
 impl Change {
-    /// What it is, in a word.
+    /// The change in one word.
     pub fn as_str(&self) -> &'static str {
         match self {
             Change::Added(_) => "add",
@@ -291,7 +288,7 @@ impl Change {
         }
     }
 
-    /// How many lines come, and how many go; nothing is known of a diff.
+    /// Counts of added and removed lines; zero for a diff, which is not parsed.
     fn lines(&self) -> (usize, usize) {
         let (old, new) = match self {
             Change::Added(new) => ("", new.as_str()),
@@ -309,7 +306,7 @@ impl Change {
         (of('+'), of('-'))
     }
 
-    /// The content of a file that comes or goes, else hunks.
+    /// The content of a created or deleted file, else hunks.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Change::Added(text) | Change::Deleted(text) | Change::Diff(text) => text.into(),
@@ -318,7 +315,7 @@ impl Change {
     }
 }
 
-/// One hunk that holds every difference: what both have in common at the start and at the end is left out.
+/// One hunk that spans every difference; the common start and end are left out but for the lines of context.
 fn hunk(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = |(a, b): &(&&str, &&str)| a == b;

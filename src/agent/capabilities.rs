@@ -1,107 +1,109 @@
-//! What an agent can and cannot do.
+//! Features of an agent, as data.
 //!
-//! The session honours every field: a missing feature is not requested from the agent, and a user who asks for it is
-//! told so once. An agent that learns its features only when it starts claims the most it may have until then, and
-//! makes up for missing ones itself.
+//! The session honours every field: a missing feature is not requested from the agent, and a user who asks for it
+//! is warned once. An agent that learns its features only when it starts claims the most it may have until then,
+//! and makes up for missing ones itself.
 
 use super::news::Descriptor;
 use crate::text::escape::visible;
 
-/// What an agent can and cannot do.
+/// Features of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCapabilities {
-    /// Shown to the user: `codex`, `demo`.
+    /// Name shown to the user: `codex`, `demo`.
     pub name: String,
-    /// Sees images.
+    /// Accepts images.
     pub images: bool,
-    /// Takes files in the input, whole.
+    /// Accepts whole files in the input.
     pub files: bool,
-    /// How tools of ours reach it; `None`: it takes none.
+    /// How our tools reach the agent; `None`: the agent takes no tools.
     pub tools: Option<ToolRoute>,
-    /// What it adds to the instructions of a turn that offers tools; empty: nothing.
+    /// Text added to the instructions of a turn that offers tools; may be empty.
     pub tool_instructions: &'static str,
-    /// Takes instructions beside the conversation; else they stand before the first input.
+    /// Accepts instructions apart from the conversation; otherwise they precede the first input.
     pub system_prompt: bool,
-    /// Keeps threads that can be resumed by another process; else a conversation is seeded from the record.
+    /// Keeps threads that another process can resume; otherwise a conversation is seeded from the record.
     pub resumes_threads: bool,
-    /// Opens the session of a turn without an input: the thread that the turn names, or a new one. One that is open
-    /// already is given the servers of the turn; one that cannot be had is a failure, not replaced.
+    /// Opens the session of a turn without an input: the thread that the turn names, or a new one. A session that
+    /// is already open is reopened with the turn's MCP servers; one that cannot be opened is a failure and is not
+    /// replaced.
     pub opens_sessions: bool,
-    /// Can be told how much to think.
+    /// Accepts a reasoning effort.
     pub effort: bool,
-    /// Can be told how much to search the web.
+    /// Accepts a setting for web search.
     pub search: bool,
-    /// Keeps its commands in a sandbox.
+    /// Runs its commands in a sandbox.
     pub sandbox: bool,
-    /// Works with tools of its own that the sandbox does not confine.
+    /// Has tools of its own that the sandbox does not confine.
     pub unsandboxed_tools: bool,
-    /// Can be kept from a shell of its own.
+    /// Can be started without a shell of its own.
     pub optional_shell: bool,
-    /// Can be told whether to ask before commands and edits.
+    /// Accepts a setting for approvals of commands and edits.
     pub approvals: bool,
     /// Answers in the form of a JSON schema.
     pub structured: bool,
     /// Completes text at a cursor.
     pub suggestions: bool,
-    /// Starts MCP servers that it is told of.
+    /// Starts MCP servers that are configured by the client.
     pub mcp_servers: bool,
-    /// Has models to choose from.
+    /// Offers a choice of models.
     pub models: bool,
     /// Has modes of its own.
     pub modes: bool,
     /// Lists the conversations it keeps.
     pub sessions: bool,
-    /// Has commands of its own, taken as a prompt that begins with `/`.
+    /// Has commands of its own, sent as a prompt that begins with `/`.
     pub commands: bool,
-    /// How its user logs in.
+    /// How the user logs in.
     pub login: Login,
 }
 
-/// How tools of ours reach an agent.
+/// How our tools reach an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolRoute {
-    /// With the request; calls come as events.
+    /// With the request; calls arrive as events.
     Request,
-    /// From an MCP server, which it starts by itself.
+    /// From an MCP server that the agent starts.
     McpServer,
 }
 
 /// How the user of an agent logs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
-    /// Not at all.
+    /// No login is needed.
     Unneeded,
     /// By a command.
     Command {
-        /// Its command line.
+        /// The command line.
         line: String,
         /// Other ways, in sentences; may be empty.
         more: String,
     },
-    /// By [`Agent::log_in`](super::Agent::log_in) with one of these.
+    /// By [`Agent::log_in`](super::Agent::log_in) with one of these methods.
     Methods(Vec<LoginMethod>),
 }
 
-/// A way to log in.
+/// A login method.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LoginMethod {
-    /// What it is called.
+    /// Id, name and description.
     pub descriptor: Descriptor,
-    /// Asks the user in a terminal, once the agent has been told; `None`: the agent does it by itself.
+    /// Program that asks the user in a terminal, run after the agent's `authenticate`; `None`: the agent logs in by
+    /// itself.
     pub program: Option<LoginProgram>,
 }
 
-/// A program that logs in; one that ends well has.
+/// A program that logs in; exit code 0 means success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginProgram {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Set in its environment.
+    /// Variables added to its environment.
     pub variables: Vec<(String, String)>,
 }
 
 impl LoginProgram {
-    /// As one types it; safe to show.
+    /// The command line as one would type it, safe to show.
     pub fn line(&self) -> String {
         let line = shlex::try_join(self.command.iter().map(String::as_str));
         visible(&line.unwrap_or_default()).into_owned()
@@ -109,7 +111,7 @@ impl LoginProgram {
 }
 
 impl AgentCapabilities {
-    /// An agent that can do all there is but what only some have: modes, sessions and commands of its own.
+    /// An agent with every feature but modes, sessions and commands of its own, which few agents have.
     pub fn full(name: &str) -> Self {
         AgentCapabilities {
             name: name.to_owned(),

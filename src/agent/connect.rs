@@ -1,8 +1,8 @@
 //! Creates an agent by kind: the only place below start-up that names the kinds.
 //!
-//! In: an [`AgentConfig`]. Out: the agent and the receiver of its events. The channel is bounded and loses nothing: an
-//! agent waits for room, so the owner of the receiver must keep reading. Nothing is started here; [`Agent::warm_up`]
-//! and [`Agent::start`] do that.
+//! In: an [`AgentConfig`]. Out: the agent and the receiver of its events. The channel is bounded and loses nothing:
+//! an agent waits for room, so the owner of the receiver must keep reading. No process is started here;
+//! [`Agent::warm_up`] and [`Agent::start`] do that.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,38 +18,38 @@ pub use crate::agent::process_config::Timeouts;
 /// Everything needed to connect an agent.
 #[derive(Debug, Clone)]
 pub struct AgentConfig {
-    /// Which one.
+    /// Kind of agent and its program.
     pub kind: AgentKind,
-    /// The whole environment of its process.
+    /// The whole environment of the agent's process.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The directory its process starts in; when it is gone, ours.
+    /// Working directory of the agent's process; our own directory when this one is gone.
     pub cwd: PathBuf,
-    /// Our version, told to the agent.
+    /// Our version, sent to the agent in its handshake.
     pub client_version: String,
-    /// How long it is waited for.
+    /// Limits of waiting for the agent.
     pub timeouts: Timeouts,
 }
 
-/// The agents there are.
+/// Kinds of agents.
 #[derive(Debug, Clone)]
 pub enum AgentKind {
     /// The Codex app-server.
     Codex {
-        /// The program and its first arguments; `app-server` and more is appended.
+        /// The program and its first arguments; `app-server` and further arguments are appended.
         command: Vec<String>,
     },
     /// The built-in offline agent: `PROGRAM demo-agent`, through the Codex client.
     Demo {
-        /// Our own binary.
+        /// Path of our own binary.
         program: PathBuf,
     },
     /// Any agent that speaks the Agent Client Protocol.
     Acp(acp::Program),
-    /// Plays a script; no process.
+    /// Plays a script, without a process.
     Scripted(Script),
 }
 
-/// Makes the agent of `plan`. Never blocks, starts no process and no thread.
+/// Creates the agent of `plan`. Never blocks, starts no process and no thread.
 pub fn connect(plan: AgentConfig) -> (Box<dyn Agent>, AgentEvents) {
     let AgentConfig {
         kind,

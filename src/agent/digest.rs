@@ -1,8 +1,9 @@
-//! A digest of everything that a thread must hold to be continued: agent, model, instructions, tools and conversation.
+//! A digest of everything that a thread must hold to be continued: agent, model, instructions, tools and
+//! conversation.
 //!
 //! The session stores the digest beside the thread's id once an exchange is answered, and compares before the next
-//! turn. (The model counts: agents rewrite the history when the model changes within a thread.) The conversation is
-//! added piece by piece, so that nobody keeps a copy of it, pictures included, only to hash what comes after it.
+//! turn. The model counts because agents rewrite the history when the model changes within a thread. The
+//! conversation is added piece by piece, so that no copy of it, pictures included, is kept for hashing.
 
 use std::sync::Arc;
 
@@ -17,13 +18,13 @@ const PART: usize = 16;
 /// The digest of a thread while its conversation grows.
 #[derive(Debug, Clone)]
 pub struct ThreadDigest {
-    /// Agent, model, instructions and tools, in hex.
+    /// Hashes of agent, model, instructions and tools, in hex.
     head: String,
     turns: PartHash,
 }
 
 impl ThreadDigest {
-    /// Of a thread of `agent` without a conversation yet.
+    /// The digest of a thread of `agent` that has no conversation yet.
     pub fn new(agent: &str, model: Option<&str>, instructions: &str, tools: &[ToolSpec]) -> Self {
         let mut told = PartHash::default();
         for tool in tools {
@@ -42,7 +43,8 @@ impl ThreadDigest {
         }
     }
 
-    /// Adds the MCP servers there are: a thread keeps those it began with. Variables say nothing to the model.
+    /// Adds the MCP servers of the session, since a thread keeps those it began with. Variables are left out: the
+    /// model does not see them.
     pub fn add_mcp_servers(&mut self, servers: &[McpServer]) {
         for server in servers.iter().filter(|server| server.name != "ipycodex") {
             self.turns.add(&format!(
@@ -52,26 +54,26 @@ impl ThreadDigest {
         }
     }
 
-    /// Adds that the agent has no shell of its own: a thread keeps the tools it began with.
+    /// Adds that the agent has no shell of its own, since a thread keeps the tools it began with.
     pub fn add_shell_disabled(&mut self) {
         self.turns.add("no shell");
     }
 
-    /// Adds an exchange that follows.
+    /// Adds the next exchange of the conversation.
     pub fn add(&mut self, exchange: &Exchange) {
         self.add_prompt(&exchange.user, &exchange.images);
         self.add_answer(&exchange.assistant);
     }
 
-    /// Adds what the user sends; [`ThreadDigest::add_answer`] follows, so that neither text nor pictures need be kept
-    /// for it.
+    /// Adds the prompt of an exchange, to be followed by [`ThreadDigest::add_answer`]; neither text nor pictures
+    /// are kept until then.
     pub fn add_prompt(&mut self, user: &str, images: &[Arc<str>]) {
         self.turns.add(user);
         self.turns.add(&images.len().to_string());
         images.iter().for_each(|image| self.turns.add(image));
     }
 
-    /// Adds the answer to it.
+    /// Adds the answer to the prompt that was added last.
     pub fn add_answer(&mut self, assistant: &str) {
         self.turns.add(assistant);
     }
@@ -81,7 +83,7 @@ impl ThreadDigest {
         format!("{}{}", self.head, self.turns.clone().hex())
     }
 
-    /// What differs between two digests, for the user; nothing when they are equal.
+    /// Names of the parts that differ between two digests, for the user; empty when they are equal.
     pub fn differences(known: &str, wanted: &str) -> Vec<&'static str> {
         fn part(digest: &str, at: usize) -> Option<&str> {
             digest.get(at * PART..(at + 1) * PART)
@@ -93,7 +95,7 @@ impl ThreadDigest {
     }
 }
 
-/// Hashes texts with their lengths.
+/// Hashes texts with their lengths, so that `ab`, `c` and `a`, `bc` differ.
 #[derive(Debug, Clone, Default)]
 struct PartHash(Sha256);
 
@@ -109,7 +111,7 @@ impl PartHash {
         self.0.update(text.as_bytes());
     }
 
-    /// As [`PART`] characters.
+    /// The first [`PART`] hex characters of the hash.
     fn hex(self) -> String {
         let bytes = self.0.finalize();
         let bytes = bytes.iter().take(PART / 2);

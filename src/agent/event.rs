@@ -9,22 +9,23 @@ use super::question::AgentQuestion;
 use super::turn::{ToolCall, TurnId, Usage};
 use crate::dialog::CommandRecord as CommandRun;
 
-/// What an agent says, in order. Bounded, nothing is dropped.
+/// The events of an agent, in order. The channel is bounded and drops nothing.
 pub type AgentEvents = tokio::sync::mpsc::Receiver<AgentEvent>;
 
-/// What an agent tells its session. Every event but news belongs to the turn it names.
+/// An event of an agent. Every event but `Update` belongs to the turn it names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
-    /// The agent has to be started first, which takes its time. [`AgentEvent::Sent`] tells its end.
+    /// The agent's process has to be started first, which takes time. [`AgentEvent::Sent`] marks the end of the
+    /// start.
     Starting {
         /// The turn.
         turn: TurnId,
-        /// What it is called.
+        /// Name of the agent.
         agent: String,
-        /// How long that may take at most.
+        /// The longest time the start may take.
         limit: Option<Duration>,
     },
-    /// The prompt is on the wire.
+    /// The prompt has been written to the agent.
     Sent {
         /// The turn.
         turn: TurnId,
@@ -33,12 +34,12 @@ pub enum AgentEvent {
     Text {
         /// The turn.
         turn: TurnId,
-        /// Message it belongs to; a new number starts a new paragraph.
+        /// Message the piece belongs to; a new number starts a new paragraph.
         message: u64,
         /// The piece.
         delta: String,
     },
-    /// The text of a message was cut and starts again: what came for `message` is void.
+    /// A message was cut off and starts again: the text sent so far for `message` is void.
     TextRestarted {
         /// The turn.
         turn: TurnId,
@@ -49,7 +50,7 @@ pub enum AgentEvent {
     Thought {
         /// The turn.
         turn: TurnId,
-        /// Part it belongs to; a new number starts a new paragraph.
+        /// Part the piece belongs to; a new number starts a new paragraph.
         part: u64,
         /// The piece.
         delta: String,
@@ -58,18 +59,18 @@ pub enum AgentEvent {
     CommandStarted {
         /// The turn.
         turn: TurnId,
-        /// Names it in later events.
+        /// The agent's id of the command, used by later events.
         id: String,
-        /// As the agent runs it.
+        /// The command line as the agent runs it.
         command: String,
-        /// What the agent calls it; may be empty.
+        /// The agent's title for the command; may be empty.
         title: String,
     },
     /// Live output of a command; may be missing or incomplete.
     CommandOutput {
         /// The turn.
         turn: TurnId,
-        /// Which command.
+        /// Id of the command.
         id: String,
         /// The piece.
         delta: String,
@@ -78,18 +79,18 @@ pub enum AgentEvent {
     CommandEnded {
         /// The turn.
         turn: TurnId,
-        /// What it was and what came of it.
+        /// The command, its output and its exit code.
         command: CommandRun,
-        /// What the agent calls it; may be empty.
+        /// The agent's title for the command; may be empty.
         title: String,
     },
-    /// A command did not run: it was not allowed. Its output is empty, or the reason the user gave.
+    /// A command was not allowed and did not run. Its output is empty, or the reason the user gave.
     CommandDenied {
         /// The turn.
         turn: TurnId,
-        /// What it would have been.
+        /// The command that did not run.
         command: CommandRun,
-        /// The user was asked or told about it before.
+        /// The user was asked about the command, or has been informed already.
         user_knows: bool,
     },
     /// The agent calls one of our tools and waits for [`AgentReply::ToolResult`](super::AgentReply::ToolResult).
@@ -110,88 +111,88 @@ pub enum AgentEvent {
     RequestWithdrawn {
         /// The turn.
         turn: TurnId,
-        /// The id of the call or the question.
+        /// Id of the call or the question.
         id: String,
     },
-    /// The plan of the turn, as it stands now.
+    /// The plan of the turn has changed.
     PlanUpdated {
         /// The turn.
         turn: TurnId,
-        /// All of it, in order.
+        /// The complete plan, in order.
         steps: Vec<PlanStep>,
     },
-    /// Work with a tool of the agent's own began, went on or ended.
+    /// An activity of the agent began, went on or ended.
     ActivityUpdated {
         /// The turn.
         turn: TurnId,
-        /// How it stands.
+        /// The complete activity as of now.
         activity: Activity,
     },
-    /// Files were changed by the agent.
+    /// The agent changed files.
     FilesChanged {
         /// The turn.
         turn: TurnId,
-        /// Each change.
+        /// One change per file.
         changes: Vec<FileChange>,
     },
-    /// Something worth a passing line: a retry, a warning.
+    /// A passing remark: a retry, a warning.
     Progress {
         /// The turn.
         turn: TurnId,
-        /// One line.
+        /// One line of text.
         message: String,
     },
-    /// Something by the way.
+    /// A side effect of the turn worth a line.
     Notice {
         /// The turn.
         turn: TurnId,
-        /// What.
+        /// The notice.
         notice: AgentNotice,
     },
-    /// Tokens used so far by this turn.
+    /// Tokens that this turn has used so far.
     Usage {
         /// The turn.
         turn: TurnId,
-        /// Counts.
+        /// Counts for the turn, not since the last event.
         usage: Usage,
     },
-    /// The turn ended as it should, or was stopped.
+    /// The turn ended normally, or was stopped.
     Finished {
         /// The turn.
         turn: TurnId,
         /// True after `cancel`.
         interrupted: bool,
-        /// The thread that now holds `history` and this exchange, if it is kept and can be gone on with.
+        /// The thread that now holds `history` and this exchange, if the agent keeps it and can continue it.
         thread: Option<String>,
     },
-    /// The turn ended without a whole answer.
+    /// The turn ended without a complete answer.
     Failed {
         /// The turn.
         turn: TurnId,
-        /// Why, and what to do.
+        /// The cause, and hints for the user.
         failure: AgentFailure,
     },
-    /// Something that belongs to no turn.
+    /// An update that belongs to no turn.
     Update(AgentUpdate),
 }
 
-/// What happens by the way.
+/// Side effects of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentNotice {
     /// A file was written through us.
     FileWritten(FileWritten),
-    /// A command runs in a terminal of ours.
+    /// A command started in one of our terminals.
     TerminalStarted(String),
-    /// A file was too long to be handed over whole.
+    /// A file was too long to be sent whole.
     FileTruncated(String),
-    /// The agent told something of a kind that nobody here knows.
+    /// The agent sent an update of an unknown kind.
     UnknownUpdate(String),
     /// A picture in the answer, as a `data:` URL.
     Picture(String),
 }
 
 impl AgentEvent {
-    /// The turn it belongs to; none of news.
+    /// The turn of the event; `None` for `Update`.
     pub fn turn(&self) -> Option<TurnId> {
         match self {
             AgentEvent::Starting { turn, .. }

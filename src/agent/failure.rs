@@ -1,26 +1,26 @@
-//! Why a turn failed, or a request outside of turns.
+//! Failures of turns and of requests outside of turns.
 
-/// Why a turn failed.
+/// Cause of a failed turn or request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFailure {
-    /// What kind of failure.
+    /// The kind, by which a session decides what to do.
     pub kind: FailureKind,
-    /// One line.
+    /// One line for the user.
     pub message: String,
-    /// What the user can do; may be empty.
+    /// Advice for the user; may be empty.
     pub hints: Vec<String>,
 }
 
-/// The failures a session treats differently.
+/// Kinds of failure that a session treats differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The program is not there.
+    /// The program does not exist.
     Missing,
-    /// Nobody is logged in.
+    /// No user is logged in.
     LoggedOut,
     /// The process ended.
     Died,
-    /// No answer in time.
+    /// No answer came in time.
     Silent,
     /// The peer refused or reported an error.
     Refused,

@@ -1,15 +1,14 @@
 //! Forms of MCP servers and of agents: a flat JSON schema as fields, and the user's input as values that fit it.
 //!
-//! Pure. Schema: MCP 2025-11-25, `ElicitRequestFormParams` (strings, numbers, booleans, one of, some of); that of the
-//! Agent Client Protocol (version 1, `ElicitationSchema`) is the same. An empty field takes its default; the text of a
-//! field states its limits. Absent on purpose: `format` (`email`, `uri`, …), which is shown to the user and left to the
-//! server to check.
+//! Pure. Schema: MCP 2025-11-25, `ElicitRequestFormParams` (strings, numbers, booleans, one of, some of); that of
+//! the Agent Client Protocol (version 1, `ElicitationSchema`) is the same. An empty field takes its default; the
+//! text of a field states its limits. Absent on purpose: checks of `format` (`email`, `uri`, …), which is shown to
+//! the user and checked by the server.
 
 use serde_json::{Map, Value, json};
 
 use super::question::FormField;
 
-/// See the module.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Form {
     entries: Vec<Entry>,
@@ -39,12 +38,12 @@ enum FieldKind {
         least: u64,
         most: u64,
     },
-    /// The form has no field: yes or no to its message.
+    /// A form without fields: yes or no to its message.
     Confirmation,
 }
 
 impl Form {
-    /// Reads a schema; `None` when a field that must be filled in is of a kind not known here.
+    /// Parses a schema; `None` when a required field is of an unknown kind.
     pub(super) fn parse(schema: &Value) -> Option<Form> {
         let properties = schema.get("properties")?.as_object()?;
         let required: Vec<&str> = schema
@@ -77,15 +76,14 @@ impl Form {
         (!entries.is_empty()).then_some(Form { entries })
     }
 
-    /// What the user fills in.
     pub(super) fn fields(&self) -> Vec<FormField> {
         self.entries.iter().map(|it| it.field.clone()).collect()
     }
 
-    /// What was given, by field, as the object the server wants; `None` when the answer is no.
+    /// Converts the input, per field, to the object that the server expects; `None` when the answer is no.
     ///
     /// # Errors
-    /// What does not fit, one line for each field.
+    /// One line for each value that does not fit.
     pub(super) fn fill(&self, given: &[(String, Vec<String>)]) -> Result<Option<Value>, String> {
         let mut content = Map::new();
         let mut wrong = Vec::new();
@@ -225,7 +223,7 @@ impl Entry {
         Ok(Some(value))
     }
 
-    /// The option that is meant, by its value or its title.
+    /// The value of the option that `given` names by value or by title.
     fn chosen(&self, given: &str) -> Result<&str, String> {
         let options = &self.field.options;
         options
@@ -241,7 +239,7 @@ impl Entry {
 }
 
 impl FieldKind {
-    /// What fits, in words; empty when everything does.
+    /// The field's limits in words; empty when there are none.
     fn hint(&self) -> String {
         match self {
             FieldKind::Text { shortest, longest } => match (*shortest, *longest) {
@@ -270,7 +268,7 @@ impl FieldKind {
     }
 }
 
-/// Values and their titles, of the forms `enum` (with or without `enumNames`), `oneOf` and `anyOf`.
+/// Values and their titles, from `enum` (with or without `enumNames`), `oneOf` or `anyOf`.
 fn choices(property: &Value) -> Vec<(String, String)> {
     let list = |key: &str| property.get(key).and_then(Value::as_array);
     if let Some(values) = list("enum") {
@@ -298,7 +296,7 @@ fn choices(property: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A default as the user would give it.
+/// A default as the user would type it.
 fn display_default(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

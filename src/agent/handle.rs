@@ -1,7 +1,7 @@
 //! The handle of an agent that is a process: calls become commands for the one thread that owns the process.
 //!
-//! Commands are queued without a bound, so callers never wait; events wait for room unless the handle is gone. The
-//! thread starts with the first command. Dropping the handle ends the thread, and the process with it.
+//! Commands are queued without a bound, so callers never wait; events wait for room unless the handle has been
+//! dropped. The first command starts the thread. Dropping the handle ends the thread, and the process with it.
 
 use std::thread::{self, JoinHandle};
 
@@ -14,13 +14,13 @@ use super::suggest::{ConsultReply, ConsultRequest, SuggestReply, SuggestRequest}
 use super::turn::{AgentReply, TurnId, TurnRequest};
 use crate::trace::STARTUP;
 
-/// Events that wait for the session before the driver waits.
+/// Events that may be queued for the session before the driver waits.
 const EVENT_CAPACITY: usize = 1024;
 
-/// Who waits for what was done.
+/// Receives the outcome of a request that has no result.
 pub(super) type DoneSender = oneshot::Sender<Result<(), AgentFailure>>;
 
-/// What the handle tells the driver.
+/// A command from the handle to the driver.
 #[derive(Debug)]
 pub(super) enum Command {
     WarmUp,
@@ -34,7 +34,6 @@ pub(super) enum Command {
     Choose(String, String, DoneSender),
 }
 
-/// What the driver's thread is given.
 #[derive(Debug)]
 pub(super) struct DriverChannels {
     commands: mpsc::UnboundedReceiver<Command>,
@@ -43,37 +42,37 @@ pub(super) struct DriverChannels {
 }
 
 impl DriverChannels {
-    /// The next command; `None` when the handle is gone.
+    /// The next command; `None` once the handle has been dropped.
     pub(super) async fn next(&mut self) -> Option<Command> {
         self.commands.recv().await
     }
 
-    /// Tells the session, waiting for room unless the handle is gone.
+    /// Sends an event to the session; waits for room unless the handle has been dropped.
     pub(super) async fn emit(&mut self, event: AgentEvent) {
         tokio::select! {
             biased;
             _ = self.closed.changed() => {}
-            // A session that dropped the receiver does not want to know.
+            // Fails only when the session has dropped the receiver.
             _ = self.events.send(event) => {}
         }
     }
 }
 
-/// Queues commands. Dropping it ends the process.
+/// Queues commands for the driver. Dropping the handle ends the process.
 pub(super) struct Handle {
     name: String,
     commands: Option<mpsc::UnboundedSender<Command>>,
-    /// Dropped to tell a driver that waits for room in the events.
+    /// Dropped to wake a driver that waits for room in the event channel.
     closing: Option<watch::Sender<()>>,
     events: mpsc::Sender<AgentEvent>,
-    /// What runs on the driver's thread, until it does.
+    /// Body of the driver's thread, until the thread is started.
     driver: Option<Box<dyn FnOnce() + Send>>,
     running: Option<JoinHandle<()>>,
     turns: u64,
 }
 
 impl Handle {
-    /// A handle for what `drive` owns; it returns when the handle is dropped. Starts nothing.
+    /// A handle whose driver runs `drive`, which must return once the handle is dropped. Starts nothing.
     pub(super) fn new(
         name: &str,
         drive: impl FnOnce(DriverChannels) + Send + 'static,
@@ -105,7 +104,7 @@ impl Handle {
         turn
     }
 
-    /// Sends the command made with a new sender, and returns its receiver.
+    /// Sends the command made with a new sender, and returns the receiver.
     pub(super) fn request<T>(
         &mut self,
         command: impl FnOnce(oneshot::Sender<T>) -> Command,
@@ -124,7 +123,7 @@ impl Handle {
             match started {
                 Ok(running) => self.running = Some(running),
                 Err(error) => {
-                    // Without a thread nothing can be asked; a turn still ends.
+                    // Without a thread no command is carried out, but a turn must still end.
                     return self.refuse(command, &error);
                 }
             }
@@ -160,7 +159,7 @@ impl Drop for Handle {
         self.commands = None;
         self.closing = None;
         if let Some(running) = self.running.take() {
-            // The driver ends the process first, which is what is waited for. A panic of it was reported already.
+            // The driver returns after its process has ended. A panic was reported when it happened.
             let _ = running.join();
         }
     }

@@ -2,24 +2,24 @@
 
 use crate::dialog::file_entry;
 
-/// A piece of the current input.
+/// A part of the model's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputPart {
     /// Text for the model.
     Text(String),
     /// An image as a `data:` URL.
     Image(String),
-    /// A file, for agents that take it as one.
+    /// A file, for agents that accept files.
     File {
-        /// As the user named it.
+        /// Path as the user named it.
         path: String,
-        /// All of it.
+        /// The whole content.
         text: String,
     },
 }
 
 impl InputPart {
-    /// A file as text, for agents that take no files; any other part as it is.
+    /// Converts a file to text, for agents that accept no files; returns any other part unchanged.
     #[must_use]
     pub fn without_file(self) -> Self {
         match self {
@@ -28,7 +28,7 @@ impl InputPart {
         }
     }
 
-    /// Text of it, when it is text.
+    /// The text of a text part.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             InputPart::Text(text) => Some(text),

@@ -1,42 +1,42 @@
-//! What an agent reports outside of turns: commands, modes, options, a title. Each update replaces the one before.
+//! Updates of an agent outside of turns: commands, modes, options, a title. Each update replaces the one before.
 
-/// Something an agent offers: a command, a mode, a value, a way to log in.
+/// A choice that an agent offers: a command, a mode, a value, a login method.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Descriptor {
-    /// Names it.
+    /// The agent's id of the choice.
     pub id: String,
-    /// For people; may be empty.
+    /// Name for people; may be empty.
     pub name: String,
     /// One line; may be empty.
     pub description: String,
 }
 
-/// A piece of news.
+/// An update that belongs to no turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentUpdate {
-    /// Its commands: a prompt that begins with `/` and the id of one runs it.
+    /// The agent's commands: a prompt that begins with `/` and the id of one runs it.
     Commands(Vec<Descriptor>),
-    /// Its modes.
+    /// The agent's modes.
     Modes(ConfigOption),
-    /// What it calls the conversation.
+    /// The agent's title of the conversation.
     Title(String),
-    /// What can be chosen beside.
+    /// Options besides the mode.
     Options(Vec<ConfigOption>),
 }
 
-/// One of several.
+/// A setting with a fixed set of values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConfigOption {
-    /// What is chosen.
+    /// Id, name and description of the option.
     pub descriptor: Descriptor,
-    /// The id of the value in force.
+    /// Id of the current value.
     pub current: String,
-    /// The values.
+    /// The values to choose from.
     pub values: Vec<Descriptor>,
 }
 
 impl ConfigOption {
-    /// `mode: plan (one of code, plan)`.
+    /// One line: `mode: plan (one of code, plan)`.
     pub fn line(&self) -> String {
         let values = self.values.iter().map(|value| value.id.as_str());
         let values = values.collect::<Vec<_>>().join(", ");
@@ -45,7 +45,7 @@ impl ConfigOption {
 }
 
 impl Descriptor {
-    /// Name and description, as far as there are any.
+    /// Name and description, as far as they are not empty.
     pub fn description_line(&self) -> String {
         let parts = [self.name.as_str(), &self.description].into_iter();
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();

@@ -5,30 +5,29 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The surroundings of an agent's process.
 #[derive(Debug, Clone)]
 pub(crate) struct ProcessConfig {
-    /// The whole environment of its process.
+    /// The whole environment of the process.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The directory its process starts in; when it is gone, ours.
+    /// Working directory of the process; our own directory when this one is gone.
     pub cwd: PathBuf,
-    /// Our version, told to the agent.
+    /// Our version, sent to the agent in its handshake.
     pub client_version: String,
-    /// How long it is waited for.
+    /// Limits of waiting for the agent.
     pub patience: Timeouts,
 }
 
 /// How long a silent agent is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the start of the process to its `initialize` answer. For agents of the Agent Client Protocol, where a turn
-    /// says nothing else, also for the answer to the request that opens a session.
+    /// From the start of the process to its `initialize` answer. For agents of the Agent Client Protocol, where a
+    /// turn reports no other progress, also for the answer to the request that opens a session.
     pub initialize: Duration,
-    /// For the answer of any other request. A running turn has no limit.
+    /// For the answer to any other request. A running turn has no limit.
     pub request: Duration,
     /// From a cancel to the end of the turn; then the process is killed.
     pub cancel: Duration,
-    /// Each step of ending the process: close its input, SIGTERM, SIGKILL.
+    /// For each step of ending the process: close its input, SIGTERM, SIGKILL.
     pub end: Duration,
 }
 

@@ -1,6 +1,6 @@
 //! Failures of an agent's process as a user reads them: one line, and a hint.
 //!
-//! For every agent that is a process. Texts of the peer are shown, never interpreted.
+//! Used for every agent that is a process. Texts of the peer are shown, never interpreted.
 
 use std::io;
 use std::process::ExitStatus;
@@ -24,7 +24,7 @@ fn failure(kind: FailureKind, message: String, hint: &str) -> AgentFailure {
     }
 }
 
-/// The process ended in mid-turn. `stderr` is the end of its standard error.
+/// The process ended during a turn. `stderr` is the end of its standard error.
 pub(super) fn exited(
     name: &str,
     outcome: io::Result<(ExitStatus, String)>,
@@ -47,7 +47,7 @@ pub(super) fn exited(
     )
 }
 
-/// The process did not answer.
+/// The process did not answer. `junk` counts its lines that were no messages.
 pub(super) fn timed_out(name: &str, method: &str, patience: Duration, junk: u64) -> AgentFailure {
     failure(
         FailureKind::Silent,
@@ -60,7 +60,7 @@ pub(super) fn timed_out(name: &str, method: &str, patience: Duration, junk: u64)
     )
 }
 
-/// A look-up got no answer; the process is left alone.
+/// A look-up got no answer; the process goes on.
 pub(super) fn request_timed_out(name: &str, method: &str, patience: Duration) -> AgentFailure {
     let message = format!(
         "`{name}` did not answer `{method}` within {} s",
@@ -75,7 +75,7 @@ pub(super) fn one_line(text: &str) -> String {
     cut_characters(&stderr, MAX_CHARS).into_owned()
 }
 
-/// What an error of JSON-RPC says, with what its `data` adds: one line.
+/// The message of a JSON-RPC error with the details of its `data`, on one line.
 pub(super) fn rpc_error_text(error: &RpcError) -> String {
     let message = one_line(&error.message);
     let mut more = Vec::new();
@@ -90,7 +90,7 @@ pub(super) fn rpc_error_text(error: &RpcError) -> String {
     }
 }
 
-/// Names under which errors say more of themselves.
+/// Keys whose values in `data` explain an error.
 const DETAIL_KEYS: [&str; 9] = [
     "message",
     "details",
@@ -103,7 +103,7 @@ const DETAIL_KEYS: [&str; 9] = [
     "stderr",
 ];
 
-/// The texts of `data`, each once; an object that says nothing under a known name is told as it is.
+/// Collects the texts of `data`, each once; an object without a known key is shown as JSON.
 fn details(data: &Value, out: &mut Vec<String>) {
     let mut tell = |text: String| {
         if !out.contains(&text) {

@@ -1,36 +1,36 @@
-//! Questions of an agent to the user in the middle of a turn, and the answers.
+//! Questions of an agent to the user during a turn, and the answers.
 //!
-//! Text in questions is foreign: it is shown escaped and whole. Every question is answered exactly once, or its turn
-//! ends first.
+//! Text in questions is foreign: it is shown escaped and whole. Every question is answered exactly once, or its
+//! turn ends first.
 
 use super::activity::FileChange;
 
-/// One question.
+/// A question of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentQuestion {
-    /// The agent's id of it.
+    /// The agent's id of the question.
     pub id: String,
-    /// What it is about.
+    /// The content of the question.
     pub subject: Subject,
-    /// The ways to answer "may I?", in the order to offer them; empty for a form.
+    /// The possible answers to an approval, in the order to offer them; empty for a form.
     pub options: Vec<QuestionOption>,
-    /// A no may come with its reason.
+    /// A rejection may carry the user's reason.
     pub accepts_reason: bool,
 }
 
-/// One way to answer "may I?".
+/// A possible answer to an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionOption {
-    /// Names it in the answer.
+    /// The agent's id of the option.
     pub id: String,
-    /// In the agent's words; empty: the usual ones for its kind.
+    /// Label in the agent's words; empty: the usual label of its kind.
     pub name: String,
-    /// What it comes to. Several may be of one kind.
+    /// The decision behind the option. Several options may be of one kind.
     pub kind: Decision,
 }
 
 impl AgentQuestion {
-    /// A question with the usual ways to answer.
+    /// A question with the usual options.
     pub fn with_default_options(id: impl Into<String>, subject: Subject) -> Self {
         let options = subject.default_options();
         AgentQuestion {
@@ -43,7 +43,7 @@ impl AgentQuestion {
 }
 
 impl Subject {
-    /// The usual ways to answer.
+    /// The usual options for this subject.
     pub fn default_options(&self) -> Vec<QuestionOption> {
         let kinds: &[Decision] = match self {
             Subject::Form { .. } => &[],
@@ -64,97 +64,99 @@ impl Subject {
     }
 }
 
-/// What a question is about.
+/// The content of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// May this command run? Answer: one of the options.
+    /// Approval of a command. Answer: one of the options.
     Command {
-        /// As the agent will run it.
+        /// The command line as the agent will run it.
         command: String,
-        /// The directory it runs in.
+        /// The directory the command runs in.
         cwd: String,
-        /// The agent's reason. A command that comes with one may run outside the sandbox: agents ask for that so, and
-        /// do not say it otherwise.
+        /// The agent's reason. A command with a reason may run outside the sandbox: agents request that by giving
+        /// one, and do not announce it otherwise.
         reason: Option<String>,
     },
-    /// May this be typed into a program that runs? Answer: one of the options.
+    /// Approval of input for a running program. Answer: one of the options.
     Input {
-        /// Which program, for as long as it runs.
+        /// The program; an approval holds as long as it runs.
         program: String,
-        /// The text, in the agent's words.
+        /// The input, in the agent's words.
         text: String,
         /// The directory the program was started in.
         cwd: String,
-        /// Why that is asked.
+        /// The agent's reason.
         reason: Option<String>,
     },
-    /// May these files be changed? Answer: one of the options.
+    /// Approval of changes of files. Answer: one of the options.
     Edit {
-        /// Each change, whole.
+        /// The complete changes.
         changes: Vec<FileChange>,
         /// The agent's reason.
         reason: Option<String>,
     },
-    /// May more than the sandbox allows be touched? Answer: one of the options.
+    /// Approval of access beyond the sandbox. Answer: one of the options.
     Permissions {
-        /// One line each: `network`, `write /p`, `read /q`.
+        /// One line per permission: `network`, `write /p`, `read /q`.
         requested: Vec<String>,
-        /// The directory it is about.
+        /// The directory that the permissions are relative to.
         cwd: String,
         /// The agent's reason.
         reason: Option<String>,
     },
-    /// Questions of the model, or of an MCP server. Answer: [`QuestionAnswer::Filled`] or [`QuestionAnswer::Declined`].
+    /// Questions of the model, or of an MCP server. Answer: [`QuestionAnswer::Filled`] or
+    /// [`QuestionAnswer::Declined`].
     Form {
-        /// Who asks: empty for the model, else the name of the MCP server.
+        /// Name of the MCP server that asks; empty for the model.
         server: String,
-        /// What stands above the fields; may be empty.
+        /// Text above the fields; may be empty.
         message: String,
-        /// At least one.
+        /// The fields, at least one.
         fields: Vec<FormField>,
     },
-    /// An MCP server wants a page to be opened. Answer: one of the options.
+    /// An MCP server asks to open a page. Answer: one of the options.
     Link {
         /// Name of the server.
         server: String,
-        /// Why.
+        /// The server's reason.
         message: String,
-        /// Where.
+        /// Address of the page.
         url: String,
     },
 }
 
-/// One field of a form.
+/// A field of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FormField {
-    /// Names it in the answer.
+    /// Id of the field, used in the answer.
     pub id: String,
-    /// A few words; may be empty.
+    /// Short heading; may be empty.
     pub header: String,
     /// The question.
     pub question: String,
-    /// Values to choose from and what each means; empty: free text.
+    /// Values to choose from, each with its description; empty: free text.
     pub options: Vec<(String, String)>,
-    /// Free text is taken beside the options.
+    /// Free text is accepted beside the options.
     pub free_text: bool,
     /// More than one option may be chosen.
     pub multiple: bool,
-    /// What is typed is not shown.
+    /// The input is not echoed.
     pub secret: bool,
-    /// May be left empty.
+    /// The field may be left empty.
     pub optional: bool,
 }
 
-/// An answer.
+/// The user's answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionAnswer {
-    /// To yes-or-no questions: the id of one of the options.
+    /// Answer to an approval: the id of the option.
     Chosen(String),
-    /// To yes-or-no questions that take it: no, the turn goes on, and the agent is told this.
+    /// Answer to an approval that accepts a reason: a rejection after which the turn goes on, with the reason for
+    /// the agent.
     RejectedWithReason(String),
-    /// To a form: the id of each field and what was given for it.
+    /// Answer to a form: the values of each field, by its id.
     Filled(Vec<(String, Vec<String>)>),
-    /// Nothing was chosen, or filled in: no.
+    /// No option was chosen and no form was filled in: a rejection.
     Declined,
 }
 
@@ -164,7 +166,7 @@ impl QuestionAnswer {
         QuestionAnswer::Chosen(kind.id().to_owned())
     }
 
-    /// What it comes to, where the options were the usual ones.
+    /// The decision of an answer to a question with the usual options.
     pub fn decision(&self) -> Option<Decision> {
         let QuestionAnswer::Chosen(id) = self else {
             return None;
@@ -173,16 +175,16 @@ impl QuestionAnswer {
     }
 }
 
-/// What an answer to "may I?" comes to.
+/// A decision about an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes, this time.
+    /// Yes, once.
     AllowOnce,
-    /// Yes, and like things from now on.
+    /// Yes, and without asking for similar requests from now on.
     AllowAlways,
     /// No; the turn goes on.
     RejectOnce,
-    /// No, and like things are not asked about any more.
+    /// No, and without asking for similar requests from now on.
     RejectAlways,
     /// No, and the turn stops.
     Stop,
@@ -197,7 +199,7 @@ impl Decision {
         Decision::Stop,
     ];
 
-    /// Names the usual option of this kind.
+    /// Id of the usual option of this kind.
     fn id(self) -> &'static str {
         match self {
             Decision::AllowOnce => "allow_once",
@@ -208,7 +210,7 @@ impl Decision {
         }
     }
 
-    /// Something is allowed.
+    /// True for the two decisions that allow.
     pub fn allows(self) -> bool {
         matches!(self, Decision::AllowOnce | Decision::AllowAlways)
     }

@@ -1,7 +1,8 @@
-//! An agent that plays a script: for tests of everything that is built on the contract.
+//! An agent that plays a script, for tests of everything that is built on the contract.
 //!
-//! In: a [`Script`], the events of each turn. Out: those events with the turn's own id. A `ToolCalled` or `Asked`
-//! pauses the turn until its answer arrives; a cancelled turn ends as interrupted. No process, no thread, no clock.
+//! In: a [`Script`], the events of each turn. Out: those events with the turn's own id. A `ToolCalled` or
+//! `QuestionAsked` pauses the turn until its answer arrives; a cancelled turn ends as interrupted. No process, no
+//! thread, no clock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,23 +15,23 @@ use crate::agent::{
     LookupReply, Model, SuggestReply, SuggestRequest, TurnId, TurnRequest,
 };
 
-/// What the agent says, turn by turn; clones share what was asked of it.
+/// The agent's part, turn by turn; clones share the list of received calls.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// Events of each turn, in order; behind its end, news. The turn ids in them do not matter. A turn without an end
-    /// is finished by `cancel` only; a turn beyond the script finishes at once.
+    /// Events of each turn, in order; updates may follow the end of a turn. Turn ids in them are replaced. Only
+    /// `cancel` finishes a turn without an end; a turn beyond the script finishes at once.
     pub turns: Vec<Vec<AgentEvent>>,
-    /// What it can do.
+    /// Capabilities that the agent claims.
     pub capabilities: Box<AgentCapabilities>,
-    /// The models it offers.
+    /// Answer to a look-up of models.
     pub models: Vec<Model>,
-    /// The limits of its account.
+    /// Answer to a look-up of limits.
     pub limits: Vec<Limit>,
-    /// The conversations it keeps.
+    /// Answer to a look-up of sessions.
     pub sessions: Vec<ListedSession>,
-    /// Why it tells no facts at all.
+    /// Failure that answers every look-up instead.
     pub lookup_failure: Option<AgentFailure>,
-    /// What it says to each request for a completion; one beyond them waits for ever.
+    /// Answers to requests for completions, in order; a request beyond them waits for ever.
     pub suggestions: Vec<SuggestReply>,
     received: Arc<Mutex<ReceivedCalls>>,
 }
@@ -46,7 +47,7 @@ struct ReceivedCalls {
 }
 
 impl Script {
-    /// A script.
+    /// A script of an agent with every common capability and without facts.
     pub fn new(turns: Vec<Vec<AgentEvent>>) -> Self {
         Script {
             turns,
@@ -63,32 +64,32 @@ impl Script {
         }
     }
 
-    /// The requests that came, oldest first.
+    /// The turn requests received, oldest first.
     pub fn requests(&self) -> Vec<TurnRequest> {
         self.lock().requests.clone()
     }
 
-    /// The replies that came, oldest first.
+    /// The replies received, oldest first.
     pub fn replies(&self) -> Vec<AgentReply> {
         self.lock().replies.clone()
     }
 
-    /// The requests for completions that came, oldest first.
+    /// The requests for completions received, oldest first.
     pub fn suggest_requests(&self) -> Vec<SuggestRequest> {
         self.lock().suggest_requests.clone()
     }
 
-    /// The ways to log in that were taken, oldest first.
+    /// The login methods used, oldest first.
     pub fn logins(&self) -> Vec<String> {
         self.lock().logins.clone()
     }
 
-    /// What was set of its modes and options, oldest first.
+    /// The modes and options set (id, value), oldest first.
     pub fn option_changes(&self) -> Vec<(String, String)> {
         self.lock().chosen.clone()
     }
 
-    /// How many of the completions without an answer somebody still waits for.
+    /// The number of unanswered completions whose receiver still exists.
     pub fn pending_suggestions(&self) -> usize {
         let received = self.lock();
         let waiting = received.unanswered.iter().filter(|tell| !tell.is_closed());
@@ -100,18 +101,17 @@ impl Script {
     }
 }
 
-/// Plays a [`Script`].
 pub(crate) struct ScriptedAgent {
     script: Script,
     events: mpsc::Sender<AgentEvent>,
     turns: u64,
-    /// What is left of the turn at hand, and the call it waits for.
+    /// The current turn: its remaining events, and the id of the call it waits for.
     playing: Option<(TurnId, VecDeque<AgentEvent>, Option<String>)>,
 }
 
 impl ScriptedAgent {
     pub(crate) fn new(script: Script) -> (Self, AgentEvents) {
-        // Nothing drains the channel while a call of ours is being made: it holds a whole script.
+        // Nothing drains the channel during a call of this agent, so it must hold the whole script.
         let room = script
             .turns
             .iter()
@@ -129,7 +129,7 @@ impl ScriptedAgent {
     }
 
     fn tell(&self, event: AgentEvent) {
-        // Room was made for all; a receiver that is gone does not want to know.
+        // Never full (see `new`); fails only when the receiver is gone.
         let _ = self.events.try_send(event);
     }
 
@@ -156,7 +156,7 @@ impl ScriptedAgent {
                 false => None,
             };
             self.tell(renamed(event, turn));
-            // News belong to no turn: what is left of them comes all the same.
+            // Updates belong to no turn: those behind the end are sent all the same.
             let rest = rest.into_iter().flat_map(|(_, rest, _)| rest);
             rest.for_each(|news| self.tell(news));
         }
@@ -207,7 +207,6 @@ impl Agent for ScriptedAgent {
             Lookup::Sessions => LookupReply::Sessions(self.script.sessions.clone()),
         };
         let facts = self.script.lookup_failure.clone().map_or(Ok(facts), Err);
-        // Whoever asked may have gone.
         let _ = tell.send(facts);
         told
     }
@@ -218,7 +217,6 @@ impl Agent for ScriptedAgent {
         let answer = self.script.suggestions.get(received.suggest_requests.len());
         received.suggest_requests.push(request);
         match answer.cloned() {
-            // Whoever asked may have gone.
             Some(answer) => drop(tell.send(answer)),
             None => received.unanswered.push(tell),
         }
@@ -255,7 +253,7 @@ impl Agent for ScriptedAgent {
     }
 }
 
-/// `event` as one of turn `now`.
+/// `event` with the id of turn `now`.
 fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
     match &mut event {
         AgentEvent::Sent { turn }

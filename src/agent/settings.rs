@@ -3,45 +3,45 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Choices that hold for a turn.
+/// Settings that hold for a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnSettings {
-    /// `None`: the agent's own default.
+    /// Name of the model; `None`: the agent's default.
     pub model: Option<String>,
-    /// How much to think.
+    /// Reasoning effort.
     pub effort: Effort,
-    /// How much to search the web.
+    /// Use of web search.
     pub search: WebSearchUse,
-    /// Directory commands run in.
+    /// Directory that commands run in.
     pub cwd: PathBuf,
     /// Whether a thread is kept between turns.
     pub threads: ThreadMode,
     /// Whether the user is asked before commands and edits.
     pub approvals: Approvals,
-    /// What the agent's commands may touch.
+    /// Access of the agent's commands.
     pub sandbox: Sandbox,
     /// The agent may use a shell of its own.
     pub shell: bool,
-    /// MCP servers that the agent is to start.
+    /// MCP servers for the agent to start.
     pub mcp_servers: Vec<McpServer>,
-    /// How long the start of its process may take; `None`: as it was connected with.
+    /// Limit for the start of the agent's process; `None`: that of its connection.
     pub start_timeout: Option<Duration>,
 }
 
 /// An MCP server, as a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
-    /// `[a-zA-Z0-9_-]+`; the agent tells its tools apart by it.
+    /// `[a-zA-Z0-9_-]+`; the agent uses the name to tell the tools of servers apart.
     pub name: String,
     /// The program.
     pub command: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Set in its environment.
+    /// Variables added to its environment.
     pub variables: Vec<(String, String)>,
 }
 
-/// How much the model thinks.
+/// Reasoning effort of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// `l`
@@ -54,7 +54,7 @@ pub enum Effort {
     ExtraHigh,
 }
 
-/// How much the agent searches the web.
+/// Use of web search by the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebSearchUse {
     /// `off`
@@ -72,26 +72,26 @@ pub enum WebSearchUse {
 pub enum ThreadMode {
     /// One live thread, reused while it equals the record.
     Session,
-    /// One thread a prompt, the conversation sent with it.
+    /// A new thread for each prompt; the conversation is sent along.
     Ephemeral,
 }
 
-/// Whether the user is asked.
+/// Approval policy for commands and edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approvals {
-    /// Never: the sandbox decides.
+    /// No approvals: the sandbox decides.
     Never,
-    /// Before commands and edits.
+    /// The user is asked before commands and edits.
     Ask,
 }
 
-/// What commands of the agent may touch.
+/// Access of the agent's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sandbox {
-    /// Nothing: they only read.
+    /// Read only.
     ReadOnly,
-    /// Files in the directory they run in.
+    /// Files in the working directory can be written.
     WorkspaceWrite,
-    /// Everything, the network too.
+    /// No restriction, network included.
     FullAccess,
 }

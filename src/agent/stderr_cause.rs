@@ -1,11 +1,11 @@
-//! Why a program failed, by its own account: the line of its standard error that states the cause.
+//! Finds the line of a failed program's standard error that states the cause.
 //!
-//! Pure. In: the end of standard error, unchanged. Out: one line, foreign text of any length. The output of a failing
-//! program has known forms: in Node the error stands above its stack and below a caret, in Python below the traceback,
-//! in Rust below `panicked at`, in Go behind `panic:`, in npm behind `npm error`. For anything else the last line that
-//! is not part of a stack is taken.
+//! Pure. In: the end of standard error, unchanged. Out: one line, foreign text of any length. Failing programs
+//! write in known forms: in Node the error stands above its stack and below a caret, in Python below the traceback,
+//! in Rust below `panicked at`, in Go behind `panic:`, in npm behind `npm error`. For anything else the last line
+//! that is not part of a stack is taken.
 
-/// What of `stderr` tells why the program failed; `None`: it said nothing.
+/// The cause that `stderr` states; `None` when there is no text.
 pub(super) fn cause(stderr: &str) -> Option<String> {
     let text = without_colours(stderr);
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -45,11 +45,11 @@ fn dump(lines: &[&str]) -> Option<String> {
         .copied()
         .collect();
     let whole = whole.join(" ");
-    // An error that is printed with its fields.
+    // Node prints such an error with its fields in braces.
     Some(whole.strip_suffix(" {").unwrap_or(&whole).to_owned())
 }
 
-/// What npm says first of its error, beside codes and the names of system calls.
+/// The first line of npm's error that is neither a code nor the name of a system call.
 fn npm<'a>(lines: &[&'a str]) -> Option<&'a str> {
     const BESIDE: [&str; 12] = [
         "code", "errno", "syscall", "path", "dest", "command", "spawn", "signal", "cwd", "A",
@@ -84,7 +84,7 @@ fn is_carets(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| matches!(c, ' ' | '^' | '~'))
 }
 
-/// Part of a stack, of the fields of an error, or of what programs say below it.
+/// True for lines of a stack, for fields of an error, and for the lines that programs print below it.
 fn is_noise(line: &str) -> bool {
     let text = line.trim_start();
     let is_version = |name: &str| {
@@ -109,13 +109,13 @@ fn is_noise(line: &str) -> bool {
         || text.len() < line.len() && text.split_once(": ").is_some_and(|(key, _)| is_field(key))
 }
 
-/// A field of an error that Node prints: `code`, `[cause]`.
+/// True for a field of an error that Node prints: `code`, `[cause]`.
 fn is_field(key: &str) -> bool {
     let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '[' | ']' | '\'' | '$');
     !key.is_empty() && key.chars().all(of_name)
 }
 
-/// `text` without CSI sequences: logs are coloured.
+/// `text` without CSI sequences, since logs may be coloured.
 fn without_colours(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
@@ -154,7 +154,7 @@ mod tests {
             "Error: once, long ago\nlicence has run out\n",
             "licence has run out",
         );
-        // Node, of which all three were captured (v20.20.2).
+        // Three outputs of Node v20.20.2.
         check(
             "file:///a.mjs:1\nthrow new Error('no key: set KEY');\n      ^\n\nError: no key: set KEY\n    at \
              file:///a.mjs:1:7\n    at ModuleJob.run (node:internal/modules/esm/module_job:325:25)\n\n\
@@ -189,7 +189,7 @@ mod tests {
             "1 | throw new Error('x')\n          ^\nerror: no key\n      at /a.js:1:7\n\nBun v1.2.3 (Linux x64)\n",
             "error: no key",
         );
-        // Python: the message may have several lines, and one error may follow another.
+        // A Python message may have several lines, and one error may follow another.
         check(
             "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    f()\n    ~^^\n\
              KeyError: 'x'\n\nDuring handling of the above exception, another exception occurred:\n\n\

@@ -8,7 +8,7 @@ use super::failure::AgentFailure;
 use super::settings::Effort;
 use super::turn::Usage;
 
-/// The text the model gave, as it came, or why there is none.
+/// The model's text, unchanged, or the failure.
 pub type SuggestReply = Result<String, AgentFailure>;
 
 /// Everything one completion needs.
@@ -16,9 +16,9 @@ pub type SuggestReply = Result<String, AgentFailure>;
 pub struct SuggestRequest {
     /// System prompt of completions.
     pub instructions: String,
-    /// Context, the text around the cursor, and what to do with it.
+    /// Context, the text around the cursor, and the task.
     pub input: String,
-    /// `None`: the agent's own default.
+    /// Name of the model; `None`: the agent's default.
     pub model: Option<String>,
     /// Directory of the session.
     pub cwd: PathBuf,
@@ -27,22 +27,22 @@ pub struct SuggestRequest {
 /// A question that is answered without the conversation and without tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConsultRequest {
-    /// The question, as a completion would be asked for.
+    /// The question, in the form of a completion request.
     pub question: SuggestRequest,
-    /// How much to think.
+    /// Reasoning effort.
     pub effort: Effort,
-    /// JSON schema the answer shall fit.
+    /// JSON schema that the answer must fit.
     pub schema: Option<Value>,
 }
 
-/// The answer, or why there is none.
+/// The answer, or the failure.
 pub type ConsultReply = Result<ConsultAnswer, AgentFailure>;
 
 /// An answer beside the turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsultAnswer {
-    /// The last thing the model said.
+    /// The model's last message.
     pub text: String,
-    /// Tokens, when the agent told.
+    /// Tokens used, if the agent reports them.
     pub usage: Option<Usage>,
 }

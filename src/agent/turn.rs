@@ -9,33 +9,33 @@ use super::input::InputPart;
 use super::question::QuestionAnswer;
 use super::settings::TurnSettings;
 
-/// Names one turn; unique within an agent's life.
+/// Id of a turn, unique within an agent's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TurnId(pub u64);
 
-/// Everything one turn needs: built afresh from the record each time.
+/// Everything one turn needs, built from the record each time.
 #[derive(Debug, Clone)]
 pub struct TurnRequest {
     /// System prompt, skills section included.
     pub instructions: String,
     /// Earlier exchanges that are part of the conversation, oldest first.
     pub history: Vec<Exchange>,
-    /// The current input: warnings, variables, context and request, in order. Empty where a session is only to be
-    /// opened, or to be told of other servers
+    /// The current input: warnings, variables, context and request, in order. Empty where a session is only opened,
+    /// or reopened with other servers
     /// ([`AgentCapabilities::opens_sessions`](super::AgentCapabilities::opens_sessions)).
     pub input: Vec<InputPart>,
-    /// Functions offered.
+    /// Functions offered to the agent.
     pub tools: Vec<ToolSpec>,
-    /// How to run it.
+    /// Settings of the turn.
     pub settings: TurnSettings,
-    /// The agent's id of a thread that holds exactly `instructions`, `tools` and `history`, if the record knows one.
-    /// `None`, or a thread that is gone: a new one is seeded from this request.
+    /// The agent's id of a thread that holds exactly `instructions`, `tools` and `history`, if the record knows
+    /// one. `None`, or a thread that is gone: a new one is seeded from this request.
     pub thread: Option<String>,
     /// JSON schema the answer must fit, for this turn only.
     pub schema: Option<Value>,
 }
 
-/// One earlier prompt and its answer, as the model is to see them.
+/// An earlier prompt and its answer, as the model sees them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Exchange {
     /// Context and request.
@@ -60,29 +60,29 @@ pub struct ToolSpec {
 /// A call of one of our tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// The agent's id of it.
+    /// The agent's id of the call.
     pub id: String,
-    /// Which tool.
+    /// Name of the tool.
     pub name: String,
     /// A JSON object.
     pub arguments: Value,
 }
 
-/// What a session answers.
+/// The session's reply to a tool call or a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentReply {
     /// The result of a tool call.
     ToolResult {
-        /// The id of the call.
+        /// Id of the call.
         call: String,
         /// False for exceptions and refusals.
         success: bool,
-        /// What the model gets.
+        /// The result for the model.
         content: Vec<InputPart>,
     },
     /// The answer to a question.
     Answer {
-        /// The id of the question.
+        /// Id of the question.
         question: String,
         /// The answer.
         answer: QuestionAnswer,
@@ -92,31 +92,31 @@ pub enum AgentReply {
 /// Tokens of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Read by the model.
+    /// Tokens read by the model.
     pub input: u64,
-    /// Of those, from its cache.
+    /// Those of `input` that came from the cache.
     pub cached: u64,
-    /// Written by the model, reasoning included.
+    /// Tokens written by the model, reasoning included.
     pub output: u64,
-    /// Of those, reasoning.
+    /// Those of `output` that are reasoning.
     pub reasoning: u64,
-    /// Size of the model's window, when known.
+    /// Size of the model's context window, if known.
     pub window: Option<u64>,
-    /// What the conversation has cost so far, where the agent tells prices.
+    /// Cost of the whole conversation so far, if the agent reports prices.
     pub cost: Option<Cost>,
 }
 
 /// An amount of money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// Millionths.
+    /// The amount in millionths of the currency unit.
     pub millionths: u64,
-    /// Its code (ISO 4217), in ASCII.
+    /// ISO 4217 code, in ASCII.
     pub currency: [u8; 3],
 }
 
 impl Cost {
-    /// Such an amount; `None` where it is none.
+    /// Converts an amount; `None` if amount or currency code is not valid.
     pub fn new(amount: f64, currency: &str) -> Option<Self> {
         let code = currency.as_bytes().try_into().ok();
         let currency = code.filter(|code: &[u8; 3]| code.iter().all(u8::is_ascii_alphanumeric))?;
@@ -127,12 +127,12 @@ impl Cost {
         })
     }
 
-    /// The amount.
+    /// The amount in currency units.
     pub fn amount(&self) -> f64 {
         self.millionths as f64 / 1e6
     }
 
-    /// Its code (ISO 4217).
+    /// ISO 4217 code.
     pub fn currency(&self) -> &str {
         std::str::from_utf8(&self.currency).unwrap_or_default()
     }
@@ -146,7 +146,7 @@ impl fmt::Display for Cost {
 }
 
 impl Usage {
-    /// What two have used together; of the window the first one tells.
+    /// Adds the counts of two; window and cost are the first ones known.
     pub fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
         let (Some(a), Some(b)) = (one, other) else {
             return one.or(other);

@@ -1,8 +1,8 @@
 //! The current turn: its request, its state, its open questions.
 //!
-//! Every question is answered once, or its turn ends first. A command that the user allowed by a permission may then
-//! run in a terminal of ours without a second question; any other command asks, unless the `sandbox` setting allows
-//! everything.
+//! Every question is answered once, or its turn ends first. A command that the user allowed by a permission may
+//! then run in a terminal of ours without a second question; any other command asks, unless the `sandbox` setting
+//! allows everything.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -20,36 +20,34 @@ use crate::agent::{
 };
 use crate::rpc::{RpcError, RpcId};
 
-/// The most of what a terminal shows that waits for its call, in bytes.
+/// The most terminal output that is kept for a call not announced yet, in bytes.
 const MAX_EARLY_OUTPUT: usize = 64 << 10;
 
-/// A start that takes longer is told.
+/// After this time the session is notified that the agent is still starting.
 const START_NOTICE_DELAY: Duration = Duration::from_secs(2);
 
-/// See the module.
 pub(super) struct ActiveTurn {
     pub(super) turn: TurnId,
     pub(super) request: Box<TurnRequest>,
-    /// The agent's session, once there is one.
+    /// The agent's id of the session, once it is open.
     pub(super) session: Option<String>,
     /// The session does not hold the conversation yet.
     pub(super) fresh: bool,
-    /// The prompt is on the wire.
+    /// The prompt has been written to the agent.
     pub(super) sent: bool,
     pub(super) mapper: EventMapper,
-    /// When patience with a cancelled turn ends.
+    /// When a cancelled turn that has not ended fails.
     pub(super) cancelled: Option<Instant>,
-    /// When it is told that the agent is still starting; `None`: it was told.
+    /// When the session is notified that the agent is still starting; `None`: done.
     pub(super) start_notice_at: Option<Instant>,
     questions: HashMap<String, OpenQuestion>,
     questions_asked: u64,
     /// Commands the user has allowed.
     allowed: HashSet<String>,
-    /// What terminals have shown before a call was told that shows them.
+    /// Output of terminals that no announced call shows yet, by terminal.
     early: HashMap<String, String>,
 }
 
-/// A question that is open, and whom to answer.
 struct OpenQuestion {
     id: RpcId,
     question: AgentQuestion,
@@ -57,21 +55,20 @@ struct OpenQuestion {
 }
 
 enum QuestionOrigin {
-    /// A permission for this call; the command it would run.
+    /// A permission for this call, and the command it would run.
     Permission(String, Option<String>),
-    /// A command for a terminal.
     Terminal(Box<TerminalCommand>),
-    /// Something to fill in, or a page to open.
+    /// A form, or a page to open.
     Elicitation(Elicitation),
 }
 
-/// What an answer of the user comes to.
+/// The consequence of the user's answer.
 pub(super) enum AnswerEffect {
-    /// This goes to the agent.
+    /// Send this response to the agent.
     Respond(RpcId, Result<Value, RpcError>),
-    /// The command runs; its terminal is the answer.
+    /// Run the command; the response is its terminal.
     RunCommand(RpcId, Box<TerminalCommand>),
-    /// What was filled in does not fit: the user is asked again.
+    /// The input does not fit the form: ask again.
     AskAgain(AgentQuestion),
 }
 
@@ -93,17 +90,16 @@ impl ActiveTurn {
         }
     }
 
-    /// The agent is at it, in this session.
+    /// True while the prompt runs in this session.
     pub(super) fn runs_in(&self, session: &str) -> bool {
         self.sent && self.session.as_deref() == Some(session)
     }
 
-    /// There is no prompt: the session is all that is wanted.
+    /// True for a turn without an input, which only opens the session.
     pub(super) fn only_opens(&self) -> bool {
         self.request.input.is_empty()
     }
 
-    /// Where the agent may write.
     pub(super) fn write_policy(&self) -> WritePolicy {
         WritePolicy {
             sandbox: self.request.settings.sandbox,
@@ -111,10 +107,10 @@ impl ActiveTurn {
         }
     }
 
-    /// Takes a permission request; the question for the user.
+    /// Registers a permission request and returns the question for the user.
     ///
     /// # Errors
-    /// The answer to a request that does not say what it wants.
+    /// The response to a request without options.
     pub(super) fn permission(
         &mut self,
         id: &RpcId,
@@ -134,10 +130,10 @@ impl ActiveTurn {
         Ok(self.open(id, question, QuestionOrigin::Permission(call, command)))
     }
 
-    /// Takes a command for a terminal; the question for the user.
+    /// Registers a command for a terminal and returns the question for the user.
     ///
     /// # Errors
-    /// The command, when it may run without one.
+    /// The command, when it may run without a question.
     pub(super) fn command(
         &mut self,
         id: &RpcId,
@@ -157,10 +153,10 @@ impl ActiveTurn {
         Ok(self.open(id, question, QuestionOrigin::Terminal(command_request)))
     }
 
-    /// Takes something to fill in, or a page to open; the question for the user.
+    /// Registers a form or a page and returns the question for the user.
     ///
     /// # Errors
-    /// The answer to a request that cannot be asked.
+    /// The response to a request that cannot be shown.
     pub(super) fn elicit(&mut self, id: &RpcId, params: &Value) -> Result<AgentQuestion, RpcError> {
         let (subject, elicitation) = Elicitation::parse(params)?;
         let mut question = AgentQuestion::with_default_options(self.next_question_id(), subject);
@@ -188,7 +184,7 @@ impl ActiveTurn {
         question
     }
 
-    /// Takes an answer of the user; nothing for one that nobody waits for.
+    /// Takes an answer of the user; `None` for a question that is no longer open.
     pub(super) fn answer(
         &mut self,
         question: &str,
@@ -226,7 +222,8 @@ impl ActiveTurn {
         })
     }
 
-    /// The agent no longer waits for the answer to this request: its id, and what the session is told.
+    /// Withdraws the question of a request that the agent has cancelled: the request's id, and the event for the
+    /// session.
     pub(super) fn withdraw(&mut self, request: &Value) -> Option<(RpcId, AgentEvent)> {
         let id = match request {
             Value::String(id) => RpcId::Text(id.clone()),
@@ -239,7 +236,7 @@ impl ActiveTurn {
         Some((id, AgentEvent::RequestWithdrawn { turn, id: name }))
     }
 
-    /// A terminal shows more: told with the command that shows it.
+    /// Output of a terminal, as output of the command whose call shows the terminal; kept until there is one.
     pub(super) fn output(&mut self, terminal: &str, delta: String) -> Option<AgentEvent> {
         let turn = self.turn;
         let id = self
@@ -256,7 +253,7 @@ impl ActiveTurn {
         id.map(|id| AgentEvent::CommandOutput { turn, id, delta })
     }
 
-    /// Takes an update of the session; what is told, with what the terminals of a call that began have shown already.
+    /// Maps a session update to events. A call that begins is followed by the earlier output of its terminals.
     pub(super) fn update(
         &mut self,
         update: &Value,
@@ -276,7 +273,7 @@ impl ActiveTurn {
         events
     }
 
-    /// Nobody answers any more: what each request is told.
+    /// Removes all open questions and returns the response to each of their requests.
     pub(super) fn refuse_all(&mut self) -> Vec<(RpcId, Result<Value, RpcError>)> {
         let open = std::mem::take(&mut self.questions).into_values();
         let refused = open.map(|open| match open.origin {

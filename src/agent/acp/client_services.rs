@@ -1,7 +1,7 @@
 //! The client's side of the protocol: permissions, files, terminals.
 //!
-//! In: requests of the agent, answers of the user, output of terminals, results of file operations. Out: effects for
-//! the driver. Invariant: every request gets exactly one answer, except those of a process that is gone.
+//! In: requests of the agent, answers of the user, output of terminals, results of file operations. Out: effects
+//! for the driver. Invariant: every request gets exactly one response, except those of a process that is gone.
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -15,20 +15,15 @@ use crate::agent::process_config::ProcessConfig;
 use crate::agent::{AgentEvent, AgentNotice, AgentQuestion};
 use crate::rpc::{RpcError, RpcId};
 
-/// What is to be done.
 pub(super) enum ServiceEffect {
-    /// Answer the agent.
     Respond(RpcId, Result<Value, RpcError>),
-    /// Ask the user.
     Ask(AgentQuestion),
-    /// Tell by the way.
     Notice(AgentNotice),
-    /// A terminal shows more.
     Output { terminal: String, delta: String },
 }
 
 impl ServiceEffect {
-    /// What the session is told of it.
+    /// The effect as an event of the turn; `None` where no event follows.
     pub(super) fn into_event(self, current: &mut ActiveTurn) -> Option<AgentEvent> {
         let turn = current.turn;
         match self {
@@ -43,10 +38,9 @@ impl ServiceEffect {
     }
 }
 
-/// What was done with a file, for the request of this id, and what is told of it.
+/// The request's id, its response, and a notice for the session.
 type FileDone = (RpcId, Result<Value, RpcError>, Option<AgentNotice>);
 
-/// See the module.
 pub(super) struct ClientServices {
     plan: ProcessConfig,
     handing: SizeLimit,
@@ -70,7 +64,7 @@ impl ClientServices {
         }
     }
 
-    /// Waits for what terminals and files come to.
+    /// Waits for terminals and file operations; never returns when there are none.
     pub(super) async fn next(&mut self) -> Vec<ServiceEffect> {
         tokio::select! {
             Some(events) = self.events.recv() => match events {
@@ -88,7 +82,7 @@ impl ClientServices {
         }
     }
 
-    /// Takes a request; `current` is the turn it belongs to, if that still runs.
+    /// Handles a request; `current` is the turn it belongs to, while that runs.
     pub(super) fn on_request(
         &mut self,
         id: RpcId,
@@ -109,7 +103,7 @@ impl ClientServices {
                     Err(error) => ServiceEffect::Respond(id, Err(error)),
                 }
             }
-            // Nobody can be asked.
+            // Without a turn the user cannot be asked.
             ("elicitation/create", None) => ServiceEffect::Respond(id, Ok(elicitation::declined())),
             ("elicitation/create", Some(current)) => match current.elicit(&id, &params) {
                 Ok(question) => ServiceEffect::Ask(question),
@@ -150,7 +144,7 @@ impl ClientServices {
         vec![effect]
     }
 
-    /// Does what the user's answer comes to.
+    /// Carries out the consequence of the user's answer.
     pub(super) fn on_answer(&mut self, answered: AnswerEffect) -> Vec<ServiceEffect> {
         match answered {
             AnswerEffect::Respond(id, outcome) => vec![ServiceEffect::Respond(id, outcome)],
@@ -171,7 +165,7 @@ impl ClientServices {
         }
     }
 
-    /// Does something with a file on another thread: a disk may not answer.
+    /// Runs a file operation on another thread, since a disk may not answer.
     fn on_file(
         &self,
         id: RpcId,
@@ -183,17 +177,16 @@ impl ClientServices {
                 Ok((answer, aside)) => (Ok(answer), aside),
                 Err(error) => (Err(error), None),
             };
-            // A driver that has ended does not want to know.
+            // Fails only when the driver has ended.
             let _ = done.send((id, outcome, aside));
         });
     }
 
-    /// The terminals, to look at.
     pub(super) fn terminals(&self) -> &Terminals {
         &self.terminals
     }
 
-    /// Ends every command: the turn is over, or the agent is gone.
+    /// Ends every command, when the turn is over or the agent is gone.
     pub(super) fn end_all(&mut self) {
         self.terminals.end_all();
     }

@@ -1,7 +1,7 @@
 //! Content blocks of the protocol, both ways.
 //!
-//! Pure. Out: the blocks of a prompt. Parts that the agent cannot take go as text, or are left out and reported. In: a
-//! block of the agent as text or picture.
+//! Pure. Out: the blocks of a prompt. Parts that the agent does not accept are sent as text, or left out and
+//! reported. In: a block of the agent as text or picture.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use super::initialize::InitializeResult;
 use crate::agent::{InputPart, TurnRequest};
 use crate::dialog::conversation_history;
 
-/// A prompt as blocks, and what is said of those that could not be sent. A `is_new_session` session is told the
-/// instructions and the conversation before it; a command of the agent's own still comes first.
+/// A prompt as blocks, and a notice for parts that are left out. In a new session the blocks begin with the
+/// instructions and the earlier conversation, except that a command of the agent's own stays first.
 pub(super) fn blocks(
     request: &TurnRequest,
     is_new_session: bool,
@@ -56,7 +56,7 @@ pub(super) fn blocks(
     (blocks, notice)
 }
 
-/// What a session that is new has to know: the instructions and the conversation, pictures after it.
+/// The instructions and the earlier conversation as text, followed by its pictures.
 fn preamble(request: &TurnRequest) -> Vec<InputPart> {
     let mut text = String::new();
     if !request.instructions.is_empty() {
@@ -81,7 +81,7 @@ fn preamble(request: &TurnRequest) -> Vec<InputPart> {
     parts
 }
 
-/// Type and base64 of a `data:` URL.
+/// MIME type and base64 data of a `data:` URL.
 fn picture(url: &str) -> Option<(&str, &str)> {
     let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     mime.starts_with("image/").then_some((mime, data))
@@ -91,7 +91,7 @@ fn uri(path: &str, request: &TurnRequest) -> String {
     format!("file://{}", request.settings.cwd.join(path).display())
 }
 
-/// A block of the agent's.
+/// A block of the agent as text or picture; `None` for any other kind.
 pub(super) fn parse_block(block: &Value) -> Option<InputPart> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match block["type"].as_str()? {
@@ -114,7 +114,7 @@ pub(super) fn parse_block(block: &Value) -> Option<InputPart> {
     }
 }
 
-/// A block of the agent's as text.
+/// A block of the agent as text.
 pub(super) fn as_text(block: &Value) -> Option<String> {
     match parse_block(block)? {
         InputPart::Text(text) => Some(text),

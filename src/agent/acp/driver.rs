@@ -1,9 +1,9 @@
 //! The thread that owns the agent's process and turns commands and messages into each other.
 //!
 //! In: commands of the handle, messages of the process, output of terminals, results of file operations, the clock.
-//! Out: events, in order. Commands go first: a cancel overtakes a flood of updates. Invariants: a turn leaves `current`
-//! exactly when its end is sent; every request of the agent is answered; the replay of `session/load` produces no
-//! events.
+//! Out: events, in order. Commands go first: a cancel overtakes a flood of updates. Invariants: a turn leaves
+//! `current` exactly when its end is sent; every request of the agent is answered; the replay of `session/load`
+//! produces no events.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -28,16 +28,15 @@ use crate::agent::{
 use crate::rpc::{RpcError, RpcId, RpcMessage};
 use crate::trace::UPDATES;
 
-/// See the module.
 pub(super) struct Driver {
     program: Program,
     plan: ProcessConfig,
     channels: DriverChannels,
     known: SharedCapabilities,
     process: Option<AgentProcess>,
-    /// How long its start may take.
+    /// Limit for the start of the process.
     start: Duration,
-    /// What the process of the link can; none until it has said so.
+    /// The process's answer to `initialize`, once received.
     initialized: Option<InitializeResult>,
     sessions: Sessions,
     current: Option<ActiveTurn>,
@@ -78,14 +77,14 @@ impl Driver {
         runtime.block_on(self.serve());
         self.services.end_all();
         if let Some(process) = self.process.take() {
-            // Nobody is left to be told how it ended.
+            // The handle is gone: the exit status has no reader.
             let _ = match self.initialized {
                 Some(_) => process.end(self.plan.patience.end),
-                // One that is still starting has nothing to put away.
+                // A process that is still starting has no state to save.
                 None => process.end_soon(),
             };
         }
-        // A file on a disk that does not answer is not waited for.
+        // Does not wait for file operations that hang.
         runtime.shutdown_background();
     }
 
@@ -112,7 +111,7 @@ impl Driver {
     async fn on_command(&mut self, command: Command) {
         match command {
             Command::WarmUp => {
-                // A failure is told by the first turn, which tries again.
+                // A failure is reported by the first turn, which starts the process again.
                 let _ = self.ensure_started();
             }
             Command::Start(turn, request) => {
@@ -127,7 +126,7 @@ impl Driver {
             Command::LogIn(way, done)
                 if self.current.is_none() && self.known.logs_in_externally(&way) =>
             {
-                // The next process finds the new login; how this one ends matters to nobody.
+                // A new process reads the new login.
                 drop(self.forget_process().map(AgentProcess::end_soon));
                 let _ = done.send(Ok(()));
             }
@@ -156,7 +155,7 @@ impl Driver {
         }
     }
 
-    /// The process, started when it does not run; true when it is ready.
+    /// Starts the process if none runs; true when it is ready for sessions.
     fn ensure_started(&mut self) -> Result<bool, AgentFailure> {
         if self.process.is_none() {
             let opened = AgentProcess::open(&self.program, &self.plan);
@@ -180,7 +179,7 @@ impl Driver {
         }
     }
 
-    /// Finds the session for the turn at hand.
+    /// Opens the session for the current turn.
     async fn open_session(&mut self) {
         if let (Some(initialized), Some(current)) = (&self.initialized, &mut self.current) {
             let step = self.sessions.choose(current, initialized);
@@ -226,7 +225,7 @@ impl Driver {
                     self.begin_next().await;
                 }
             }
-            // One that cannot be closed is opened again as it is.
+            // A session that cannot be closed is reopened as it is.
             Purpose::Close(turn) if self.is_current(turn) => self.open_session().await,
             Purpose::Model(turn) if self.is_current(turn) => {
                 let events = self.sessions.model_set(turn, outcome);
@@ -273,7 +272,7 @@ impl Driver {
         self.emit(said).await;
     }
 
-    /// The agent has ended the turn.
+    /// Ends the turn with the agent's response to its prompt.
     async fn on_prompt_response(&mut self, outcome: Result<Value, RpcError>) {
         if let Some(current) = self.settle() {
             let methods = self.initialized.as_ref().map_or(&[][..], |it| &it.methods);
@@ -283,7 +282,7 @@ impl Driver {
         }
     }
 
-    /// Takes the turn away: nobody answers its questions any more, and its commands end.
+    /// Removes the current turn, refuses its open requests and ends its commands.
     fn settle(&mut self) -> Option<ActiveTurn> {
         let mut current = self.current.take()?;
         for (id, outcome) in current.refuse_all() {
@@ -303,7 +302,7 @@ impl Driver {
             return;
         };
         if !current.sent {
-            // Nothing reached the model yet.
+            // Nothing has reached the model yet.
             self.settle();
             self.channels.emit(turn_end::interrupted(turn)).await;
             return self.begin_next().await;
@@ -353,7 +352,7 @@ impl Driver {
         log::debug!(target: UPDATES, "{kind} of {session}");
         let news = self.sessions.options.update(kind, update);
         self.emit_news(news).await;
-        // What comes before the prompt was sent is a conversation that is replayed: it was told long ago.
+        // Updates before the prompt are the replay of the conversation by `session/load`.
         let terminals = self.services.terminals();
         let current = self.current.as_mut().filter(|it| it.runs_in(session));
         let shown = |terminal: &str| terminals.shown(terminal);
@@ -377,7 +376,6 @@ impl Driver {
         }
     }
 
-    /// Takes a request of the agent.
     async fn on_request(&mut self, id: RpcId, method: &str, params: Value) {
         let session = params["sessionId"].as_str().unwrap_or_default();
         let current = self.current.as_mut();
@@ -410,7 +408,7 @@ impl Driver {
         }
     }
 
-    /// Fails the turn at hand and goes on with the next.
+    /// Fails the current turn and starts the next one.
     async fn fail(&mut self, failure: AgentFailure) {
         self.end_failed(failure).await;
         self.begin_next().await;
@@ -427,14 +425,14 @@ impl Driver {
         }
     }
 
-    /// Forgets the process: another one knows nothing of it.
+    /// Drops all state of the process, since another one does not share it.
     fn forget_process(&mut self) -> Option<AgentProcess> {
         self.initialized = None;
         self.sessions = Sessions::default();
         self.process.take()
     }
 
-    /// Kills a process that cannot be worked with.
+    /// Kills a process that has broken the protocol.
     async fn give_up(&mut self, failure: AgentFailure) {
         if let Some(process) = self.forget_process() {
             process.kill();
@@ -442,7 +440,7 @@ impl Driver {
         self.fail(failure).await;
     }
 
-    /// The process has closed its output: whatever its exit code, an open turn has failed.
+    /// The process has closed its output: an open turn has failed, whatever the exit code.
     async fn on_exit(&mut self) {
         if let Some(process) = self.forget_process() {
             let junk = process.junk();
@@ -453,7 +451,7 @@ impl Driver {
 }
 
 impl Driver {
-    /// When the first of it is due.
+    /// The earliest time limit of turn and requests.
     fn deadline(&self) -> Option<Instant> {
         let request = self.process.as_ref().and_then(AgentProcess::deadline);
         let cancel = self.current.as_ref().and_then(|it| it.cancelled);
@@ -462,13 +460,13 @@ impl Driver {
         deadlines.into_iter().flatten().min()
     }
 
-    /// What of the start the process has still to answer, and until when; `None`: as long as it takes.
+    /// The open request of the start, and its time limit; `None` as limit: none.
     fn starting(&self) -> Option<(Purpose, Option<Instant>)> {
         let (purpose, since) = self.process.as_ref()?.starting()?;
         Some((purpose, since.checked_add(self.start)))
     }
 
-    /// When the turn at hand is told that the agent is still starting.
+    /// When the session is notified that the agent is still starting.
     fn start_notice_at(&self) -> Option<Instant> {
         let current = self.current.as_ref().filter(|it| !it.sent);
         current.and_then(|it| it.start_notice_at)
@@ -478,7 +476,7 @@ impl Driver {
         let name = self.program.name.clone();
         let cancel = self.current.as_ref().and_then(|it| it.cancelled);
         if cancel.is_some_and(|deadline| deadline <= Instant::now()) {
-            // Reported as interrupted, as the user asked.
+            // The user cancelled, so the turn is reported as interrupted.
             let patience = self.plan.patience.cancel;
             let failure = process_failure::timed_out(&name, "session/cancel", patience, 0);
             return self.give_up(failure).await;

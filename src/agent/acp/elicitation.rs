@@ -1,7 +1,8 @@
 //! `elicitation/create`: forms and pages of the agent as questions to the user, and the answers.
 //!
-//! Pure. Schema: the stable one of version 1 (`CreateElicitationRequest`). A form that cannot be shown is an error for
-//! the agent, never an empty question. The protocol does not say which server a form or a page belongs to.
+//! Pure. Schema: the stable one of version 1 (`CreateElicitationRequest`). A form that cannot be shown is an error
+//! for the agent, never an empty question. The protocol does not name the MCP server that a form or a page belongs
+//! to.
 
 use serde_json::{Value, json};
 
@@ -9,20 +10,19 @@ use crate::agent::form::Form;
 use crate::agent::{Decision, QuestionAnswer, Subject};
 use crate::rpc::RpcError;
 
-/// How an answer is worded.
+/// Form of the response to an elicitation.
 #[derive(Debug)]
 pub(super) enum Elicitation {
-    /// A form, and what stands above it.
+    /// A form, and the message above it.
     Form(Form, String),
-    /// A page to open.
     Link,
 }
 
 impl Elicitation {
-    /// Reads a request: what is asked, and how it is answered.
+    /// Parses a request: the question, and the form of its response.
     ///
     /// # Errors
-    /// The answer to a request that cannot be asked.
+    /// The response to a request that cannot be shown.
     pub(super) fn parse(params: &Value) -> Result<(Subject, Elicitation), RpcError> {
         let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
         let (server, message) = (String::new(), text("message"));
@@ -54,10 +54,10 @@ impl Elicitation {
         }
     }
 
-    /// The answer for the agent.
+    /// The response for the agent.
     ///
     /// # Errors
-    /// What does not fit the form, one line for each field.
+    /// One line for each field whose value does not fit.
     pub(super) fn answer(&self, answer: &QuestionAnswer) -> Result<Value, String> {
         Ok(match (self, answer) {
             (Elicitation::Form(form, _), QuestionAnswer::Filled(fields)) => {
@@ -73,7 +73,7 @@ impl Elicitation {
         })
     }
 
-    /// Makes the question one that says why it is asked again.
+    /// Changes the question to state why it is asked again.
     pub(super) fn ask_again(&self, subject: &mut Subject, why: &str) {
         if let (Elicitation::Form(_, own), Subject::Form { message, .. }) = (self, subject) {
             *message = match own.as_str() {
@@ -84,12 +84,12 @@ impl Elicitation {
     }
 }
 
-/// The answer of a user who does not want to, or cannot be asked.
+/// The response when the user declines or cannot be asked.
 pub(super) fn declined() -> Value {
     json!({"action": "decline"})
 }
 
-/// The answer where the turn has ended first.
+/// The response when the turn has ended first.
 pub(super) fn cancelled() -> Value {
     json!({"action": "cancel"})
 }

@@ -1,7 +1,7 @@
 //! `session/update` in, events of the turn out.
 //!
-//! Pure. A change of `messageId` begins another message, and so does anything that comes between two pieces of text;
-//! the same holds for pieces of reasoning. Updates of an unknown kind are reported by name.
+//! Pure. A change of `messageId` begins another message, and so does any update between two pieces of text; the
+//! same holds for pieces of reasoning. Updates of an unknown kind are reported by name.
 
 use serde_json::Value;
 
@@ -10,14 +10,13 @@ use super::tool_calls::{TerminalOutput, ToolCalls};
 use crate::agent::process_failure::one_line;
 use crate::agent::{AgentEvent, AgentNotice, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct EventMapper {
     turn: TurnId,
     text: MessageCounter,
     thought: MessageCounter,
     pub(super) tool_calls: ToolCalls,
-    /// What the conversation has cost so far.
+    /// Cost of the conversation so far.
     cost: Option<Cost>,
 }
 
@@ -30,7 +29,7 @@ struct MessageCounter {
 }
 
 impl MessageCounter {
-    /// The number of what `update` goes on with, or begins.
+    /// The number of the message that `update` continues or begins.
     fn number_of(&mut self, update: &Value) -> u64 {
         let id = update["messageId"].as_str();
         if !self.open || self.id.as_deref() != id {
@@ -53,7 +52,7 @@ impl EventMapper {
         }
     }
 
-    /// Takes an update of the turn's session.
+    /// Maps an update of the turn's session; `terminal` looks up the output of a terminal.
     pub(super) fn update(
         &mut self,
         update: &Value,
@@ -96,7 +95,7 @@ impl EventMapper {
                 let grown = self.tool_calls.output(update);
                 self.tool_calls.update(turn, update, terminal, &mut out);
                 if let Some((id, delta)) = grown {
-                    // Behind the beginning of the command, before its end.
+                    // Earlier output goes between the beginning of the command and its end.
                     let begun = matches!(out.first(), Some(AgentEvent::CommandStarted { .. }));
                     let delta = delta.to_owned();
                     out.insert(
@@ -144,12 +143,11 @@ impl EventMapper {
         out
     }
 
-    /// What the conversation has cost, where that was told.
     pub(super) fn cost(&self) -> Option<Cost> {
         self.cost
     }
 
-    /// The turn is over; what is still to be told.
+    /// Ends the calls that are still open, when the turn is over.
     pub(super) fn close(&mut self) -> Vec<AgentEvent> {
         let mut out = Vec::new();
         self.tool_calls.close(self.turn, &mut out);
@@ -173,7 +171,7 @@ fn plan(update: &Value) -> Vec<PlanStep> {
     steps.collect()
 }
 
-/// The tokens of a turn, as its end tells them.
+/// The token counts of a prompt response.
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = answer["usage"].as_object()?;
     let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
@@ -338,7 +336,7 @@ mod tests {
             "rawInput": {"command": ["/bin/bash", "-lc", "pwd"]}, "kind": "execute"}),
         );
         check(&[raw], &["begin pwd", "ran pwd => y Some(0) completed"]);
-        // The title may come first, or at the end.
+        // The title may be sent first, or at the end.
         let titled = |title: &str, status: &str| {
             call(
                 json!({"kind": "execute", "title": title, "status": status, "rawInput": {"command": "pytest -q"}}),
@@ -362,7 +360,7 @@ mod tests {
             ],
             &["begin ls", "ran ls => z None completed"],
         );
-        // One that never ends has ended with its turn; one that was only asked about never began.
+        // A command without an end is ended with its turn; one that was only asked about never began.
         check(
             &[begin(json!([]))],
             &["begin ls", "ran ls =>  None in_progress"],

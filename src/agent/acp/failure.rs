@@ -8,7 +8,7 @@ use crate::agent::process_failure::{self, one_line};
 use crate::agent::{AgentFailure, FailureKind, LoginMethod};
 use crate::rpc::{RpcError, SpawnFailure};
 
-/// The code of an agent that nobody is logged in to.
+/// The error code of an agent that requires a login.
 pub(super) const LOGIN_NEEDED: i64 = -32000;
 
 fn failure(kind: FailureKind, message: String, hint: &str) -> AgentFailure {
@@ -20,7 +20,6 @@ fn failure(kind: FailureKind, message: String, hint: &str) -> AgentFailure {
     }
 }
 
-/// The process could not be started.
 pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     let program = error.program.display();
     let (message, hint) = match error.source.kind() {
@@ -36,7 +35,7 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     failure(FailureKind::Missing, message, hint)
 }
 
-/// Its start took longer than it may.
+/// The start took longer than its limit.
 pub(super) fn starts_too_slowly(
     name: &str,
     method: &str,
@@ -50,7 +49,7 @@ pub(super) fn starts_too_slowly(
     failure
 }
 
-/// It speaks another version of the protocol.
+/// The agent speaks another version of the protocol.
 pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
     let message = format!(
         "`{name}` speaks {speaks} of the Agent Client Protocol; ipycodex speaks version {VERSION}"
@@ -62,7 +61,6 @@ pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
     )
 }
 
-/// Nobody is logged in.
 pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) -> AgentFailure {
     let why = process_failure::rpc_error_text(error);
     let ways = methods.iter().map(|method| {
@@ -80,7 +78,7 @@ pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) 
     }
 }
 
-/// The answer to a request was an error.
+/// The response to a request was an error.
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
     let message = format!(
         "`{name}` refused `{method}`: {}",
@@ -89,13 +87,13 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
     failure(FailureKind::Refused, message, "")
 }
 
-/// The answer to a request could not be understood.
+/// The response to a request could not be decoded.
 pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     let message = format!("the answer of `{name}` to `{method}` was not understood");
     failure(FailureKind::Refused, message, "")
 }
 
-/// The agent does not do what was asked.
+/// The agent lacks the requested feature.
 pub(super) fn unable(message: String) -> AgentFailure {
     failure(FailureKind::Refused, message, "")
 }

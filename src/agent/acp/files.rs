@@ -1,8 +1,8 @@
 //! `fs/read_text_file` and `fs/write_text_file`: files the agent reads and writes through us.
 //!
-//! Reading is free, as it is for commands in any sandbox; writing is limited by the `sandbox` setting, and a file is
-//! replaced whole or not at all. Paths are absolute; symbolic links are resolved before the check. A notebook must stay
-//! one: other text is not written over it.
+//! Reading is unrestricted, as it is for commands in any sandbox; writing is limited by the `sandbox` setting, and
+//! a file is replaced whole or not at all. Paths are absolute; symbolic links are resolved before the check. A
+//! notebook stays a notebook: other text is not written over it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -20,13 +20,13 @@ use crate::rpc::RpcError;
 /// The largest file that is read, in bytes.
 const MAX_READ_BYTES: u64 = 64 << 20;
 
-/// The largest file of which it is told how it has changed, in bytes.
+/// The largest file whose changes are shown, in bytes.
 const MAX_DIFF_BYTES: u64 = 4 << 20;
 
-/// The most that is handed over at a time where files are cut, in bytes.
+/// The most that is sent at a time to an agent with a limit, in bytes.
 pub(super) const READ_CHUNK_BYTES: usize = 48 << 10;
 
-/// The protocol's code of what is not there.
+/// The protocol's error code for a missing resource.
 const NOT_FOUND: i64 = -32002;
 
 /// Where the agent may write.
@@ -51,7 +51,7 @@ fn path(params: &Value) -> Result<PathBuf, RpcError> {
     }
 }
 
-/// Answers `fs/read_text_file`. `line` counts from 1, `limit` lines.
+/// Answers `fs/read_text_file`. `line` counts from 1; `limit` is a number of lines.
 pub(super) fn read(
     params: &Value,
     handing: SizeLimit,
@@ -103,7 +103,7 @@ pub(super) fn read(
     Ok((json!({"content": content}), aside))
 }
 
-/// What of a text is handed over at a time, and how to come by the rest.
+/// The first [`READ_CHUNK_BYTES`] of a text, with a line on how to read on.
 fn truncated(text: &str) -> String {
     let most = text.floor_char_boundary(READ_CHUNK_BYTES);
     let whole = text[..most].rfind('\n').map_or(most, |end| end + 1);
@@ -158,7 +158,7 @@ fn is_notebook(path: &Path) -> bool {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
 }
 
-/// Nothing, when `content` is a notebook.
+/// Checks that a notebook file is overwritten with a notebook only.
 fn check_notebook(path: &Path, content: &str) -> Result<(), RpcError> {
     #[derive(Deserialize)]
     struct Format {
@@ -189,7 +189,7 @@ fn check_notebook(path: &Path, content: &str) -> Result<(), RpcError> {
 }
 
 impl WritePolicy {
-    /// The file itself, when it may be written.
+    /// The resolved path, if the policy allows writing to it.
     fn target(&self, path: &Path) -> Result<PathBuf, RpcError> {
         let name = path.display();
         let refused = |why: &str| {
@@ -211,7 +211,7 @@ impl WritePolicy {
     }
 }
 
-/// `path` without links, as far as it exists.
+/// `path` with symbolic links resolved as far as it exists.
 fn resolved(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut known = path;
@@ -397,7 +397,7 @@ mod tests {
                 drop(std::fs::remove_dir_all(folder.path().join("new")));
             }
         }
-        // Under another name it is a text like any other, and a link to a notebook is a notebook.
+        // Under another name the content is ordinary text, and a link to a notebook is a notebook.
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(folder.path().join("a.ipynb"), &link).expect("a link");
         let path = folder.path().join("a.json");

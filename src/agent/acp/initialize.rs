@@ -7,28 +7,26 @@ use serde_json::Value;
 use super::program::Program;
 use crate::agent::{AgentCapabilities, Descriptor, Login, LoginMethod, LoginProgram, ToolRoute};
 
-/// The version of the protocol that is spoken here.
+/// The version of the protocol spoken here.
 pub(super) const VERSION: u64 = 1;
 
-/// See the module.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct InitializeResult {
     pub(super) images: bool,
-    /// Files and the like, whole.
+    /// Accepts embedded resources: whole files in a prompt.
     pub(super) embedded: bool,
     pub(super) load: bool,
     pub(super) resume: bool,
     pub(super) list: bool,
     pub(super) close: bool,
-    /// How to log in.
     pub(super) methods: Vec<LoginMethod>,
 }
 
 impl InitializeResult {
-    /// Reads the answer.
+    /// Parses the answer.
     ///
     /// # Errors
-    /// The version it speaks instead, in words.
+    /// The version that the agent speaks instead.
     pub(super) fn parse(answer: &Value, program: &Program) -> Result<InitializeResult, String> {
         match &answer["protocolVersion"] {
             Value::Null => return Err("an unknown version".into()),
@@ -60,7 +58,7 @@ impl InitializeResult {
         })
     }
 
-    /// The same for the session.
+    /// The features as the session's capabilities.
     pub(super) fn capabilities(&self, name: &str) -> AgentCapabilities {
         AgentCapabilities {
             images: self.images,
@@ -76,16 +74,16 @@ impl InitializeResult {
     }
 }
 
-/// What an agent may be able to that has not been started.
+/// The most that an agent may be capable of, before its first start.
 pub(super) fn assumed_capabilities(name: &str) -> AgentCapabilities {
     AgentCapabilities {
         images: true,
         files: true,
-        // Nothing is said of instructions in the protocol: they stand before the first input, which is placed here.
+        // The protocol has no field for instructions: this adapter puts them before the first input.
         system_prompt: true,
         resumes_threads: true,
         opens_sessions: true,
-        // For what it does through us.
+        // Honoured for commands and files that go through us.
         sandbox: true,
         unsandboxed_tools: true,
         tools: Some(ToolRoute::McpServer),
@@ -97,8 +95,8 @@ pub(super) fn assumed_capabilities(name: &str) -> AgentCapabilities {
     }
 }
 
-/// What logs in by `method` in a terminal: the agent's own command with more words behind it, or, as agents said before
-/// that was agreed on, a command of its own.
+/// The program of a terminal login by `method`: the agent's own command with further arguments, or, in the form
+/// that agents used before the protocol specified one, a command of its own.
 fn login_program(method: &Value, program: &Program) -> Option<LoginProgram> {
     let list = |value: &Value| -> Vec<String> {
         let words = value.as_array().into_iter().flatten();

@@ -3,17 +3,18 @@
 //! ```text
 //!  Agent calls --commands--> driver (one thread) --lines--> the agent's process
 //!  AgentEvents <--bounded--    |      <--messages, bounded--  reader thread
-//!                              +-- files, terminals: what the agent asks of us, on threads of their own
+//!                              +-- files, terminals: requests of the agent, on threads of their own
 //! ```
 //!
-//! `link` is the process, `initialized` what it said it can, `sessions` (with `options`) where a prompt goes, `current`
-//! the turn at hand, `mapper` (with `tool_calls`) how it is told, `served` (with `asked`, `elicitation`, `files`,
-//! `terminals`) what we do for the agent, `side_requests` what is asked beside turns. Each owns its fields; the driver
-//! takes messages to them and does what they say. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0,
+//! `process` is the connection, `initialize` the agent's features, `sessions` (with `options`) opens the session of
+//! a prompt, `active_turn` is the current turn, `event_mapper` (with `tool_calls`) maps updates to events,
+//! `client_services` (with `permission`, `elicitation`, `files`, `terminals`) serves requests of the agent,
+//! `side_requests` sends requests outside of turns. Each owns its fields; the driver passes messages to them and
+//! carries out the effects they return. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0,
 //! gemini-cli 0.61.0, opencode 1.18.33, claude-agent-acp 0.49.0.
 //!
-//! Absent on purpose: types for what is not used. Messages are read field by field, so an update nobody here knows, or
-//! a field more, harms nothing.
+//! Absent on purpose: wire types. Messages are read field by field, so unknown updates and additional fields do no
+//! harm.
 
 mod active_turn;
 mod client_services;
@@ -53,7 +54,7 @@ pub(crate) struct Acp {
     known: SharedCapabilities,
 }
 
-/// Makes the agent; starts nothing.
+/// Creates the agent; starts nothing.
 pub(crate) fn connect(program: Program, plan: ProcessConfig) -> (Acp, AgentEvents) {
     let known = SharedCapabilities::new(initialize::assumed_capabilities(&program.name));
     let (name, told) = (program.name.clone(), known.clone());

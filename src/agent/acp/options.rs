@@ -1,28 +1,27 @@
-//! What the agent offers in a session: modes, models and other options, commands, and its title for the session.
+//! The options of a session: modes, models and others, commands, and the agent's title for the session.
 //!
-//! Pure. In: the answers that open a session, and updates. Out: updates for the session, and the request that sets an
-//! option. `configOptions` lists all of them; `modes` and `models` are read for agents without it.
+//! Pure. In: the answers that open a session, and updates. Out: updates for the session, and the request that sets
+//! an option. `configOptions` lists all of them; `modes` and `models` are read for agents without it.
 
 use serde_json::{Value, json};
 
 use crate::agent::process_failure::one_line;
 use crate::agent::{AgentUpdate, ConfigOption, Descriptor, Model};
 
-/// What `%ipycodex option` calls the mode and the model.
+/// The ids of mode and model in `%ipycodex option`.
 const MODE: &str = "mode";
 const MODEL: &str = "model";
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Options {
-    /// With the category of each.
+    /// Each option with its category.
     config: Vec<(ConfigOption, String)>,
     modes: Option<ConfigOption>,
     models: Option<ConfigOption>,
 }
 
 impl Options {
-    /// Takes what a session was opened with.
+    /// Reads the answer that opened a session.
     pub(super) fn open(&mut self, answer: &Value) -> Vec<AgentUpdate> {
         *self = Options {
             config: config(&answer["configOptions"]),
@@ -40,7 +39,7 @@ impl Options {
         self.news()
     }
 
-    /// Takes an update; nothing when it is no news.
+    /// Reads an update; empty for kinds that concern no option.
     pub(super) fn update(&mut self, kind: &str, update: &Value) -> Vec<AgentUpdate> {
         match (kind, &mut self.modes) {
             ("available_commands_update", _) => return vec![commands(update)],
@@ -60,7 +59,7 @@ impl Options {
         self.news()
     }
 
-    /// Takes the answer to a request that set one.
+    /// Reads the answer to a request that set an option.
     pub(super) fn set(&mut self, option: &str, value: &str, answer: &Value) -> Vec<AgentUpdate> {
         if answer["configOptions"].is_array() {
             self.config = config(&answer["configOptions"]);
@@ -70,7 +69,7 @@ impl Options {
         self.news()
     }
 
-    /// The request that sets an option in `session`, if there is such a one.
+    /// The request that sets an option in `session`; `None` if the session has no such option.
     pub(super) fn setter(
         &self,
         session: &str,
@@ -94,7 +93,7 @@ impl Options {
         }
     }
 
-    /// The option that is the model, and what it is at.
+    /// The option that selects the model.
     pub(super) fn model(&self) -> Option<&ConfigOption> {
         let config = self.config.iter();
         let config = config.map(|(it, of)| (it, of.as_str()));
@@ -105,7 +104,6 @@ impl Options {
             .or(self.models.as_ref())
     }
 
-    /// The models there are.
     pub(super) fn list_models(&self) -> Vec<Model> {
         let Some(selection) = self.model() else {
             return Vec::new();
@@ -166,7 +164,7 @@ fn config(options: &Value) -> Vec<(ConfigOption, String)> {
     options.filter_map(read).collect()
 }
 
-/// Modes or models: the fields that hold all, the one in force, and the id of each.
+/// Reads modes or models, given the names of the fields for the list, the current value and the id of each.
 fn listed(told: &Value, name: &str, [all, current, id]: [&str; 3]) -> Option<ConfigOption> {
     let values = told[all].as_array()?;
     Some(ConfigOption {
@@ -187,7 +185,6 @@ fn offering(value: &Value, id: &str) -> Option<Descriptor> {
     })
 }
 
-/// Commands of the agent, as it lists them.
 fn commands(update: &Value) -> AgentUpdate {
     let commands = update["availableCommands"].as_array();
     let commands = commands.into_iter().flatten();

@@ -9,10 +9,10 @@ use super::tool_calls::ToolCallState;
 use crate::agent::{AgentQuestion, Decision, QuestionAnswer, QuestionOption, Subject};
 use crate::rpc::RpcError;
 
-/// Reads a request, `call` being what is known of the tool call it is about.
+/// Reads a request about the tool call `call`.
 ///
 /// # Errors
-/// The answer to a request that offers nothing to choose.
+/// The response to a request without options.
 pub(super) fn question(
     id: String,
     params: &Value,
@@ -62,17 +62,17 @@ fn option(option: &Value) -> Option<QuestionOption> {
         "allow_once" => Decision::AllowOnce,
         "reject_once" => Decision::RejectOnce,
         "reject_always" => Decision::RejectAlways,
-        // One that is not known may reach far: it is taken only by its name.
+        // An unknown kind may reach far: it is chosen by its name only.
         _ => Decision::AllowAlways,
     };
     Some(QuestionOption { id, name, kind })
 }
 
-/// The answer for the agent, and whether it is a yes.
+/// The response for the agent, and whether it allows the request.
 pub(super) fn answer(question: &AgentQuestion, answer: &QuestionAnswer) -> (Value, bool) {
     let chosen = match answer {
         QuestionAnswer::Chosen(id) => question.options.iter().find(|option| option.id == *id),
-        // A no in words of its own: there is no place for them.
+        // The protocol has no field for the user's reason.
         QuestionAnswer::RejectedWithReason(_) => {
             let mut options = question.options.iter();
             options.find(|option| option.kind == Decision::RejectOnce)
@@ -88,12 +88,12 @@ pub(super) fn answer(question: &AgentQuestion, answer: &QuestionAnswer) -> (Valu
     }
 }
 
-/// The answer when nobody will give one.
+/// The response when the user cannot be asked.
 pub(super) fn refusal() -> Value {
     json!({"outcome": {"outcome": "cancelled"}})
 }
 
-/// The answer to a request that the agent has taken back.
+/// The response to a request that the agent has cancelled.
 pub(super) fn cancelled() -> RpcError {
     RpcError::new(-32800, "cancelled")
 }

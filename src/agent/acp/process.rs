@@ -1,4 +1,4 @@
-//! The agent's process: its peer, and the requests that wait for its answers.
+//! The agent's process: its connection, and the requests that wait for their responses.
 //!
 //! A process is never repaired: an error ends it, and the next turn starts another.
 
@@ -16,36 +16,36 @@ use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
 
-/// A turn has no limit of time.
+/// Stands for no time limit: a turn may take as long as it needs.
 const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// How long an end may take that somebody waits for.
+/// Limit for the end of a process that is not needed any more.
 const QUICK_END: Duration = Duration::from_millis(200);
 
-/// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
+/// Purpose of an open request. Those of a turn carry its id, since a response for another turn is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Initialize,
     New(TurnId),
     Resume(TurnId),
     Load(TurnId),
-    /// Closing the session of the turn, which is opened again.
+    /// Closes the session of the turn, which is then reopened.
     Close(TurnId),
-    /// The model, before the prompt.
+    /// Sets the model, before the prompt.
     Model(TurnId),
     Prompt(TurnId),
-    /// For who waits under this number.
+    /// With the number of the side request.
     Authenticate(u64),
-    /// The same.
+    /// With the number of the side request.
     Choose(u64),
-    /// The same.
+    /// With the number of the side request.
     Sessions(u64),
-    /// Closing a session: the answer does not matter.
+    /// Closes a session; the response is ignored.
     Courtesy,
 }
 
 impl Purpose {
-    /// It belongs to the start of the agent, which ends with a session that takes prompts.
+    /// True for requests that belong to the start of the agent, up to the first open session.
     pub(super) fn starts(self) -> bool {
         matches!(
             self,
@@ -53,7 +53,7 @@ impl Purpose {
         )
     }
 
-    /// For messages to the user.
+    /// The method, for messages to the user.
     pub(super) fn method(self) -> &'static str {
         match self {
             Purpose::Initialize => "initialize",
@@ -70,7 +70,6 @@ impl Purpose {
     }
 }
 
-/// See the module.
 pub(super) struct AgentProcess {
     peer: ChildPeer,
     incoming: Incoming,
@@ -80,7 +79,7 @@ pub(super) struct AgentProcess {
 }
 
 impl AgentProcess {
-    /// Starts the process and greets it.
+    /// Starts the process and sends `initialize`.
     pub(super) fn open(
         program: &Program,
         plan: &ProcessConfig,
@@ -94,7 +93,7 @@ impl AgentProcess {
             program: first.into(),
             arguments: words.map(Into::into).collect(),
             variables,
-            // A directory that is gone would look like a missing program.
+            // A missing directory would be reported as a missing program.
             cwd: plan.cwd.is_dir().then(|| plan.cwd.clone()),
             dialect: Dialect::Versioned,
             name: program.name.clone(),
@@ -114,7 +113,7 @@ impl AgentProcess {
                 "terminal": true,
                 "auth": {"terminal": true},
                 "elicitation": {"form": {}, "url": {}},
-                // Agents of the time before that was agreed on.
+                // For agents older than the protocol's own field for terminal logins.
                 "_meta": {"terminal-auth": true},
             },
             "clientInfo": {
@@ -127,16 +126,16 @@ impl AgentProcess {
         Ok(process)
     }
 
-    /// Sends the request of this purpose.
+    /// Sends the request of this purpose by its usual method.
     pub(super) fn send_request(&mut self, purpose: Purpose, params: Value) {
         self.send_request_as(purpose, purpose.method(), params);
     }
 
-    /// As [`AgentProcess::send_request`], where the method is not the usual one.
+    /// As [`AgentProcess::send_request`], with another method.
     pub(super) fn send_request_as(&mut self, purpose: Purpose, method: &str, params: Value) {
         let patience = match purpose {
             Purpose::Prompt(_) | Purpose::Authenticate(_) => NO_LIMIT,
-            // How long it may take to start is looked at when that is due: the user can change it meanwhile.
+            // The limit for the start is checked when it is due, since the user can change it meanwhile.
             purpose if purpose.starts() => NO_LIMIT,
             _ => self.patience,
         };
@@ -152,7 +151,6 @@ impl AgentProcess {
         });
     }
 
-    /// Sends a notification.
     pub(super) fn notify(&self, method: &str, params: Value) {
         self.peer.send(RpcMessage::Notification {
             method: method.into(),
@@ -160,12 +158,11 @@ impl AgentProcess {
         });
     }
 
-    /// Answers a request of the process.
     pub(super) fn respond(&self, id: RpcId, outcome: Result<Value, RpcError>) {
         self.peer.send(RpcMessage::Response { id, outcome });
     }
 
-    /// What the request that is answered was for; `None` for an id that was made up.
+    /// Removes an open request and returns its purpose; `None` for an unknown id.
     pub(super) fn close(&mut self, id: &RpcId) -> Option<Purpose> {
         let purpose = self.pending.complete(id);
         self.starting
@@ -173,37 +170,37 @@ impl AgentProcess {
         purpose
     }
 
-    /// When the first request runs out of time.
+    /// When the first open request times out.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.pending.deadline()
     }
 
-    /// Takes one request whose time is over.
+    /// Removes one request that has timed out.
     pub(super) fn expire(&mut self) -> Option<Purpose> {
         self.pending.expire(Instant::now())
     }
 
-    /// What of the start it has not answered yet, and since when that was asked.
+    /// The open request of the start, and when it was sent.
     pub(super) fn starting(&self) -> Option<(Purpose, Instant)> {
         self.starting
     }
 
-    /// How many lines were no messages.
+    /// The number of lines that were no messages.
     pub(super) fn junk(&self) -> u64 {
         self.peer.junk()
     }
 
-    /// Ends the process; its status and last words.
+    /// Ends the process; returns its status and the end of its standard error.
     pub(super) fn end(self, grace: Duration) -> io::Result<(ExitStatus, String)> {
         self.peer.end(grace)
     }
 
-    /// As [`AgentProcess::end`], where it has ended already or is not needed any more.
+    /// As [`AgentProcess::end`], for a process that has ended already or is not needed any more.
     pub(super) fn end_soon(self) -> io::Result<(ExitStatus, String)> {
         self.end(QUICK_END)
     }
 
-    /// Kills the process with all it started.
+    /// Kills the process and all its children.
     pub(super) fn kill(self) {
         self.peer.kill();
     }
@@ -217,7 +214,7 @@ pub(super) async fn next_of(process: &mut Option<AgentProcess>) -> Option<RpcMes
     }
 }
 
-/// Returns at this time; never without one.
+/// Waits until this time; for ever without one.
 pub(super) async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline.into()).await,

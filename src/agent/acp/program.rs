@@ -4,31 +4,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::agent::{AgentCapabilities, Login};
 
-/// How files and what terminals show are handed to the agent.
+/// How files and terminal output are sent to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SizeLimit {
     /// Whole.
     #[default]
     Unlimited,
-    /// At most 48 KiB at a time: agents whose lines have a limit live on. A file that is not there is a wrong
-    /// parameter.
+    /// At most 48 KiB at a time, for agents that limit the length of a line. A missing file is reported as an
+    /// invalid parameter.
     Capped,
 }
 
-/// What is run, and what it is called.
+/// A program that is an agent, and its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Program {
-    /// Shown to the user.
+    /// Name shown to the user.
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Set in its environment.
+    /// Variables added to its environment.
     pub variables: Vec<(String, String)>,
-    /// How files are handed to it.
+    /// How files are sent to the agent.
     pub size_limit: SizeLimit,
 }
 
-/// What the agent can, as far as it is known: the driver learns it, the handle tells it.
+/// The agent's capabilities as far as they are known: the driver updates them, the handle reads them.
 #[derive(Debug, Clone)]
 pub(super) struct SharedCapabilities(Arc<Mutex<AgentCapabilities>>);
 
@@ -44,7 +44,7 @@ impl SharedCapabilities {
             .clone()
     }
 
-    /// True for a way to log in that is a program of its own, in a terminal.
+    /// True for a login method that is a program of its own, in a terminal.
     pub(super) fn logs_in_externally(&self, method: &str) -> bool {
         match self.get().login {
             Login::Methods(methods) => {

@@ -1,6 +1,6 @@
 //! From a request to a session that takes its prompt: resumed, loaded or new, with the chosen model.
 //!
-//! Pure. In: the request, the answers of the agent. Out: the next step. A session that cannot be continued, for
+//! Pure. In: the request, the responses of the agent. Out: the next step. A session that cannot be continued, for
 //! whatever reason, is replaced by a new one that is seeded with the conversation.
 
 use std::collections::HashSet;
@@ -17,13 +17,13 @@ use crate::agent::process_failure::rpc_error_text;
 use crate::agent::{AgentEvent, AgentFailure, AgentUpdate, McpServer, ThreadMode, TurnId};
 use crate::rpc::RpcError;
 
-/// What comes next for the turn at hand.
+/// The next step for the current turn.
 pub(super) enum Step {
-    /// Ask the agent.
+    /// Send this request to the agent.
     Ask(Purpose, &'static str, Value),
-    /// Everything is there: the prompt goes.
+    /// The session is ready: send the prompt.
     Prompt,
-    /// It cannot be had.
+    /// No session can be opened.
     Fail(AgentFailure),
 }
 
@@ -33,22 +33,20 @@ impl Step {
     }
 }
 
-/// The sessions of one process.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     open: HashSet<String>,
-    /// The one the conversation is in.
+    /// The session that holds the conversation.
     conversation: Option<String>,
     pub(super) options: Options,
 }
 
 impl Sessions {
-    /// The one the conversation is in.
     pub(super) fn conversation(&self) -> Option<&str> {
         self.conversation.as_deref()
     }
 
-    /// Goes on with the session that the request names, or asks for one.
+    /// Continues the session that the request names, or opens a new one.
     pub(super) fn choose(
         &mut self,
         current: &mut ActiveTurn,
@@ -65,7 +63,8 @@ impl Sessions {
         let opens = current.only_opens();
         match known {
             Some(id) if self.open.contains(&id) && !opens => self.enter(current, id, false),
-            // Codex keeps to the servers that a session began with as long as it is open.
+            // Codex keeps the MCP servers that a session began with while it is open, so the session is closed
+            // first.
             Some(id) if initialized.resume && initialized.close && self.open.remove(&id) => {
                 let params = json!({"sessionId": id});
                 Step::ask(Purpose::Close(turn), params)
@@ -81,7 +80,7 @@ impl Sessions {
         }
     }
 
-    /// Takes the answer to what [`Sessions::choose`] asked; `current` is the turn, if it is still at hand.
+    /// Takes the response to the request of [`Sessions::choose`]; `current` is the turn, if it is still current.
     pub(super) fn opened(
         &mut self,
         name: &str,
@@ -93,7 +92,7 @@ impl Sessions {
         let is_new = matches!(purpose, Purpose::New(_));
         let Some(current) = current else {
             let unused = outcome.ok().filter(|_| is_new && initialized.close);
-            // Its turn was cancelled meanwhile: nobody will use this session.
+            // The turn was cancelled meanwhile: its session has no use.
             let close = unused.map(|answer| {
                 let params = json!({"sessionId": answer["sessionId"]});
                 Step::Ask(Purpose::Courtesy, "session/close", params)
@@ -110,7 +109,7 @@ impl Sessions {
                 let failure = failure::refused(name, purpose.method(), &error);
                 return (Vec::new(), Some(Step::Fail(failure)));
             }
-            // Gone, or not ours: the record is the truth, not the session.
+            // The session is gone or not ours: the record, not the session, holds the truth.
             Err(_) => {
                 let step = Step::ask(Purpose::New(current.turn), new_session_params(current));
                 return (Vec::new(), Some(step));
@@ -132,7 +131,7 @@ impl Sessions {
         (news, Some(step))
     }
 
-    /// Takes the answer to the request that set the model.
+    /// Takes the response to the request that set the model.
     pub(super) fn model_set(
         &mut self,
         turn: TurnId,
@@ -154,12 +153,12 @@ impl Sessions {
         }
     }
 
-    /// The session is there: the model is set when it is another, then the prompt goes.
+    /// Enters the open session: sets the model if it differs, then sends the prompt.
     fn enter(&mut self, current: &mut ActiveTurn, session: String, fresh: bool) -> Step {
         let requested_model = current.request.settings.model.as_deref();
         let other = self.options.model().and_then(|model| {
             let requested_model = requested_model.filter(|it| *it != model.current)?;
-            // A model of another agent means nothing to this one.
+            // The name of another agent's model is ignored.
             model.values.iter().find(|it| it.id == requested_model)?;
             self.options
                 .setter(&session, &model.descriptor.id, requested_model)
@@ -173,7 +172,7 @@ impl Sessions {
     }
 }
 
-/// What the agent said to the greeting.
+/// Reads the response to `initialize`.
 pub(super) fn parse_initialize(
     program: &Program,
     outcome: Result<Value, RpcError>,
@@ -193,7 +192,6 @@ fn server(server: &McpServer) -> Value {
     json!({"name": server.name, "command": server.command, "args": server.arguments, "env": variables})
 }
 
-/// What a new session is asked for with.
 fn new_session_params(current: &ActiveTurn) -> Value {
     let settings = &current.request.settings;
     let servers: Vec<Value> = settings.mcp_servers.iter().map(server).collect();

@@ -17,7 +17,6 @@ use crate::agent::process_failure::one_line;
 use crate::agent::{AgentFailure, AgentUpdate, ListedSession, Lookup, LookupReply};
 use crate::rpc::RpcError;
 
-/// Who waits.
 #[derive(Debug)]
 enum SideRequest {
     Sessions(oneshot::Sender<Result<LookupReply, AgentFailure>>),
@@ -27,7 +26,7 @@ enum SideRequest {
 
 impl SideRequest {
     fn fail(self, failure: AgentFailure) {
-        // Whoever asked may have gone.
+        // Fails only when the receiver was dropped.
         match self {
             SideRequest::Sessions(tell) => drop(tell.send(Err(failure))),
             SideRequest::LogIn(_, tell) | SideRequest::Choose(_, _, tell) => {
@@ -37,17 +36,16 @@ impl SideRequest {
     }
 }
 
-/// What sending them needs.
+/// The parts of the driver that sending needs.
 pub(super) struct Ready<'a> {
     pub(super) process: &'a mut AgentProcess,
     pub(super) initialized: &'a InitializeResult,
     pub(super) options: &'a Options,
-    /// The session of the conversation, if there is one.
+    /// The session of the conversation, if one is open.
     pub(super) session: Option<&'a str>,
     pub(super) cwd: &'a Path,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct SideRequests {
     last: u64,
@@ -56,7 +54,7 @@ pub(super) struct SideRequests {
 }
 
 impl SideRequests {
-    /// Takes what is asked; false when it could be told at once.
+    /// Takes a command; false when it was answered at once.
     pub(super) fn take(&mut self, name: &str, command: Command, options: &Options) -> bool {
         let aside = match command {
             Command::LookUp(Lookup::Sessions, tell) => SideRequest::Sessions(tell),
@@ -65,7 +63,7 @@ impl SideRequests {
                     Lookup::Models => LookupReply::Models(options.list_models()),
                     Lookup::Limits | Lookup::Sessions => LookupReply::Limits(Vec::new()),
                 };
-                // Whoever asked may have gone.
+                // Fails only when the receiver was dropped.
                 let _ = tell.send(Ok(facts));
                 return false;
             }
@@ -88,7 +86,7 @@ impl SideRequests {
         true
     }
 
-    /// Sends those that wait.
+    /// Sends the waiting requests.
     pub(super) fn send(&mut self, ready: Ready<'_>) {
         for aside in std::mem::take(&mut self.unsent) {
             self.last += 1;
@@ -121,7 +119,7 @@ impl SideRequests {
         }
     }
 
-    /// Takes the answer to one; news that come of it.
+    /// Takes the response to a request; returns the updates that follow from it.
     pub(super) fn answered(
         &mut self,
         name: &str,
@@ -158,7 +156,7 @@ impl SideRequests {
         Vec::new()
     }
 
-    /// One got no answer in time; false when it is none of these.
+    /// Fails a request that got no response in time; false for a request of another kind.
     pub(super) fn expired(&mut self, purpose: Purpose, failure: AgentFailure) -> bool {
         let (Purpose::Sessions(number) | Purpose::Choose(number)) = purpose else {
             return false;
@@ -169,7 +167,7 @@ impl SideRequests {
         true
     }
 
-    /// The process is gone: all fail.
+    /// Fails all requests, when the process is gone.
     pub(super) fn fail(&mut self, failure: &AgentFailure) {
         let sent = std::mem::take(&mut self.sent).into_values();
         let all = std::mem::take(&mut self.unsent).into_iter().chain(sent);

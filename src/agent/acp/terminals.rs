@@ -1,7 +1,7 @@
 //! Terminals the agent runs commands in: each a pseudo-terminal of ours, its output kept up to the agent's limit.
 //!
-//! Owns the processes. One thread for each reads the output, sends it on ([`TerminalEvent`]), and waits for the exit.
-//! The terminal neither echoes nor rewrites line ends: the output is kept as the command wrote it.
+//! Owns the processes. One thread for each reads the output, sends it on ([`TerminalEvent`]), and waits for the
+//! exit. The terminal neither echoes nor rewrites line ends: the output is kept as the command wrote it.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -23,19 +23,17 @@ use crate::agent::process_config::ProcessConfig;
 use crate::process::{Group, Leadership, SpawnPlan, spawn};
 use crate::rpc::{RpcError, RpcId};
 
-/// Bytes that are kept when the agent names no limit, and at most.
+/// Bytes of output that are kept: the default, and the maximum.
 const MAX_OUTPUT_BYTES: usize = 8 << 20;
 
-/// What a terminal tells.
 #[derive(Debug)]
 pub(super) enum TerminalEvent {
-    /// More.
+    /// New output.
     Text { terminal: String, delta: String },
-    /// The end of its command.
+    /// The command has ended.
     End { terminal: String },
 }
 
-/// See the module.
 pub(super) struct Terminals {
     last: u64,
     open: HashMap<String, Terminal>,
@@ -45,13 +43,13 @@ pub(super) struct Terminals {
 struct Terminal {
     group: Group,
     screen: Arc<Mutex<Screen>>,
-    /// Who waits for the end.
+    /// Requests that wait for the end.
     waiters: Vec<RpcId>,
-    /// The agent has no more use for it; what it showed is still told with its call.
+    /// The agent has released the terminal; its output is still reported with its call.
     released: bool,
 }
 
-/// What a terminal shows.
+/// The output that is kept.
 #[derive(Debug)]
 struct Screen {
     bytes: VecDeque<u8>,
@@ -67,7 +65,7 @@ impl Screen {
         if surplus > 0 {
             self.truncated = true;
             self.bytes.drain(..surplus);
-            // A cut character begins with what goes on.
+            // Cut at a character boundary: drop UTF-8 continuation bytes.
             while self.bytes.front().is_some_and(|byte| byte & 0xc0 == 0x80) {
                 self.bytes.pop_front();
             }
@@ -90,9 +88,8 @@ impl Screen {
     }
 }
 
-/// A command as it is asked for.
 pub(super) struct TerminalCommand {
-    /// All of it, as a shell takes it.
+    /// The whole command line, for a shell.
     pub(super) line: String,
     command: String,
     arguments: Vec<String>,
@@ -102,12 +99,11 @@ pub(super) struct TerminalCommand {
 }
 
 impl TerminalCommand {
-    /// The directory it runs in.
     pub(super) fn cwd(&self) -> &std::path::Path {
         &self.cwd
     }
 
-    /// Reads `terminal/create`. A command with blanks and without arguments is for a shell.
+    /// Reads `terminal/create`. A command without arguments is a command line for a shell.
     pub(super) fn parse(
         params: &Value,
         cwd: &std::path::Path,
@@ -166,7 +162,7 @@ impl Terminals {
         }
     }
 
-    /// Runs a command; the answer to `terminal/create`.
+    /// Runs a command; returns the response to `terminal/create`.
     pub(super) fn create(
         &mut self,
         command_request: TerminalCommand,
@@ -226,12 +222,12 @@ impl Terminals {
         let follow = move || {
             let mut source = File::from(ours);
             let mut chunk = [0; 8192];
-            // The last writer's end is an error here.
+            // A pseudo-terminal reports the end of the last writer as an error.
             while let Ok(count @ 1..) = source.read(&mut chunk) {
                 lock(&shared).put(&chunk[..count]);
                 let delta = String::from_utf8_lossy(&chunk[..count]).into_owned();
                 let terminal = id.clone();
-                // A driver that has ended does not want to know.
+                // Fails only when the driver has ended.
                 let _ = tell.send(TerminalEvent::Text { terminal, delta });
             }
             lock(&shared).ended = child.wait().ok();
@@ -248,7 +244,7 @@ impl Terminals {
         })
     }
 
-    /// Does `terminal/output`, `kill` or `release`; `wait_for_exit` is answered when the command has ended.
+    /// Handles `terminal/output`, `kill` and `release`; `wait_for_exit` is answered when the command has ended.
     pub(super) fn on_request(
         &mut self,
         id: &RpcId,
@@ -291,7 +287,7 @@ impl Terminals {
         })
     }
 
-    /// The command of this one has ended: who waited for that, and what they are answered.
+    /// Takes the end of a command: the requests that waited for it, and their responses.
     pub(super) fn ended(&mut self, terminal: &str) -> Vec<(RpcId, Value)> {
         let Some(terminal) = self.open.get_mut(terminal) else {
             return Vec::new();
@@ -301,13 +297,13 @@ impl Terminals {
         waiters.into_iter().map(|id| (id, status.clone())).collect()
     }
 
-    /// What a terminal has shown.
+    /// The output of a terminal, if it exists.
     pub(super) fn shown(&self, terminal: &str) -> Option<TerminalOutput> {
         let screen = lock(&self.open.get(terminal)?.screen);
         Some((screen.text(), screen.ended.and_then(|status| status.code())))
     }
 
-    /// Ends every command: its turn is over, or the agent is gone.
+    /// Ends every command, when its turn is over or the agent is gone.
     pub(super) fn end_all(&mut self) {
         for (_, terminal) in self.open.drain() {
             terminal.group.kill();
@@ -319,7 +315,7 @@ fn lock(screen: &Mutex<Screen>) -> std::sync::MutexGuard<'_, Screen> {
     screen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A pseudo-terminal: our end, and the command's.
+/// Opens a pseudo-terminal: our end, and the command's.
 fn open_pty() -> io::Result<(OwnedFd, OwnedFd)> {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&ours)?;

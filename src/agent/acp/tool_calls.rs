@@ -1,8 +1,8 @@
 //! The agent's own tool calls in a turn, each assembled from patches, as events for the session.
 //!
-//! Pure. In: `tool_call` and `tool_call_update`, which are patches: an absent field keeps its value, `content` replaces
-//! the list. Out: commands, changes of files, activities. The output of a command comes from one of four places: the
-//! call's own content, a terminal of ours, `_meta` (codex-acp 2.6.0) or `rawOutput` (0.16.0).
+//! Pure. In: `tool_call` and `tool_call_update`, which are patches: an absent field keeps its value, `content`
+//! replaces the list. Out: commands, changes of files, activities. The output of a command comes from one of four
+//! places: the call's own content, a terminal of ours, `_meta` (codex-acp 2.6.0) or `rawOutput` (0.16.0).
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,18 +16,17 @@ use crate::agent::{
 };
 use crate::dialog::{DENIED, call_line};
 
-/// The name of our own server.
+/// The name of our own MCP server.
 const OUR_SERVER: &str = "ipycodex";
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
     known: HashMap<String, ToolCallState>,
-    /// Those the user said no to.
+    /// Calls the user did not allow.
     denied: HashSet<String>,
 }
 
-/// One call, as far as it was told.
+/// A call, as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallState {
     kind: String,
@@ -37,23 +36,23 @@ pub(super) struct ToolCallState {
     places: Vec<FileLocation>,
     input: Value,
     result: Value,
-    /// What a command has put out, as it came.
+    /// Output of a command, concatenated.
     output: String,
     exit_code: Option<i32>,
     started: bool,
     ended: bool,
 }
 
-/// What a terminal of ours shows, and its exit code.
+/// The output of a terminal of ours, and its exit code.
 pub(super) type TerminalOutput = (String, Option<i32>);
 
 impl ToolCalls {
-    /// The user said no to this call.
+    /// Marks a call that the user did not allow.
     pub(super) fn deny(&mut self, id: &str) {
         self.denied.insert(id.to_owned());
     }
 
-    /// Takes what a question tells of a call; all that is known of it now.
+    /// Merges the fields of a permission request into its call, and returns the call.
     pub(super) fn merge(&mut self, update: &Value) -> &ToolCallState {
         let id = update["toolCallId"].as_str().unwrap_or_default();
         let call = self.known.entry(id.to_owned()).or_default();
@@ -69,7 +68,6 @@ impl ToolCalls {
         of.map(|(id, _)| id.as_str())
     }
 
-    /// Takes an update.
     pub(super) fn update(
         &mut self,
         turn: TurnId,
@@ -86,7 +84,7 @@ impl ToolCalls {
             return;
         }
         call.patch(update);
-        // It came to us as a call: that one is told.
+        // Our own server has reported this call already.
         if call.is_own_tool() {
             return;
         }
@@ -111,7 +109,7 @@ impl ToolCalls {
         call.ended = over;
     }
 
-    /// The turn is over: what still runs has ended somehow.
+    /// Ends the calls that are still open, when the turn is over.
     pub(super) fn close(&mut self, turn: TurnId, out: &mut Vec<AgentEvent>) {
         for (id, call) in &mut self.known {
             if !call.started || call.ended || call.command().is_none() {
@@ -176,7 +174,7 @@ impl ToolCallState {
         }
     }
 
-    /// A call of a tool of our own server, as agents title it.
+    /// True for a call of our own server's tool, by the titles that agents give it.
     fn is_own_tool(&self) -> bool {
         let ours = ["mcp__ipycodex__", "mcp.ipycodex.", "(ipycodex MCP Server)"];
         self.input["server"] == OUR_SERVER
@@ -195,7 +193,7 @@ impl ToolCallState {
         Some(call_line(&format!("{server}.{tool}"), arguments))
     }
 
-    /// The command it runs, when it runs one.
+    /// The command, for a call that runs one.
     pub(super) fn command(&self) -> Option<String> {
         if self.kind != "execute" || self.mcp().is_some() {
             return None;
@@ -203,7 +201,7 @@ impl ToolCallState {
         let words = |words: &Vec<Value>| {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
             match words.as_slice() {
-                // A shell that is told a script.
+                // `sh -c SCRIPT` is shown as its script.
                 [_, "-c" | "-lc", script] => Some((*script).to_owned()),
                 words => shlex::try_join(words.iter().copied()).ok(),
             }
@@ -217,18 +215,18 @@ impl ToolCallState {
         command.or_else(|| Some(self.title.clone()).filter(|title| !title.is_empty()))
     }
 
-    /// Where it runs, if that is told.
+    /// The directory of the command, if known.
     pub(super) fn cwd(&self) -> &str {
         self.input["cwd"].as_str().unwrap_or_default()
     }
 
-    /// The ids of the terminals it shows.
+    /// Ids of the terminals that the call shows.
     fn terminals(&self) -> impl Iterator<Item = &str> {
         let shown = self.content.iter().filter(|it| it["type"] == "terminal");
         shown.filter_map(|it| it["terminalId"].as_str())
     }
 
-    /// What it changes, or would.
+    /// The changes of files that the call makes or would make.
     pub(super) fn changes(&self) -> Vec<FileChange> {
         let diffs = self.content.iter().filter(|it| it["type"] == "diff");
         let changes = diffs.filter_map(|diff| {
@@ -247,7 +245,7 @@ impl ToolCallState {
         changes.collect()
     }
 
-    /// One line for it.
+    /// The title on one line.
     pub(super) fn display_title(&self) -> String {
         let title = self.mcp().unwrap_or_else(|| one_line(&self.title));
         match (title.is_empty(), self.kind.as_str()) {
@@ -283,7 +281,7 @@ impl ToolCallState {
         }
     }
 
-    /// Tells of a command.
+    /// Appends the events of a command.
     fn update_command(
         &mut self,
         turn: TurnId,
@@ -335,7 +333,7 @@ impl ToolCallState {
         });
     }
 
-    /// A piece of output that came beside the content.
+    /// Appends output that came beside the content.
     pub(super) fn push_output(&mut self, delta: &str) {
         self.output.push_str(delta);
     }
@@ -367,7 +365,7 @@ impl ToolCallState {
 }
 
 impl ToolCalls {
-    /// Output of a command that comes in `_meta` of an update; its call and the piece.
+    /// Output of a command in `_meta` of an update: its call and the piece.
     pub(super) fn output<'a>(&mut self, update: &'a Value) -> Option<(String, &'a str)> {
         let delta = update["_meta"]["terminal_output_delta"]["data"].as_str()?;
         let id = update["toolCallId"].as_str()?;

@@ -9,7 +9,7 @@ use super::{event_mapper, failure};
 use crate::agent::{AgentEvent, AgentFailure, FailureKind, LoginMethod, ThreadMode, TurnId};
 use crate::rpc::RpcError;
 
-/// The agent has answered the prompt.
+/// The events for the agent's response to the prompt.
 pub(super) fn prompt_events(
     name: &str,
     mut current: ActiveTurn,
@@ -50,7 +50,7 @@ pub(super) fn prompt_events(
         message: notice.to_owned(),
     }));
     let interrupted = reason == "cancelled";
-    // What was declined is no part of the agent's conversation.
+    // A refused exchange is no part of the agent's conversation.
     let kept = current.request.settings.threads == ThreadMode::Session && reason != "refusal";
     events.push(AgentEvent::Finished {
         turn,
@@ -60,7 +60,7 @@ pub(super) fn prompt_events(
     events
 }
 
-/// The turn could not go on. One that the user had stopped is told as stopped.
+/// The event for a turn that failed; interrupted if the user had cancelled it.
 pub(super) fn failed(current: &ActiveTurn, failure: AgentFailure) -> AgentEvent {
     let turn = current.turn;
     match current.cancelled {
@@ -69,7 +69,7 @@ pub(super) fn failed(current: &ActiveTurn, failure: AgentFailure) -> AgentEvent 
     }
 }
 
-/// The session is open, which was all that was wanted.
+/// The event for a turn that only opened a session.
 pub(super) fn opened(current: &ActiveTurn) -> AgentEvent {
     AgentEvent::Finished {
         turn: current.turn,
@@ -78,7 +78,6 @@ pub(super) fn opened(current: &ActiveTurn) -> AgentEvent {
     }
 }
 
-/// The turn was stopped.
 pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
     AgentEvent::Finished {
         turn,

@@ -7,16 +7,15 @@ use super::tool_names::ToolNames;
 use super::turn::RunningTurn;
 use crate::agent::{TurnId, TurnRequest};
 
-/// The turn at hand.
 pub(super) struct ActiveTurn {
     pub(super) turn: TurnId,
     pub(super) request: Box<TurnRequest>,
-    /// What its tools are called on the wire.
+    /// The tools' names on the wire.
     pub(super) names: ToolNames,
     /// Present once `turn/start` was sent.
     pub(super) running: Option<RunningTurn>,
     pub(super) requests: OpenRequests,
-    /// When patience with a cancelled turn ends.
+    /// When a cancelled turn that has not ended fails.
     pub(super) cancelled: Option<Instant>,
     pub(super) interrupt_sent: bool,
 }

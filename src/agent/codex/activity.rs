@@ -1,7 +1,7 @@
 //! Items and notifications of the app-server as plans, activities and changes of files.
 //!
-//! Pure. `turn/plan/updated` and the item of an MCP call are read as the schema of 0.169.0 has them: no tested model
-//! produced either.
+//! Pure. `turn/plan/updated` and the item of an MCP call are read as the schema of 0.169.0 defines them: no tested
+//! model produced either.
 
 use serde_json::Value;
 
@@ -13,7 +13,6 @@ use crate::agent::{
 };
 use crate::dialog::call_line;
 
-/// The plan.
 pub(super) fn plan(notice: TurnPlanUpdatedNotification) -> Vec<PlanStep> {
     let steps = notice.plan.into_iter().map(|step| PlanStep {
         text: one_line(&step.step),
@@ -22,7 +21,7 @@ pub(super) fn plan(notice: TurnPlanUpdatedNotification) -> Vec<PlanStep> {
     steps.collect()
 }
 
-/// What an item is as work of the agent's own; `None` for those that are something else. `over`: it has ended.
+/// An item as an activity; `None` for items of other kinds. `over`: the item has completed.
 pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
     let ended = match over {
         true => WorkStatus::Done,
@@ -94,7 +93,7 @@ fn status(word: &str) -> WorkStatus {
     }
 }
 
-/// A block of MCP that can be shown.
+/// A content block of MCP that can be shown.
 fn block(block: &Value) -> Option<InputPart> {
     let text = |key: &str| block.get(key).and_then(Value::as_str);
     match text("type")? {
@@ -107,7 +106,6 @@ fn block(block: &Value) -> Option<InputPart> {
     }
 }
 
-/// Changes of files.
 pub(super) fn changes(told: Vec<FileUpdateChange>) -> Vec<FileChange> {
     let changes = told.into_iter().map(|told| FileChange {
         path: told.path,

@@ -1,14 +1,13 @@
 //! The text and reasoning of a running turn: items and deltas in, pieces with our own numbers out.
 //!
-//! Pure. Invariants: the pieces of a message that is not restarted join to its whole text; a message that was cut by a
-//! retry is restarted once the text begins again (the partial text is the best there is until then). Model responses
-//! send their messages one after the other, so a message that begins while another is open means the other was cut.
+//! Pure. Invariants: the pieces of a message that is not restarted join to its whole text; a message that was cut
+//! by a retry is restarted once the text begins again (until then the partial text stays). Model responses send
+//! their messages one after the other, so a message that begins while another is open means that the other was cut.
 
 use std::collections::HashMap;
 
 use crate::agent::{AgentEvent, TurnId};
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct TurnAnswer {
     turn: TurnId,
@@ -23,16 +22,15 @@ struct Message {
     number: u64,
     text: String,
     finished: bool,
-    /// A retry was announced while it was open.
+    /// A retry was announced while the message was open.
     cut: bool,
 }
 
-/// Where a piece of reasoning comes from.
+/// Source of a piece of reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReasoningSource {
-    /// The summary.
     Summary,
-    /// The raw chain, only when the user's configuration asks for it.
+    /// The raw chain, sent only when the user's configuration asks for it.
     Raw,
 }
 
@@ -47,7 +45,7 @@ impl TurnAnswer {
         }
     }
 
-    /// A message began, or a piece of one came first.
+    /// Begins a message, unless a piece of it has begun it already.
     pub(super) fn begin(&mut self, id: &str, out: &mut Vec<AgentEvent>) {
         if self.messages.contains_key(id) {
             return;
@@ -63,7 +61,6 @@ impl TurnAnswer {
         self.messages.insert(id.into(), message);
     }
 
-    /// A piece of a message.
     pub(super) fn extend(&mut self, id: &str, delta: String, out: &mut Vec<AgentEvent>) {
         self.begin(id, out);
         let turn = self.turn;
@@ -80,7 +77,7 @@ impl TurnAnswer {
         }
     }
 
-    /// A message is whole: what was not streamed comes now.
+    /// Ends a message; sends the part that was not streamed.
     pub(super) fn finish(&mut self, id: &str, text: &str, out: &mut Vec<AgentEvent>) {
         self.begin(id, out);
         if let Some(message) = self.messages.get(id)
@@ -95,19 +92,18 @@ impl TurnAnswer {
         }
     }
 
-    /// The stream is retried: what is open has been cut, but it is the best there is until something follows.
+    /// The stream is retried: open messages are marked as cut, and their text stays until new text follows.
     pub(super) fn retry(&mut self) {
         for message in self.messages.values_mut() {
             message.cut = !message.finished;
         }
     }
 
-    /// The turn completed: what was cut and not begun again is no part of the answer.
+    /// The turn completed: messages that were cut and not begun again are no part of the answer.
     pub(super) fn close(&mut self, out: &mut Vec<AgentEvent>) {
         self.discard(|message| message.cut, out);
     }
 
-    /// A piece of reasoning.
     pub(super) fn think(
         &mut self,
         id: &str,
@@ -120,7 +116,7 @@ impl TurnAnswer {
             ReasoningSource::Summary => ReasoningSource::Raw,
             ReasoningSource::Raw => ReasoningSource::Summary,
         };
-        // Both tell the same; the first to come is shown.
+        // Summary and raw chain have the same content; the first to arrive is shown.
         let known = |source| {
             self.parts
                 .keys()
@@ -143,7 +139,7 @@ impl TurnAnswer {
         });
     }
 
-    /// Reasoning is whole: parts of its summary that were not streamed come now.
+    /// Ends reasoning; sends the parts of its summary that were not streamed.
     pub(super) fn thought(&mut self, id: &str, summary: Vec<String>, out: &mut Vec<AgentEvent>) {
         if self.parts.keys().any(|(item, _, _)| item == id) {
             return;

@@ -1,10 +1,10 @@
 //! Completions at the cursor and questions outside of turns: each on an ephemeral thread of its own.
 //!
 //! In: requests of the session, answers and notifications of the app-server. Out: the model's last message, or a
-//! failure. Invariants: a completion is answered once, also when the process ends; one whose requester is gone is
-//! interrupted; none of its events reaches a turn, and it never waits for a turn. Reasoning, commands and retries are
-//! ignored. The thread offers only what cannot be switched off (measured with 0.169.0: a request of 4 KB instead of 38,
-//! 23 instead of 55 in code mode), runs nothing and asks nobody.
+//! failure. Invariants: a completion is answered once, also when the process ends; one whose receiver was dropped
+//! is interrupted; none of its events reaches a turn, and none waits for a turn. Reasoning, commands and retries
+//! are ignored. The thread offers only the tools that cannot be switched off (measured with 0.169.0: a request of 4
+//! KB instead of 38, 23 instead of 55 in code mode), runs nothing and asks no approvals.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -30,17 +30,17 @@ use crate::agent::{
 };
 use crate::rpc::RpcError;
 
-/// Nobody looks at a completion that took longer.
+/// Limit for a completion, which the user no longer looks at after this time.
 const SUGGEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// No code that asks something may take longer.
+/// Limit for a question of code.
 const CONSULT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Completions that are not answered yet.
+/// Completions and questions without an answer.
 #[derive(Debug, Default)]
 pub(super) struct Completions {
     open: BTreeMap<u64, Completion>,
     asked: u64,
-    /// The last one that was sent.
+    /// Key of the last one sent.
     sent: u64,
 }
 
@@ -49,18 +49,17 @@ struct Completion {
     request: Box<SuggestRequest>,
     effort: Effort,
     schema: Option<Value>,
-    /// `None`: nobody waits any more; it is left as soon as it can be.
+    /// `None` once the receiver was dropped: the turn is interrupted as soon as its id is known.
     responder: Option<Responder>,
     usage: Option<Usage>,
-    /// Once its thread is there.
+    /// Present once the thread is open.
     running: Option<RunningTurn>,
-    /// What came, by message.
+    /// Text of each message, by its number.
     messages: BTreeMap<u64, String>,
     timeout: Duration,
     deadline: Instant,
 }
 
-/// Who is told what.
 #[derive(Debug)]
 enum Responder {
     Suggestion(oneshot::Sender<SuggestReply>),
@@ -75,7 +74,7 @@ impl Responder {
         }
     }
 
-    /// Whoever asked may have gone.
+    /// Sends the outcome; fails silently when the receiver was dropped.
     fn send(self, outcome: SuggestReply, usage: Option<Usage>) {
         match self {
             Responder::Suggestion(responder) => drop(responder.send(outcome)),
@@ -87,7 +86,7 @@ impl Responder {
 }
 
 impl Completions {
-    /// The next one whose asker has gone; never returns without one.
+    /// Waits for a completion whose receiver was dropped, and returns its key.
     pub(super) async fn abandoned(&mut self) -> u64 {
         poll_fn(|context| {
             for (key, completion) in &mut self.open {
@@ -102,7 +101,7 @@ impl Completions {
         .await
     }
 
-    /// When the first one has taken too long.
+    /// The earliest deadline.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.open.values().map(|it| it.deadline).min()
     }
@@ -128,7 +127,7 @@ impl Completion {
         }
     }
 
-    /// The last thing the model said.
+    /// The model's last message.
     fn text(&mut self) -> String {
         let messages = std::mem::take(&mut self.messages);
         let mut messages = messages.into_values().rev();
@@ -139,7 +138,7 @@ impl Completion {
 }
 
 impl Completions {
-    /// Takes what is asked beside turns.
+    /// Queues a completion or a question.
     pub(super) fn add(&mut self, command: Command) {
         match command {
             Command::Suggest(request, responder) => {
@@ -184,7 +183,7 @@ impl Completions {
         self.open.insert(self.asked, completion);
     }
 
-    /// Begins with those that waited for the process to be ready.
+    /// Sends the requests that waited for the process to be ready.
     pub(super) fn send_all(&mut self, process: &mut AgentProcess) {
         let first = std::mem::replace(&mut self.sent, self.asked) + 1;
         for key in first..=self.asked {
@@ -192,7 +191,6 @@ impl Completions {
         }
     }
 
-    /// Begins with one.
     fn send(&mut self, key: u64, process: &mut AgentProcess) {
         let Some(completion) = self.open.get(&key) else {
             return;
@@ -252,7 +250,7 @@ impl Completions {
             output_schema: completion.schema.as_ref(),
         };
         process.send_request(Purpose::BeginCompletion(key), "turn/start", &params);
-        // The number names no turn of the session: what it tells stays here.
+        // The key stands in for a turn id; the events of this turn are not sent to the session.
         completion.running = Some(RunningTurn::new(TurnId(key), id));
     }
 
@@ -291,7 +289,7 @@ impl Completions {
         self.end(key, Err(failure), Some(process));
     }
 
-    /// Takes a notification, if it is of a completion.
+    /// Takes a notification; false unless it belongs to a completion.
     pub(super) fn on_notification(
         &mut self,
         method: &str,
@@ -333,14 +331,14 @@ impl Completions {
         true
     }
 
-    /// Nobody waits for it any more: it is stopped, as soon as it can be named.
+    /// Stops a completion whose receiver was dropped, as soon as its turn has an id.
     pub(super) fn abandon(&mut self, key: u64, process: Option<&mut AgentProcess>) {
         let (Some(process), Entry::Occupied(mut entry)) = (process, self.open.entry(key)) else {
             self.open.remove(&key);
             return;
         };
         match &entry.get().running {
-            // An answer to `thread/start` that comes later finds nobody, and its thread is left.
+            // A later answer to `thread/start` has no completion any more, so its thread is left.
             None => {
                 entry.remove();
             }
@@ -372,7 +370,7 @@ impl Completions {
         completion.end(outcome);
     }
 
-    /// Fails one that got no answer to a request in time; a turn that runs is left alone.
+    /// Fails a completion whose request got no answer in time; a running turn goes on.
     pub(super) fn fail_one(
         &mut self,
         key: u64,
@@ -382,7 +380,7 @@ impl Completions {
         self.end(key, Err(failure), process);
     }
 
-    /// Stops those that have taken too long.
+    /// Stops the completions that are past their deadline.
     pub(super) fn expire_overdue(
         &mut self,
         name: &str,
@@ -407,7 +405,7 @@ impl Completions {
         }
     }
 
-    /// Fails all: the process is gone.
+    /// Fails all completions, when the process is gone.
     pub(super) fn fail(&mut self, failure: &AgentFailure) {
         for (_, completion) in std::mem::take(&mut self.open) {
             completion.end(Err(failure.clone()));
@@ -420,7 +418,7 @@ fn unsubscribe(process: &mut AgentProcess, thread: &str) {
     process.send_request(Purpose::Courtesy, "thread/unsubscribe", &params);
 }
 
-/// Without anything that a completion does not need: no tools, no account of the machine, no snapshot of a shell.
+/// Configuration of a thread without tools, description of the machine, and shell snapshot.
 fn minimal_config() -> Value {
     let off = [
         "shell_tool",

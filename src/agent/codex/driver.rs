@@ -2,8 +2,8 @@
 //!
 //! In: [`Command`]s of the handle (unbounded, so that callers never wait), messages of the process, the clock. Out:
 //! events, in order, waiting for room. Commands go first: a cancel overtakes a flood of deltas. Invariant: a turn
-//! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is sent. `thread_setup` leads to a running turn,
-//! `server_requests` handles requests of the process.
+//! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is sent. `thread_setup` leads to a running
+//! turn, `server_requests` handles requests of the process.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -26,7 +26,6 @@ use crate::agent::process_failure;
 use crate::agent::{AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
 use crate::rpc::{RpcError, RpcMessage};
 
-/// See the module.
 pub(super) struct Driver {
     program: Program,
     plan: ProcessConfig,
@@ -62,7 +61,7 @@ impl Driver {
             .expect("a current-thread runtime with a timer needs no operating system resource");
         runtime.block_on(self.serve());
         if let Some(process) = self.process.take() {
-            // Nobody is left to be told how it ended.
+            // The handle is gone: the exit status has no reader.
             let _ = process.peer.end(self.plan.patience.end);
         }
     }
@@ -115,7 +114,7 @@ impl Driver {
         match command {
             Command::WarmUp => {
                 if self.process.is_none() {
-                    // A failure is told by the first turn, which tries again.
+                    // A failure is reported by the first turn, which starts the process again.
                     self.process = AgentProcess::open(&self.program, &self.plan).ok();
                 }
             }
@@ -132,7 +131,7 @@ impl Driver {
                 self.completions.add(asked);
                 self.send_waiting().await;
             }
-            // The handle has neither: logging in is a command line, and there is nothing to choose.
+            // Codex logs in by a command line and has no options to set: the handle sends neither command.
             Command::LogIn(..) | Command::Choose(..) => {}
             Command::Cancel(turn) => self.cancel(turn).await,
         }
@@ -144,7 +143,7 @@ impl Driver {
         }
     }
 
-    /// Sends what is asked beside turns, when the process is ready; one that cannot be had fails it.
+    /// Sends look-ups and completions when the process is ready; a process that cannot start fails them.
     async fn send_waiting(&mut self) {
         match (self.ensure_started(), &mut self.process) {
             (Ok(true), Some(process)) => {
@@ -156,7 +155,7 @@ impl Driver {
         }
     }
 
-    /// The process, started when it does not run; true when it is ready.
+    /// Starts the process if none runs; true when it is ready for threads.
     fn ensure_started(&mut self) -> Result<bool, AgentFailure> {
         if self.process.is_none() {
             let opened = AgentProcess::open(&self.program, &self.plan);
@@ -179,7 +178,7 @@ impl Driver {
         }
     }
 
-    /// Finds the thread for the turn at hand.
+    /// Chooses the thread of the current turn.
     async fn choose_thread(&mut self) {
         if let (Some(process), Some(current)) = (&mut self.process, &mut self.current) {
             let step = self.thread_setup.choose(process, current);
@@ -187,7 +186,7 @@ impl Driver {
         }
     }
 
-    /// Does what comes next; a turn that failed leaves room for the one after it.
+    /// Carries out a step; after a failure the next turn begins.
     async fn step(&mut self, step: Step) {
         match step {
             Step::Wait => self.interrupt(),
@@ -204,7 +203,7 @@ impl Driver {
         }
     }
 
-    /// Takes the answer to a request of ours. One for a turn that is not at hand does nothing.
+    /// Takes the response to a request of ours; ignored for a turn that is not current.
     async fn on_response(&mut self, purpose: Purpose, outcome: Result<Value, RpcError>) {
         let name = self.program.name;
         let Some(process) = &mut self.process else {
@@ -263,17 +262,16 @@ impl Driver {
     }
 
     async fn on_account(&mut self, outcome: Result<Value, RpcError>) {
-        // An app-server that cannot tell is asked no further: the turn will show.
+        // If the app-server cannot report its login, the turn shows any problem.
         let account: GetAccountResponse = outcome
             .ok()
             .and_then(|value| from_value(value).ok())
             .unwrap_or_default();
         if account.logged_out() {
-            // It reads the login once, at its start; after `codex login` another process is needed.
+            // The app-server reads the login once, at its start; after `codex login` another process is needed.
             let process = self.process.take();
             self.fail(failure::logged_out()).await;
             if let Some(process) = process {
-                // Nobody asks how it ended.
                 let _ = process.peer.end(self.plan.patience.end);
             }
             return;
@@ -287,7 +285,7 @@ impl Driver {
         }
     }
 
-    /// Takes an answer of the session; a late one is ignored.
+    /// Takes a reply of the session; late ones are ignored.
     async fn on_reply(&mut self, turn: TurnId, reply: AgentReply) {
         let current = self.current.as_mut().filter(|it| it.turn == turn);
         let (Some(process), Some(current)) = (&mut self.process, current) else {
@@ -363,7 +361,7 @@ impl Driver {
             return;
         };
         if current.running.is_none() {
-            // Nothing reached the model yet.
+            // Nothing has reached the model yet.
             self.current = None;
             self.channels.emit(turn_end::interrupted(turn)).await;
             return self.begin_next().await;
@@ -374,7 +372,7 @@ impl Driver {
         self.interrupt();
     }
 
-    /// Asks for the end of a cancelled turn, once its id is known.
+    /// Interrupts a cancelled turn, once its id is known.
     fn interrupt(&mut self) {
         if let (Some(process), Some(current)) = (&mut self.process, &mut self.current) {
             turn_end::interrupt(process, current);
@@ -392,7 +390,7 @@ impl Driver {
         }
     }
 
-    /// Fails the turn at hand and goes on with the next.
+    /// Fails the current turn and starts the next one.
     async fn fail(&mut self, failure: AgentFailure) {
         self.take_failed(failure).await;
         self.begin_next().await;
@@ -412,7 +410,7 @@ impl Driver {
         }
     }
 
-    /// The process has closed its output: whatever its exit code, an open turn has failed.
+    /// The process has closed its output: an open turn has failed, whatever the exit code.
     async fn on_exit(&mut self) {
         if let Some(process) = self.process.take() {
             let junk = process.peer.junk();
@@ -429,7 +427,7 @@ impl Driver {
         let cancel = self.current.as_ref().and_then(|it| it.cancelled);
         if cancel.is_some_and(|deadline| deadline <= now) {
             self.kill_process();
-            // Reported as interrupted, as the user asked.
+            // The user cancelled, so the turn is reported as interrupted.
             let patience = self.plan.patience.cancel;
             let failure = process_failure::timed_out(name, "turn/interrupt", patience, 0);
             return self.fail(failure).await;
@@ -468,7 +466,7 @@ impl Driver {
             .await;
     }
 
-    /// Kills a process that cannot be trusted any more.
+    /// Kills a process that has broken the protocol.
     fn kill_process(&mut self) {
         if let Some(process) = self.process.take() {
             process.peer.kill();

@@ -1,7 +1,7 @@
 //! Failures as a user reads them: one line each, and hints.
 //!
-//! Chosen by kind (`codexErrorInfo`, HTTP status, the operating system's error), never by matching the peer's texts,
-//! which are shown and not interpreted.
+//! Chosen by kind (`codexErrorInfo`, HTTP status, the operating system's error), never by matching the peer's
+//! texts, which are shown and not interpreted.
 
 use std::io;
 
@@ -22,7 +22,6 @@ fn failure(kind: FailureKind, message: String, hints: &[&str]) -> AgentFailure {
     }
 }
 
-/// The process could not be started.
 pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     let program = error.program.display();
     if name == "demo" {
@@ -49,7 +48,6 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     )
 }
 
-/// Nobody is logged in.
 pub(super) fn logged_out() -> AgentFailure {
     failure(
         FailureKind::LoggedOut,
@@ -58,7 +56,7 @@ pub(super) fn logged_out() -> AgentFailure {
     )
 }
 
-/// The answer to a request was an error.
+/// The response to a request was an error.
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
     if error.data.get("input_error_code").and_then(Value::as_str) == Some("input_too_large") {
         let count = |key: &str| error.data.get(key).and_then(Value::as_u64).unwrap_or(0);
@@ -84,7 +82,7 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
     )
 }
 
-/// The answer to a request could not be understood.
+/// The response to a request could not be decoded.
 pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     failure(
         FailureKind::Refused,
@@ -93,7 +91,7 @@ pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     )
 }
 
-/// The turn failed on the side of the model's service.
+/// The model's service failed the turn.
 pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
     let Some(error) = error else {
         return failure(
@@ -171,7 +169,7 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
     }
 }
 
-/// The message inside an error body of the model's service, if the text is one; else the text.
+/// The message in an error body of the model's service; any other text unchanged.
 fn without_body(text: &str) -> String {
     serde_json::from_str::<Value>(text)
         .ok()

@@ -1,9 +1,9 @@
-//! Pictures for the model: checks that it can see each, and replaces the others by text.
+//! Pictures for the model: checks that the model can see each, and replaces the others by text.
 //!
-//! Pure. In: `data:` URLs of any origin. Out: URLs that name the actual type of the data, or the reason why one is not
-//! sent. A PNG, JPEG, GIF or WebP passes when its container is complete (the app-server decodes the pixels and reports
-//! errors). Invariants: no link is ever sent (one spoils a whole result), nothing larger than [`MAX_URL_BYTES`] (code
-//! mode of 0.169.0 drops a picture of 31 MB without telling the client).
+//! Pure. In: `data:` URLs of any origin. Out: URLs that name the actual type of the data, or the reason why one is
+//! not sent. A PNG, JPEG, GIF or WebP passes when its container is complete (the app-server decodes the pixels and
+//! reports errors). Invariants: no link is ever sent (one spoils a whole result), nothing larger than
+//! [`MAX_URL_BYTES`] (code mode of 0.169.0 drops a picture of 31 MB without an error).
 
 use std::borrow::Cow;
 
@@ -16,14 +16,14 @@ use crate::output::picture_type;
 /// The longest URL that is sent, in bytes.
 pub(super) const MAX_URL_BYTES: usize = 10 * 1024 * 1024;
 
-/// Sent to the model beside the user's instructions when there are tools. Code mode hands a script one string with the
-/// pictures as lines of it (measured: `image()` of the whole string fails unless it is one picture alone).
+/// Instructions for turns with tools. Code mode hands a script one string with the pictures as lines of it
+/// (measured: `image()` of the whole string fails unless the string is one picture alone).
 pub(super) const TOOL_INSTRUCTIONS: &str = "\
 Results of the Python tools can hold pictures. When such a tool is called from a script (`exec`), its result is one \
 string, and each picture is a line of it that begins with `data:image/`. To see them: \
 `for (const line of result.split(\"\\n\")) line.startsWith(\"data:image/\") ? image(line) : text(line);`";
 
-/// `parts` with words in the place of pictures that cannot be sent.
+/// `parts`, with a text in place of each picture that cannot be sent.
 pub(super) fn checked(parts: Vec<InputPart>) -> Vec<InputPart> {
     parts
         .into_iter()
@@ -38,10 +38,10 @@ pub(super) fn checked(parts: Vec<InputPart>) -> Vec<InputPart> {
         .collect()
 }
 
-/// The URL as it is sent.
+/// Checks a URL and corrects its MIME type.
 ///
 /// # Errors
-/// Why it is not.
+/// The reason why the picture cannot be sent.
 pub(super) fn sendable(url: &str) -> Result<Cow<'_, str>, String> {
     let Some((head, body)) = url.strip_prefix("data:").and_then(|it| it.split_once(',')) else {
         return Err("it is a link, and only data is sent".into());
@@ -77,7 +77,7 @@ pub(super) fn sendable(url: &str) -> Result<Cow<'_, str>, String> {
     Ok(format!("data:{kind};base64,{clean}").into())
 }
 
-/// The MIME type of an image whose frame is whole.
+/// The MIME type of an image whose container is complete.
 fn kind(data: &[u8]) -> Option<&'static str> {
     let kind = picture_type(data)?;
     let whole = match kind {

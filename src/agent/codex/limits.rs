@@ -12,14 +12,14 @@ use super::wire::account::{
 };
 use crate::agent::Limit;
 
-/// The limits the account is known to have, by their id.
+/// The account's limits by their id.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     snapshots: BTreeMap<String, RateLimitSnapshot>,
 }
 
 impl Limits {
-    /// Takes the answer to a read: it is everything.
+    /// Takes the answer to a read, which is complete.
     pub(super) fn replace(&mut self, response: GetAccountRateLimitsResponse) {
         self.snapshots = response.rate_limits_by_limit_id;
         if self.snapshots.is_empty() {
@@ -28,7 +28,7 @@ impl Limits {
         }
     }
 
-    /// Takes `account/rateLimits/updated`.
+    /// Takes `account/rateLimits/updated`, in which null means unchanged.
     pub(super) fn update(&mut self, params: Value) {
         let Ok(notice) = from_value::<AccountRateLimitsUpdatedNotification>(params) else {
             return;
@@ -47,7 +47,6 @@ impl Limits {
         }
     }
 
-    /// As the session is told.
     pub(super) fn list(&self) -> Vec<Limit> {
         let mut limits = Vec::new();
         for snapshot in self.snapshots.values() {

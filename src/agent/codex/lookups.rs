@@ -1,8 +1,8 @@
 //! Look-ups outside of turns: models, limits of the account.
 //!
-//! In: look-ups of the session, answers of the app-server. Out: facts, or a failure. Invariants: a look-up is answered
-//! once, also when the process ends; a timeout fails that look-up alone, and a running turn goes on. Limits exist only
-//! for a ChatGPT login (known from `account/read`, not from the text of an error).
+//! In: look-ups of the session, answers of the app-server. Out: facts, or a failure. Invariants: a look-up is
+//! answered once, also when the process ends; a timeout fails that look-up alone, and a running turn goes on.
+//! Limits exist only for a ChatGPT login (known from `account/read`, not from the text of an error).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,18 +17,17 @@ use crate::agent::process_failure::one_line;
 use crate::agent::{AgentFailure, Lookup, LookupReply, Model};
 use crate::rpc::RpcError;
 
-/// Where the facts go.
 pub(super) type FactsSender = oneshot::Sender<Result<LookupReply, AgentFailure>>;
 
-/// The most pages of models that are read: a cursor that leads nowhere ends.
+/// The most pages of models that are read, so that a cursor that never ends is given up.
 const PAGES: usize = 50;
 
-/// Look-ups that wait.
+/// Look-ups without an answer.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
     open: BTreeMap<u64, OpenLookup>,
     asked: u64,
-    /// The last one that was sent.
+    /// Key of the last one sent.
     sent: u64,
 }
 
@@ -42,13 +41,12 @@ struct OpenLookup {
 
 impl OpenLookup {
     fn end(self, outcome: Result<LookupReply, AgentFailure>) {
-        // Whoever asked may have gone.
+        // Fails only when the receiver was dropped.
         let _ = self.tell.send(outcome);
     }
 }
 
 impl Lookups {
-    /// Takes a look-up.
     pub(super) fn add(&mut self, lookup: Lookup, tell: FactsSender) {
         self.asked += 1;
         let waiting = OpenLookup {
@@ -60,7 +58,7 @@ impl Lookups {
         self.open.insert(self.asked, waiting);
     }
 
-    /// Sends those that waited for the process to be ready.
+    /// Sends the look-ups that waited for the process to be ready.
     pub(super) fn send_all(&mut self, process: &mut AgentProcess) {
         let first = std::mem::replace(&mut self.sent, self.asked) + 1;
         for key in first..=self.asked {
@@ -68,7 +66,6 @@ impl Lookups {
         }
     }
 
-    /// Sends one.
     fn send(&mut self, key: u64, process: &mut AgentProcess) {
         let Entry::Occupied(entry) = self.open.entry(key) else {
             return;
@@ -82,7 +79,7 @@ impl Lookups {
                 let params = json!({"excludeResetCreditDetails": true});
                 process.send_request(Purpose::Limits(key), "account/rateLimits/read", &params);
             }
-            // It keeps some and is not asked: the record is ours.
+            // Codex keeps conversations, but the list of them is that of our record.
             Lookup::Sessions => entry.remove().end(Ok(LookupReply::Sessions(Vec::new()))),
             Lookup::Limits => entry
                 .remove()
@@ -90,7 +87,6 @@ impl Lookups {
         }
     }
 
-    /// Takes the answer to a look-up.
     pub(super) fn on_response(
         &mut self,
         name: &str,
@@ -164,7 +160,7 @@ impl Lookups {
         }
     }
 
-    /// Fails one that got no answer in time.
+    /// Fails a look-up that got no answer in time.
     pub(super) fn expired(&mut self, purpose: Purpose, failure: AgentFailure) {
         if let Purpose::Models(key) | Purpose::Limits(key) = purpose
             && let Some(waiting) = self.open.remove(&key)
@@ -173,7 +169,7 @@ impl Lookups {
         }
     }
 
-    /// Fails all: the process is gone.
+    /// Fails all look-ups, when the process is gone.
     pub(super) fn fail(&mut self, failure: &AgentFailure) {
         for (_, waiting) in std::mem::take(&mut self.open) {
             waiting.end(Err(failure.clone()));

@@ -50,7 +50,7 @@ pub(crate) struct Codex {
     handle: Handle,
 }
 
-/// Makes the agent; starts nothing.
+/// Creates the agent; starts nothing.
 pub(crate) fn connect(program: Program, plan: ProcessConfig) -> (Codex, AgentEvents) {
     let (name, login) = (program.name, program.login.clone());
     let (handle, events) = Handle::new(name, move |channels| {
@@ -66,7 +66,7 @@ pub(crate) fn connect(program: Program, plan: ProcessConfig) -> (Codex, AgentEve
 
 impl Agent for Codex {
     fn capabilities(&self) -> AgentCapabilities {
-        // The offline agent speaks the same protocol, and there is less behind it.
+        // The offline agent speaks the same protocol but has fewer features.
         let real = self.name == "codex";
         AgentCapabilities {
             images: real,

@@ -13,17 +13,16 @@ use super::wire::request::{DynamicToolCallOutputContentItem, DynamicToolCallResp
 use crate::agent::{AgentEvent, AgentQuestion, InputPart, ToolCall, TurnId};
 use crate::rpc::RpcId;
 
-/// Something the session answers.
+/// A request that the session answers.
 #[derive(Debug, Clone)]
 pub(super) enum ServerRequest {
-    /// A call of one of our tools.
     Call(ToolCall),
-    /// A question, how its answer is worded, and the item it is about (empty: none).
+    /// A question, the form of its answer, and the id of the item it concerns (may be empty).
     Question(AgentQuestion, AnswerFormat, String),
 }
 
 impl ServerRequest {
-    /// What the session is told.
+    /// The request as an event for the session.
     pub(super) fn event(&self, turn: TurnId) -> AgentEvent {
         match self {
             ServerRequest::Call(call) => AgentEvent::ToolCalled {
@@ -37,7 +36,7 @@ impl ServerRequest {
         }
     }
 
-    /// The answer when nobody will give one.
+    /// The answer of a request that stays without a reply.
     pub(super) fn refusal(&self) -> Value {
         match self {
             ServerRequest::Call(_) => result(false, Vec::new()),
@@ -46,29 +45,27 @@ impl ServerRequest {
     }
 }
 
-/// Those that have no answer yet.
 #[derive(Debug, Default)]
 pub(super) struct OpenRequests {
     open: Vec<Open>,
-    /// Ids of all requests of the turn: as many as its last number.
+    /// Ids of all requests of the turn; their count is the last number given.
     seen: HashSet<RpcId>,
 }
 
-/// One request.
 #[derive(Debug)]
 struct Open {
-    /// Ours.
+    /// Our number of the request, unique within the turn.
     number: usize,
-    /// The app-server's.
+    /// The app-server's id of the request.
     id: RpcId,
     wanted: ServerRequest,
 }
 
 impl OpenRequests {
-    /// Takes a request; returns what the session is to be told.
+    /// Registers a request. `None` for an id that was used before in this turn.
     pub(super) fn open(&mut self, id: RpcId, wanted: ServerRequest) -> Option<&ServerRequest> {
         if !self.seen.insert(id.clone()) {
-            // An answer to a second request under the same id could not be told from that to the first.
+            // A reply could not be matched to one of two requests with the same id.
             return None;
         }
         let number = self.seen.len();
@@ -76,7 +73,7 @@ impl OpenRequests {
         self.open.last().map(|open| &open.wanted)
     }
 
-    /// Takes the session's answer to a call; returns whom to answer. `None` for a call that is not open.
+    /// Removes a call that has its result and returns the request's id; `None` for a call that is not open.
     pub(super) fn settle_call(&mut self, call: &str) -> Option<RpcId> {
         let at = self
             .open
@@ -85,7 +82,7 @@ impl OpenRequests {
         at.map(|at| self.open.remove(at).id)
     }
 
-    /// The question of this name, with a number that it keeps when it is asked again.
+    /// Finds a question by its id; its number stays the same when the question is asked again.
     pub(super) fn question(&mut self, id: &str) -> Option<OpenQuestion<'_>> {
         self.open
             .iter_mut()
@@ -102,14 +99,14 @@ impl OpenRequests {
             })
     }
 
-    /// Takes the request of this number away: whom to answer, and how when nobody does.
+    /// Removes a request; returns its id, and the answer in case there is no reply.
     pub(super) fn settle(&mut self, number: usize) -> Option<(RpcId, Value)> {
         let at = self.open.iter().position(|open| open.number == number)?;
         let open = self.open.remove(at);
         Some((open.id, open.wanted.refusal()))
     }
 
-    /// The other side no longer waits for this one; how the session calls it.
+    /// Removes a request that the app-server has resolved; returns the id that the session knows.
     pub(super) fn withdraw(&mut self, id: &RpcId) -> Option<String> {
         let at = self.open.iter().position(|open| open.id == *id)?;
         Some(match self.open.remove(at).wanted {
@@ -119,12 +116,11 @@ impl OpenRequests {
     }
 }
 
-/// A question that is open.
 pub(super) struct OpenQuestion<'a> {
     pub(super) number: usize,
     pub(super) question: &'a mut AgentQuestion,
     pub(super) answer_format: &'a mut AnswerFormat,
-    /// The item it is about; empty: none.
+    /// Id of the item that the question concerns; may be empty.
     pub(super) item: &'a str,
 }
 

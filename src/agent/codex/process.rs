@@ -1,4 +1,4 @@
-//! One live app-server process: its peer, the requests that wait, the threads it has loaded.
+//! One live app-server process: its connection, the requests that wait, the threads it has loaded.
 //!
 //! A process is never repaired: an error ends it, and the next turn starts another.
 
@@ -19,7 +19,7 @@ use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
 
-/// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
+/// Purpose of an open request. Those of a turn carry its id, since a response for another turn is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Initialize,
@@ -28,22 +28,22 @@ pub(super) enum Purpose {
     Open(TurnId),
     Seed(TurnId),
     Begin(TurnId),
-    /// Why the question of this number is answered by no.
+    /// Sends the reason of a rejection, for the question of this number.
     Explain(TurnId, usize),
-    /// For the look-up of this number.
+    /// With the key of the look-up.
     Models(u64),
-    /// The same.
+    /// With the key of the look-up.
     Limits(u64),
-    /// For the completion of this number.
+    /// With the key of the completion.
     OpenCompletion(u64),
-    /// The same.
+    /// With the key of the completion.
     BeginCompletion(u64),
-    /// Interrupts, cleaning, leaving a thread: the answer does not matter.
+    /// Interrupts, clean-ups, leaving a thread: the response is ignored.
     Courtesy,
 }
 
 impl Purpose {
-    /// For messages to the user.
+    /// The method, for messages to the user.
     pub(super) fn method(self) -> &'static str {
         match self {
             Purpose::Initialize => "initialize",
@@ -71,12 +71,11 @@ pub(super) struct LoadedThread {
 }
 
 impl LoadedThread {
-    /// What is fixed when a thread is loaded is as this turn wants it.
+    /// True when the settings that are fixed at loading equal those of this turn.
     pub(super) fn is_compatible_with(&self, settings: &TurnSettings) -> bool {
         self.search == settings.search && self.mcp_servers == settings.mcp_servers
     }
 
-    /// With the settings of this turn.
     pub(super) fn new(settings: &TurnSettings) -> Self {
         LoadedThread {
             search: settings.search,
@@ -88,22 +87,21 @@ impl LoadedThread {
     }
 }
 
-/// See the module.
 pub(super) struct AgentProcess {
     pub(super) peer: ChildPeer,
     incoming: Incoming,
     pub(super) pending: Pending<Purpose>,
-    /// Handshake done and somebody logged in.
+    /// The handshake is done and a user is logged in.
     pub(super) ready: bool,
     pub(super) threads: HashMap<String, LoadedThread>,
-    /// Logged in with ChatGPT, which has limits.
+    /// The login is one with ChatGPT, which has limits.
     pub(super) chatgpt: bool,
     pub(super) limits: Limits,
     request_patience: Duration,
 }
 
 impl AgentProcess {
-    /// Starts the process and greets it.
+    /// Starts the process and sends `initialize`.
     pub(super) fn open(
         program: &Program,
         plan: &ProcessConfig,
@@ -117,7 +115,7 @@ impl AgentProcess {
                 .filter(|(name, _)| !is_withheld(name))
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
-            // A directory that is gone would look like a missing program.
+            // A missing directory would be reported as a missing program.
             cwd: plan.cwd.is_dir().then(|| plan.cwd.clone()),
             dialect: Dialect::Bare,
             name: program.name.into(),
@@ -157,7 +155,6 @@ impl AgentProcess {
         self.incoming.recv().await
     }
 
-    /// Sends a request.
     pub(super) fn send_request(&mut self, purpose: Purpose, method: &str, params: &impl Serialize) {
         self.send_request_within(purpose, method, params, self.request_patience);
     }
@@ -177,7 +174,6 @@ impl AgentProcess {
         });
     }
 
-    /// Sends a notification.
     pub(super) fn notify(&self, method: &str) {
         self.peer.send(RpcMessage::Notification {
             method: method.into(),
@@ -185,22 +181,20 @@ impl AgentProcess {
         });
     }
 
-    /// Answers a request of the process.
     pub(super) fn respond(&self, id: RpcId, outcome: Result<Value, RpcError>) {
         self.peer.send(RpcMessage::Response { id, outcome });
     }
 }
 
-/// True for names that the app-server 0.169.0 would hand to the commands it runs though they look like secrets.
-/// Those with KEY, SECRET or TOKEN it keeps back itself, and its own login may need them.
+/// True for variables that look like secrets and that the app-server 0.169.0 would pass on to the commands it runs.
+/// The app-server withholds names with KEY, SECRET or TOKEN itself, and its own login may need them.
 fn is_withheld(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    // A path, and what a login at Bedrock needs.
+    // A path, needed for a login at Bedrock.
     let needed = name == "AWS_SHARED_CREDENTIALS_FILE";
     !needed && (name.contains("PASSWORD") || name.contains("CREDENTIAL"))
 }
 
-/// A wire type as a value.
 pub(super) fn to_wire(params: &impl Serialize) -> Value {
     to_value(params).expect("wire types have string keys and cannot fail")
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::agent::Login;
 
-/// What is run, and what it is called.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
@@ -15,10 +14,10 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Codex: `command` and what makes it an app-server that keeps secrets from the commands it runs.
+    /// Codex: `command` with the arguments for an app-server that withholds secrets from the commands it runs.
     pub(crate) fn codex(command: Vec<String>) -> Self {
         let login = command.iter().map(String::as_str).chain(["login"]);
-        // A word with a NUL can be no command: it will not start.
+        // A word with a NUL cannot be quoted, nor can such a command be started.
         let login = shlex::try_join(login).unwrap_or_else(|_| "codex login".into());
         let mut words = command.into_iter().map(OsString::from);
         let program = words.next().unwrap_or_else(|| "codex".into()).into();

@@ -1,8 +1,8 @@
 //! Requests of the app-server as questions to the user, and the user's answers as it takes them.
 //!
-//! Pure. A request is shown whole or not at all: one without its essential part is an error, never an empty question.
-//! Measured with 0.169.0: `decline` and `acceptForSession` are accepted for commands although `availableDecisions` does
-//! not list them; for a connection only the listed ones are.
+//! Pure. A request is shown whole or not at all: one without its essential part is an error, never an empty
+//! question. Measured with 0.169.0: `decline` and `acceptForSession` are accepted for commands although
+//! `availableDecisions` does not list them; for a connection only the listed ones are.
 
 use std::collections::BTreeMap;
 
@@ -21,38 +21,37 @@ use crate::agent::form::Form;
 use crate::agent::{Decision, FormField, QuestionAnswer, Subject};
 use crate::rpc::RpcError;
 
-/// How the answer to a question is worded.
+/// Form of the answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum AnswerFormat {
-    /// A command; whether a yes may hold for the session.
+    /// A command; `lasting`: a yes may hold for the session.
     Command { lasting: bool },
-    /// An edit of files.
+    /// Changes of files.
     Edit,
-    /// These permissions, as they were asked for.
+    /// The requested permissions, as received.
     Permissions(Value),
     /// Questions of the model.
     Input,
-    /// A call of an MCP server's tool; whether a yes may hold for the session.
+    /// A call of an MCP server's tool; `lasting`: a yes may hold for the session.
     Tool { lasting: bool },
-    /// A form of an MCP server, and what stands above it.
+    /// A form of an MCP server, and the message above it.
     Form(Form, String),
-    /// A page an MCP server wants to be opened.
+    /// A page that an MCP server asks to open.
     Link,
 }
 
-/// What comes of an answer.
 #[derive(Debug, PartialEq)]
 pub(super) enum AnswerOutcome {
-    /// This goes to the app-server.
+    /// Send this answer to the app-server.
     Answer(Value),
-    /// It does not fit: ask again, saying this.
+    /// The input does not fit: ask again, with this reason.
     AskAgain(String),
 }
 
-/// Reads a request: what is asked, and how it is answered.
+/// Parses a request: the question, and the form of its answer.
 ///
 /// # Errors
-/// The answer to a request that is unknown or does not say what it wants.
+/// The response to a request that is unknown or lacks an essential part.
 pub(super) fn parse(
     method: &str,
     params: Value,
@@ -180,7 +179,6 @@ fn permissions(
     Ok((subject, AnswerFormat::Permissions(params.permissions)))
 }
 
-/// One line for each permission.
 fn permission_lines(profile: RequestPermissionProfile) -> Vec<String> {
     let network = profile.network.and_then(|network| network.enabled);
     let mut lines: Vec<String> = Vec::new();
@@ -290,7 +288,7 @@ fn non_empty(text: Option<String>) -> Option<String> {
 }
 
 impl AnswerFormat {
-    /// True for "may I?", which a user who is never asked has settled by the choice of the sandbox.
+    /// True for an approval, which the choice of a sandbox decides where the user is never asked.
     pub(super) fn is_approval(&self) -> bool {
         match self {
             AnswerFormat::Command { .. }
@@ -301,7 +299,7 @@ impl AnswerFormat {
         }
     }
 
-    /// The answer when nobody answers.
+    /// The answer when there is no reply.
     pub(super) fn refusal(&self) -> Value {
         match self.answer(&QuestionAnswer::Declined) {
             AnswerOutcome::Answer(value) => value,
@@ -309,7 +307,7 @@ impl AnswerFormat {
         }
     }
 
-    /// The user's answer; one that does not fit the question counts as no.
+    /// The user's answer; one that does not fit the question counts as a rejection.
     pub(super) fn answer(&self, answer: &QuestionAnswer) -> AnswerOutcome {
         let decision = answer.decision().unwrap_or(Decision::RejectOnce);
         let value = match self {
@@ -392,7 +390,7 @@ fn elicitation_response(decision: Decision, content: Value, meta: Value) -> Valu
     json!({"action": action, "content": content, "_meta": meta})
 }
 
-/// The wanted permissions as they are granted: what was asked as null is left out.
+/// The requested permissions as granted, without fields that are null.
 fn granted_permissions(wanted: &Value) -> Value {
     let mut granted = wanted.clone();
     if let Value::Object(fields) = &mut granted {

@@ -1,7 +1,7 @@
 //! A request as the input of a thread: history seeded, or written out before the prompt.
 //!
-//! Pure. Two forms: `items` for `thread/inject_items` (the model sees earlier turns as turns), and `written_out` for
-//! one thread a prompt (the model sees one text).
+//! Pure. Two forms: `items` for `thread/inject_items` (the model sees earlier turns as turns), and `written_out`
+//! for one thread per prompt (the model sees one text).
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(super) fn history_items(history: &[Exchange]) -> Vec<Value> {
             part => text("input_text", part.as_text().unwrap_or_default()),
         }));
         items.push(message("user", content));
-        // An empty answer is no message.
+        // An empty answer is not sent as a message.
         if !exchange.assistant.is_empty() {
             let said = vec![text("output_text", &exchange.assistant)];
             items.push(message("assistant", said));
@@ -68,7 +68,7 @@ pub(super) fn written_out(history: &[Exchange], input: &[InputPart]) -> Vec<Inpu
     parts
 }
 
-/// `input` with neighbouring texts made one, and words for pictures that cannot be sent.
+/// `input` with neighbouring texts joined, and a text in place of each picture that cannot be sent.
 pub(super) fn merge_texts(input: &[InputPart]) -> Vec<InputPart> {
     let mut parts: Vec<InputPart> = Vec::new();
     let input = input.iter().cloned().map(InputPart::without_file);
@@ -81,7 +81,7 @@ pub(super) fn merge_texts(input: &[InputPart]) -> Vec<InputPart> {
     parts
 }
 
-/// As `turn/start` takes it.
+/// The parts as `turn/start` takes them.
 pub(super) fn user_input(parts: &[InputPart]) -> Vec<UserInput<'_>> {
     parts
         .iter()

@@ -1,9 +1,10 @@
 //! Requests of the app-server on their way to the session, and the session's answers on their way back.
 //!
-//! In: requests of the running turn, replies of the session. Out: one answer for each request. Invariants: a request
-//! that is not understood, belongs to no turn or comes after a cancel is answered at once; with approvals off, the
-//! chosen sandbox answers approval requests, and the user is told. `serverRequest/resolved` for a request that is open
-//! was never seen from 0.169.0 (it follows our answer); if it comes, the session is told that the request is withdrawn.
+//! In: requests of the running turn, replies of the session. Out: one answer for each request. Invariants: a
+//! request that cannot be decoded, belongs to no turn or comes after a cancel is answered at once; with approvals
+//! off, the chosen sandbox answers approval requests, and the user is notified. `serverRequest/resolved` for an
+//! open request was never seen from 0.169.0 (it follows our answer); if one comes, the request is withdrawn from
+//! the session.
 
 use serde_json::{Value, from_value, json};
 
@@ -24,7 +25,7 @@ use crate::agent::{
 use crate::rpc::{RpcError, RpcId};
 use crate::text::cut;
 
-/// Takes a request; what the session is told. `current` is the turn it is of, if that runs.
+/// Handles a request and returns the event for the session. `current` is the turn it belongs to, while that runs.
 pub(super) fn on_request(
     process: &AgentProcess,
     current: Option<&mut ActiveTurn>,
@@ -50,7 +51,7 @@ pub(super) fn on_request(
         }
     };
     if current.cancelled.is_some() {
-        // After an interrupt it is void on the other side.
+        // After an interrupt the app-server ignores the content of the answer.
         process.respond(id, Ok(request.refusal()));
         return None;
     }
@@ -71,17 +72,15 @@ pub(super) fn on_request(
     request.map(|request| request.event(turn))
 }
 
-/// What comes of an answer of the session.
+/// The consequence of a reply of the session.
 pub(super) enum ReplyEffect {
-    /// Nothing more.
     Done,
-    /// The session is asked again.
     AskAgain(AgentEvent),
-    /// The turn is to be stopped.
+    /// The turn is to be interrupted.
     StopTurn,
 }
 
-/// Takes an answer of the session to something of the turn at hand; a late one is ignored.
+/// Handles a reply of the session to a request of the current turn; late ones are ignored.
 pub(super) fn on_reply(
     process: &mut AgentProcess,
     current: &mut ActiveTurn,
@@ -148,15 +147,15 @@ fn answer_question(
         };
         process.respond(id, Ok(value));
     }
-    // Some kinds of question know no such answer: the turn is stopped whatever was asked.
+    // Some kinds of question have no answer that stops the turn, so the turn is interrupted for each kind.
     match *answer == QuestionAnswer::from_decision(Decision::Stop) {
         true => ReplyEffect::StopTurn,
         false => ReplyEffect::Done,
     }
 }
 
-/// The agent has been told why the question of this number is answered by no, or could not be: now it gets the no
-/// itself. The other way round the turn might be over before the reason comes.
+/// The agent has received the reason for a rejection, or could not: now the rejection itself is sent. In the
+/// opposite order the turn might be over before the reason arrives.
 pub(super) fn on_reason_sent(
     process: &AgentProcess,
     current: &mut ActiveTurn,
@@ -173,7 +172,6 @@ pub(super) fn on_reason_sent(
     })
 }
 
-/// Takes `serverRequest/resolved`.
 pub(super) fn on_resolved(current: &mut ActiveTurn, params: &Value) -> Option<AgentEvent> {
     let id = match params.get("requestId")? {
         Value::String(id) => RpcId::Text(id.clone()),
@@ -184,7 +182,7 @@ pub(super) fn on_resolved(current: &mut ActiveTurn, params: &Value) -> Option<Ag
     Some(AgentEvent::RequestWithdrawn { turn, id })
 }
 
-/// What a request wants of the session.
+/// Parses a request of the running turn.
 fn parse_request(
     current: &ActiveTurn,
     id: &RpcId,
@@ -214,11 +212,11 @@ fn parse_request(
     );
     let (mut subject, answer_format) = questions::parse(method, params, edits)?;
     if let Subject::Input { .. } = subject {
-        // It names the program, which has been allowed.
+        // The item is the command that started the program, which has been allowed.
         item.clear();
     }
     if let AnswerFormat::Tool { .. } = answer_format {
-        // The call itself is not named.
+        // The request does not name the call.
         item = tool_key(&server, &tool);
     }
     if let Subject::Permissions { cwd, .. } = &mut subject
@@ -238,7 +236,7 @@ fn parse_request(
     ))
 }
 
-/// The answer of a user who is not to be asked, and a line for them. No more is granted than the sandbox allows.
+/// The answer where the user is never asked, and a line to report it. Grants no more than the sandbox allows.
 fn auto_answer(
     settings: &TurnSettings,
     subject: &Subject,
@@ -273,7 +271,7 @@ fn auto_answer(
     Some((decision, answer, message))
 }
 
-/// A no with its reason, in words of the user: Codex takes no reason with a decision, only further input.
+/// The reason of a rejection as user input, since Codex accepts no reason with a decision.
 fn denial_text(subject: &Subject, why: &str) -> String {
     let what = match subject {
         Subject::Command { command, .. } => format!("the command `{command}`"),
@@ -290,7 +288,7 @@ fn denial_text(subject: &Subject, why: &str) -> String {
     format!("I did not allow {}. My reason: {why}", cut(&what, 400))
 }
 
-/// Makes `question` one that says why it is asked again, under an id of its own.
+/// Gives `question` an id of its own and the reason why it is asked again.
 fn ask_again(question: &mut AgentQuestion, answer_format: &AnswerFormat, why: &str) {
     question.id.push('+');
     if let (Subject::Form { message, .. }, AnswerFormat::Form(_, own)) =

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::agent::{Approvals, Effort, McpServer, Sandbox, TurnSettings, WebSearchUse};
 
-/// Skills are told by us, once; the model's tool for questions to the user works; searching needs both keys.
+/// Configuration of a thread. Skills are listed by us only; the model's tool for questions to the user is enabled;
+/// web search needs both of its keys.
 pub(super) fn config(settings: &TurnSettings) -> Value {
     let mut config = json!({
         "skills": {"include_instructions": false},
@@ -36,7 +37,7 @@ pub(super) fn config(settings: &TurnSettings) -> Value {
     config
 }
 
-/// A server as `config.toml` has it. Where the app-server asks about nothing, what it would ask about is done.
+/// A server as `config.toml` has it. Without approvals, calls that the app-server would ask about are allowed.
 fn server(server: &McpServer, approvals: Approvals) -> Value {
     let variables = server.variables.iter();
     let variables: Map<String, Value> = variables
@@ -53,9 +54,9 @@ fn server(server: &McpServer, approvals: Approvals) -> Value {
     })
 }
 
-/// What the app-server asks about. Measured: with `on-request` it asks about escalations and what looks dangerous only,
-/// with `untrusted` about every command (`ls` too) and every edit, in every sandbox; input for a program that already
-/// runs (`write_stdin`) is never asked about.
+/// The approval policy. Measured: with `on-request` the app-server asks about escalations and commands that look
+/// dangerous only, with `untrusted` about every command (`ls` too) and every edit, in every sandbox; input for a
+/// running program (`write_stdin`) is never asked about.
 pub(super) fn policy(approvals: Approvals) -> &'static str {
     match approvals {
         Approvals::Never => "never",
@@ -63,7 +64,7 @@ pub(super) fn policy(approvals: Approvals) -> &'static str {
     }
 }
 
-/// As `thread/start` and `thread/resume` take it.
+/// The form for `thread/start` and `thread/resume`.
 pub(super) fn sandbox(sandbox: Sandbox) -> &'static str {
     match sandbox {
         Sandbox::ReadOnly => "read-only",
@@ -72,7 +73,7 @@ pub(super) fn sandbox(sandbox: Sandbox) -> &'static str {
     }
 }
 
-/// The form `turn/start` takes.
+/// The form for `turn/start`.
 pub(super) fn sandbox_policy(sandbox: Sandbox) -> Value {
     match sandbox {
         Sandbox::FullAccess => json!({"type": "dangerFullAccess"}),
@@ -87,7 +88,6 @@ pub(super) fn sandbox_policy(sandbox: Sandbox) -> Value {
     }
 }
 
-/// As the app-server calls it.
 pub(super) fn effort(effort: Effort) -> &'static str {
     match effort {
         Effort::Low => "low",

@@ -1,7 +1,7 @@
 //! From a request to a running turn: thread, seed, `turn/start`.
 //!
-//! In: answers of the app-server for the current turn. Out: requests, and the next [`Step`]. A thread that cannot be
-//! resumed, for whatever reason, is replaced by a new one seeded from the request.
+//! In: answers of the app-server for the current turn. Out: requests, and the next [`Step`]. A thread that cannot
+//! be resumed, for whatever reason, is replaced by a new one seeded from the request.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -22,34 +22,34 @@ use super::wire::turn::{TurnResponse, TurnStartParams};
 use crate::agent::{AgentFailure, ThreadMode, TurnId, TurnRequest};
 use crate::rpc::RpcError;
 
-/// What comes next for the turn at hand.
+/// The next step for the current turn.
 pub(super) enum Step {
-    /// An answer of the app-server.
+    /// Wait for a response of the app-server.
     Wait,
-    /// The prompt is on the wire.
+    /// The prompt has been written.
     Sent,
-    /// It cannot go on.
+    /// The turn fails.
     Fail(AgentFailure),
-    /// The same, and the process cannot be trusted any more.
+    /// The turn fails, and the process has broken the protocol.
     Broken(AgentFailure),
 }
 
-/// What is known of threads over the life of the agent.
+/// Knowledge about threads, over the life of the agent.
 #[derive(Debug, Default)]
 pub(super) struct ThreadSetup {
-    /// Threads that took a prompt without a whole answer: they no longer equal any record.
+    /// Threads that took a prompt without completing the answer: they no longer equal any record.
     diverged: HashSet<String>,
     /// The thread that is being seeded.
     seeding: Option<String>,
 }
 
 impl ThreadSetup {
-    /// This thread took a prompt without a whole answer.
+    /// Records that this thread took a prompt without completing the answer.
     pub(super) fn mark_diverged(&mut self, thread: String) {
         self.diverged.insert(thread);
     }
 
-    /// Goes on with the thread the request names, or asks for one.
+    /// Continues the thread that the request names, or opens a new one.
     pub(super) fn choose(&mut self, process: &mut AgentProcess, current: &mut ActiveTurn) -> Step {
         let request = &current.request;
         let session = request.settings.threads == ThreadMode::Session;
@@ -63,7 +63,7 @@ impl ThreadSetup {
                 Some(loaded) if loaded.is_compatible_with(&request.settings) => {
                     return start_turn(process, current, id);
                 }
-                // How to search, and which servers there are, is fixed when a thread is loaded.
+                // The settings of search and MCP servers are fixed when a thread is loaded.
                 Some(_) => start_thread(process, current),
                 None => resume_thread(process, current.turn, &id, request),
             },
@@ -71,7 +71,7 @@ impl ThreadSetup {
         Step::Wait
     }
 
-    /// Takes the answer to a request that opens a thread for the turn at hand.
+    /// Takes the response to a request that opens a thread for the current turn.
     pub(super) fn on_response(
         &mut self,
         name: &str,
@@ -88,7 +88,7 @@ impl ThreadSetup {
                         .insert(id.clone(), LoadedThread::new(&current.request.settings));
                     return start_turn(process, current, id);
                 }
-                // Gone, or not ours: the record is the truth, not the thread.
+                // The thread is gone or not ours: the record, not the thread, holds the truth.
                 _ => start_thread(process, current),
             },
             Purpose::Open(_) => {
@@ -139,7 +139,7 @@ impl ThreadSetup {
     }
 }
 
-/// A thread was opened for a turn that was cancelled meanwhile: nobody will use it.
+/// Leaves a thread that was opened for a turn cancelled meanwhile.
 pub(super) fn leave_unused(process: &mut AgentProcess, outcome: Result<Value, RpcError>) {
     if let Some(id) = outcome.ok().and_then(thread_id) {
         let params = ThreadParams { thread_id: &id };
@@ -147,7 +147,7 @@ pub(super) fn leave_unused(process: &mut AgentProcess, outcome: Result<Value, Rp
     }
 }
 
-/// Puts the prompt on the wire.
+/// Sends the prompt.
 fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: String) -> Step {
     let turn = current.turn;
     let request = &current.request;
@@ -175,7 +175,7 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
     Step::Sent
 }
 
-/// Takes the answer to `turn/start`.
+/// Takes the response to `turn/start`.
 fn on_turn_started(name: &str, outcome: Result<Value, RpcError>, current: &mut ActiveTurn) -> Step {
     let Some(running) = &mut current.running else {
         return Step::Wait;
@@ -191,7 +191,7 @@ fn on_turn_started(name: &str, outcome: Result<Value, RpcError>, current: &mut A
             }
             match running.turn_id {
                 Some(_) => Step::Wait,
-                // It cannot be interrupted nor told from others: what it does is unknown.
+                // Without an id the turn can neither be interrupted nor told from others: its state is unknown.
                 None => Step::Broken(failure::not_understood(name, "turn/start")),
             }
         }

@@ -1,9 +1,10 @@
 //! Names of our tools as the app-server takes them, and back.
 //!
-//! Pure. A Python name is sent unchanged when possible; otherwise under an alias, and the description gives the Python
-//! name. Invariants: sent names match `[A-Za-z_][A-Za-z0-9_]*`, have at most 128 characters and are distinct, also
-//! after code mode has rewritten them (it turns `-` and a leading digit into `_`, and one of two equal names is lost);
-//! the same tools have the same aliases in any order; a call under an alias comes back under the Python name.
+//! Pure. A Python name is sent unchanged when possible; otherwise under an alias, and the description gives the
+//! Python name. Invariants: sent names match `[A-Za-z_][A-Za-z0-9_]*`, have at most 128 characters and are
+//! distinct, also after code mode has rewritten them (it turns `-` and a leading digit into `_`, and one of two
+//! equal names is lost); the same tools have the same aliases in any order; a call under an alias comes back under
+//! the Python name.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,12 +17,12 @@ use crate::agent::ToolSpec;
 /// The longest name the app-server takes, in characters.
 const MAX_NAME_CHARS: usize = 128;
 
-/// How much of a Python name an alias and a description show, in characters.
+/// The most of a Python name that an alias and a description show, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Names the agent's own tools have. A tool of ours under one of them is taken without a word and never called:
-/// measured on 0.169.0 with gpt-5.5 and gpt-6.1-sol, and those that features of the user's configuration turn on.
-/// `__proto__` is lost in code mode.
+/// Names of the agent's own tools. One of ours with such a name is accepted without an error and never called:
+/// measured on 0.169.0 with gpt-5.5 and gpt-6.1-sol, including tools that features of the user's configuration
+/// enable. `__proto__` is lost in code mode.
 const RESERVED: [&str; 37] = [
     "__proto__",
     "apply_patch",
@@ -62,10 +63,9 @@ const RESERVED: [&str; 37] = [
     "write_stdin",
 ];
 
-/// The same with what may follow them: `mcp__` is refused; in code mode the others are namespaces of the agent's own.
+/// Reserved prefixes: `mcp__` is refused; in code mode the others are namespaces of the agent's own.
 const RESERVED_PREFIXES: [&str; 4] = ["clock__", "collaboration__", "functions__", "mcp__"];
 
-/// The names of one set of tools.
 #[derive(Debug, Default)]
 pub(super) struct ToolNames {
     aliases: HashMap<String, String>,
@@ -73,7 +73,6 @@ pub(super) struct ToolNames {
 }
 
 impl ToolNames {
-    /// The names of `tools`.
     pub(super) fn new(tools: &[ToolSpec]) -> ToolNames {
         let mut names = ToolNames::default();
         let own: HashSet<&str> = tools
@@ -102,7 +101,7 @@ impl ToolNames {
         names
     }
 
-    /// The tools as they are offered; of two with one name the first.
+    /// The tools as they are offered; of several with one name the first.
     pub(super) fn specs<'a>(&'a self, tools: &'a [ToolSpec]) -> Vec<DynamicToolSpec<'a>> {
         let mut seen = HashSet::new();
         tools
@@ -123,7 +122,7 @@ impl ToolNames {
             .collect()
     }
 
-    /// The Python name of what is called.
+    /// The Python name of a tool that is called.
     pub(super) fn python_name(&self, called: String) -> String {
         self.pythons.get(&called).cloned().unwrap_or(called)
     }
@@ -139,7 +138,7 @@ fn fits(name: &str) -> bool {
         && !RESERVED_PREFIXES.iter().any(|lead| name.starts_with(lead))
 }
 
-/// A name that fits, made of one that does not.
+/// A valid name derived from an invalid one.
 fn alias(name: &str) -> String {
     let plain: String = name
         .chars()

@@ -1,8 +1,8 @@
 //! The running turn as a value: notifications in, events out.
 //!
-//! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does); one
-//! without an id ends no turn, since it may be any turn's. Notifications of another thread or turn are dropped, such as
-//! the late end of a command of an interrupted turn.
+//! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does);
+//! one without an id ends no turn, since it may belong to any. Notifications of another thread or turn are dropped,
+//! such as the late end of a command of an interrupted turn.
 
 use std::collections::HashMap;
 
@@ -18,19 +18,18 @@ use crate::agent::process_failure::one_line;
 use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage, WorkStatus};
 use crate::dialog::DENIED;
 
-/// Changes that were announced and have not ended, by their item: an approval names the item alone.
+/// Announced changes that have not ended, by the id of their item: an approval request names only the item.
 pub(super) type Edits = HashMap<String, Vec<FileChange>>;
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct RunningTurn {
     turn: TurnId,
-    /// The app-server's thread.
+    /// The app-server's id of the thread.
     pub(super) thread: String,
     /// The app-server's id of the turn, once known.
     pub(super) turn_id: Option<String>,
     pub(super) edits: Edits,
-    /// What the user knows to be denied, by its item, and the reason they gave (empty: none).
+    /// Denials that the user knows of, by item: the reason the user gave (may be empty).
     pub(super) denied: HashMap<String, String>,
     answer: TurnAnswer,
     /// The thread's tokens before this turn.
@@ -39,7 +38,6 @@ pub(super) struct RunningTurn {
     error: Option<TurnError>,
 }
 
-/// How a turn ended.
 #[derive(Debug)]
 pub(super) enum TurnEnd {
     Completed,
@@ -47,7 +45,7 @@ pub(super) enum TurnEnd {
     Failed(Option<TurnError>),
 }
 
-/// What a call of an MCP server's tool is remembered by that the user did not allow: who asks does not name the call.
+/// Key for a denied call of an MCP server's tool, since the approval request does not name the call.
 pub(super) fn tool_key(server: &str, tool: &str) -> String {
     format!("tool {server}.{tool}")
 }
@@ -66,7 +64,7 @@ impl RunningTurn {
         }
     }
 
-    /// True when `params` speaks of this turn, or names none.
+    /// True when `params` names this turn, or none.
     pub(super) fn concerns(&self, params: &Value) -> bool {
         let named = |key: &str| params.get(key).and_then(Value::as_str);
         let turn = named("turnId").or_else(|| params.get("turn")?.get("id")?.as_str());
@@ -77,7 +75,7 @@ impl RunningTurn {
             }
     }
 
-    /// Takes a notification; returns how the turn ended if this was the end.
+    /// Handles a notification; returns how the turn ended if this was the end.
     pub(super) fn on_notification(
         &mut self,
         method: &str,
@@ -317,8 +315,8 @@ impl RunningTurn {
     }
 }
 
-/// What a shell is told to run: the app-server writes each command as `/bin/bash -lc 'SCRIPT'`. Of a shell in another
-/// place nothing is known: the model may choose it.
+/// The script of a shell command: the app-server writes each command as `/bin/bash -lc 'SCRIPT'`. A command with a
+/// shell elsewhere is left unchanged: the model may have chosen it.
 pub(super) fn shell_script(command: String) -> String {
     let words = shlex::split(&command).unwrap_or_default();
     let [shell, flag, script] = words.as_slice() else {

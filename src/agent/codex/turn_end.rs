@@ -8,7 +8,7 @@ use super::wire::thread::ThreadParams;
 use super::wire::turn::TurnInterruptParams;
 use crate::agent::{AgentEvent, AgentFailure, ThreadMode, TurnId};
 
-/// The app-server has ended a running turn: the event, and the thread when it no longer equals any record.
+/// The app-server has ended a running turn: the event, and the thread if it no longer equals any record.
 pub(super) fn ended(
     process: Option<&mut AgentProcess>,
     current: ActiveTurn,
@@ -27,7 +27,7 @@ pub(super) fn ended(
     let session = request.settings.threads == ThreadMode::Session;
     if let Some(process) = process {
         if !whole {
-            // What the turn started in the background goes with it.
+            // Ends the background commands of the turn.
             let method = "thread/backgroundTerminals/clean";
             process.send_request(Purpose::Courtesy, method, &params);
         }
@@ -52,7 +52,7 @@ pub(super) fn ended(
     (event, (!whole).then_some(thread))
 }
 
-/// A turn could not go on: the same. One that the user had stopped is told as stopped.
+/// As [`ended`], for a turn that failed; interrupted if the user had cancelled it.
 pub(super) fn failed(current: ActiveTurn, failure: AgentFailure) -> (AgentEvent, Option<String>) {
     let turn = current.turn;
     let event = match current.cancelled {
@@ -62,7 +62,6 @@ pub(super) fn failed(current: ActiveTurn, failure: AgentFailure) -> (AgentEvent,
     (event, current.running.map(|running| running.thread))
 }
 
-/// The turn was stopped.
 pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
     AgentEvent::Finished {
         turn,
@@ -71,7 +70,7 @@ pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
     }
 }
 
-/// Asks for the end of a cancelled turn, once, and once its id is known.
+/// Interrupts a cancelled turn, once, when its id is known.
 pub(super) fn interrupt(process: &mut AgentProcess, current: &mut ActiveTurn) {
     if current.cancelled.is_none() || current.interrupt_sent {
         return;

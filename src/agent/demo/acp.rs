@@ -1,8 +1,9 @@
 //! The offline agent as an agent of the Agent Client Protocol (version 1): `ipycodex demo --acp`.
 //!
-//! In: requests on a byte stream. Out: answers and updates, one JSON object a line. The answers are those of the other
-//! protocol: reasoning, a plan, a permission, text in small pieces. Sessions live as long as the process. One thread
-//! reads and answers; each prompt runs on a thread of its own, so that a cancel is read during an answer.
+//! In: requests on a byte stream. Out: responses and updates, one JSON object per line. The answers are the same as
+//! over the Codex protocol: reasoning, a plan, a permission, text in small pieces. Sessions live as long as the
+//! process. One thread reads and responds; each prompt runs on a thread of its own, so that a cancel is read during
+//! an answer.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -16,13 +17,13 @@ use super::compose::{DemoAnswer, compose};
 use super::turn_runner::pieces;
 use crate::rpc::{Dialect, RpcError, RpcFrame, RpcId, RpcMessage, encode, read_frame};
 
-/// A pause of a prompt that says "slowly".
+/// Pause between pieces for a prompt that says "slowly".
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until the input ends.
 ///
 /// # Errors
-/// What reading fails with; a client that leaves is none.
+/// The error of a failed read; a client that disconnects causes none.
 pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
     let server = AcpServer {
         output: Mutex::new(output),
@@ -99,7 +100,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The texts of a prompt, files among them.
+/// The texts of a prompt, files included.
 fn prompt_text(blocks: &Value) -> String {
     let blocks = blocks.as_array().into_iter().flatten();
     let texts = blocks.map(|block| match block["type"].as_str() {
@@ -109,7 +110,7 @@ fn prompt_text(blocks: &Value) -> String {
     texts.collect()
 }
 
-/// What both sides of the process see.
+/// State shared by the reading thread and the prompts.
 struct AcpServer<W> {
     output: Mutex<W>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
@@ -117,14 +118,14 @@ struct AcpServer<W> {
 
 #[derive(Default)]
 struct Shared {
-    /// A session whose prompt is to stop.
+    /// The session whose prompt is to stop.
     cancelled: Option<String>,
-    /// What the client answered.
+    /// Responses of the client, by request.
     answers: HashMap<RpcId, Value>,
     disconnected: bool,
 }
 
-/// Why a performance ended early.
+/// The prompt was cancelled, or the client has disconnected.
 struct Stopped;
 
 impl<W: Write> AcpServer<W> {
@@ -135,7 +136,7 @@ impl<W: Write> AcpServer<W> {
     fn send(&self, message: RpcMessage) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let line = encode(message, Dialect::Versioned);
-        // A client that has left ends the input, too.
+        // When the client has disconnected, the input ends, too.
         let _ = output.write_all(&line).and_then(|()| output.flush());
     }
 
@@ -221,9 +222,9 @@ impl<W: Write> AcpServer<W> {
         Ok(())
     }
 
-    /// Asks whether a command may run; the id of what was chosen.
+    /// Asks whether a command may run; returns the id of the chosen option.
     fn approval(&self, session: &str, prompt: &RpcId, command: &str) -> Result<String, Stopped> {
-        // A prompt asks once: its own id tells its question from those of others.
+        // A prompt asks once, so its own id makes that of the question unique.
         let id = RpcId::Text(format!("permission-{prompt:?}"));
         let option = |kind: &str, name: &str| json!({"optionId": kind, "name": name, "kind": kind});
         self.send(RpcMessage::Request {

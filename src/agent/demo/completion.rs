@@ -1,10 +1,11 @@
-//! Completions of the offline agent: the rest of a name in the context or the input, of a keyword, a closing bracket.
+//! Completions of the offline agent: the rest of a name in the context or the input, of a keyword, a closing
+//! bracket.
 //!
 //! Pure; the same input has the same completion. Without a match the completion is empty.
 
 use super::context::all;
 
-/// Words that code and prompts are made of, and the context may not hold yet.
+/// Common words that the context may not contain yet.
 const CODE: [&str; 14] = [
     "import",
     "return",
@@ -32,18 +33,18 @@ const WORDS: [&str; 8] = [
     "compare",
 ];
 
-/// The shortest beginning of a word that is completed.
+/// The shortest prefix that is completed, in characters.
 const SHORTEST: usize = 2;
 
-/// The text around the cursor, when `input` asks for a completion.
+/// The text before the cursor, when `input` asks for a completion.
 pub(super) fn prefix_of(input: &str) -> Option<&str> {
     let (_, draft) = input.rsplit_once("<current-input>\n<prefix>")?;
-    // The prefix is verbatim and may hold anything: its end is the last one there is.
+    // The prefix is verbatim and may contain the tag: the last occurrence ends it.
     let end = draft.rfind("</prefix>")?;
     Some(&draft[..end])
 }
 
-/// What comes after `prefix`.
+/// The text to insert after `prefix`.
 pub(super) fn complete(input: &str, prefix: &str) -> String {
     let cells = all(input, "code");
     let prompt = prefix.starts_with('.');
@@ -84,7 +85,7 @@ pub(super) fn complete(input: &str, prefix: &str) -> String {
     }
 }
 
-/// Names in cells, newest cell first, in each the first one first: what is assigned stands there.
+/// Names in cells, newest cell first; in each cell the first names first, since assigned names stand there.
 fn names(cells: &[String]) -> impl Iterator<Item = String> {
     let newest = cells.iter().rev();
     newest.flat_map(|cell| names_of(cell).collect::<Vec<_>>())

@@ -1,4 +1,5 @@
-//! The answers of the offline agent: markdown made of the content of the prompt. The same prompt has the same answer.
+//! The answers of the offline agent: markdown made of the content of the prompt. The same prompt has the same
+//! answer.
 
 use serde_json::{Map, Value, json};
 
@@ -6,25 +7,25 @@ use super::context::{DemoContext, named_tools, quoted_after};
 use super::threads::Tool;
 use crate::text::counted;
 
-/// What is performed for one prompt.
+/// The steps and texts of one answer.
 #[derive(Debug, PartialEq)]
 pub(super) struct DemoAnswer {
     /// Shown as reasoning.
     pub(super) thought: String,
-    /// Called one after the other before the answer: name and arguments.
+    /// Tools called one after the other before the answer: name and arguments.
     pub(super) calls: Vec<(String, Value)>,
-    /// A command the user is asked about after the calls; it is not run.
+    /// A command to ask approval for after the calls; never run.
     pub(super) approval: Option<&'static str>,
-    /// A plan is told and worked off before the answer.
+    /// A plan is shown and carried out before the answer.
     pub(super) plans: bool,
     /// The answer, without the results of the calls.
     pub(super) text: String,
-    /// With pauses, so that it can be interrupted.
+    /// The text is sent with pauses, so that the answer can be interrupted.
     pub(super) slowly: bool,
 }
 
 impl DemoAnswer {
-    /// In place of words something of the form that is asked for.
+    /// Replaces the text by an example that fits the schema.
     pub(super) fn constrained_to(mut self, schema: Option<&Value>) -> Self {
         if let Some(schema) = schema.filter(|schema| schema.is_object()) {
             self.text = arguments(schema).to_string();
@@ -33,7 +34,7 @@ impl DemoAnswer {
     }
 }
 
-/// Answers `input`, given the number of exchanges before it and the functions offered.
+/// The answer to `input`, given the number of exchanges before it and the functions offered.
 pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer {
     let context = DemoContext::read(input);
     let mut calls: Vec<(String, Value)> = named_tools(&context.request)
@@ -67,7 +68,8 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer
     }
 }
 
-/// What a prompt says in words: ``run `1+1` ``, ``pyrun `a` ``, ``skill `path` ``, as far as there is a tool for it.
+/// The calls that a prompt requests: ``run `1+1` ``, ``pyrun `a` ``, ``skill `path` ``, as far as the tool is
+/// offered.
 fn requested_calls(request: &str, tools: &[Tool]) -> Vec<(String, Value)> {
     let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let mut calls = Vec::new();
@@ -124,7 +126,7 @@ fn text(context: &DemoContext, earlier: usize) -> String {
     text
 }
 
-/// How deep examples go where a schema refers to itself.
+/// Depth of examples where a schema refers to itself.
 const DEEPEST: usize = 6;
 
 /// Arguments that fit `schema`, one for each required property.
@@ -169,7 +171,7 @@ fn example(property: &Value, root: &Value, depth: usize) -> Value {
         return example(choice, root, depth + 1);
     }
     let kinds = property.get("type").and_then(Value::as_array);
-    // What may be left out is.
+    // A nullable value is left out.
     if kinds.is_some_and(|kinds| kinds.contains(&json!("null"))) {
         return Value::Null;
     }
@@ -194,7 +196,7 @@ fn example(property: &Value, root: &Value, depth: usize) -> Value {
     }
 }
 
-/// `code` in a fence longer than any in it.
+/// `code` in a fence longer than any fence in it.
 fn fenced(language: &str, code: &str) -> String {
     let longest = code
         .split(|c| c != '`')

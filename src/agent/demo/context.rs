@@ -1,25 +1,23 @@
 //! Parses a prompt's markup back: cells, outputs, notes, variables, the request.
 //!
-//! Lenient: finds the elements that this program writes and takes the rest as text. Absent on purpose: a general XML
-//! parser; the input is our own, and a wrong guess only makes a poorer demonstration.
+//! Lenient: finds the elements that this program writes and takes the rest as text. Absent on purpose: a general
+//! XML parser; the input is our own, and a wrong guess only makes a poorer demonstration.
 
-/// A prompt, taken apart.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct DemoContext {
     /// Source of each cell, oldest first.
     pub(super) cells: Vec<String>,
-    /// What was shown, oldest first.
+    /// Output texts, oldest first.
     pub(super) outputs: Vec<String>,
-    /// The user's notes.
     pub(super) notes: Vec<String>,
-    /// Exchanges written out before the prompt.
+    /// The number of exchanges written out before the prompt.
     pub(super) turns: usize,
-    /// What was asked.
+    /// The text of the user's prompt.
     pub(super) request: String,
 }
 
 impl DemoContext {
-    /// Reads `input`; without markup all of it is the request.
+    /// Parses `input`; without markup all of it is the request.
     pub(super) fn read(input: &str) -> DemoContext {
         let (earlier, now) = match input.split_once("</conversation-history>") {
             Some((earlier, now)) => (earlier, now),
@@ -35,7 +33,7 @@ impl DemoContext {
         }
     }
 
-    /// The last output that looks like a traceback, by its last line.
+    /// The last line of the last output that looks like a traceback.
     pub(super) fn last_error(&self) -> Option<&str> {
         self.outputs
             .iter()
@@ -69,7 +67,8 @@ pub(super) fn quoted_after(text: &str, word: &str) -> Option<String> {
 }
 
 fn request(input: &str) -> String {
-    // The request is verbatim and last, so its end is the last end. Instructions that stand before it name it as code.
+    // The request is verbatim and last, so its end is the last end tag. Instructions before it mention the tag as
+    // code.
     let open = "<user-request>";
     let mut places = input.match_indices(open);
     let begun = places.find(|(at, _)| !input[..*at].ends_with('`'));

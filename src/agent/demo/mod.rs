@@ -1,9 +1,9 @@
 //! The built-in offline agent: the server half of the Codex protocol, in a child process of the same binary.
 //!
-//! In: requests on a byte stream. Out: responses and notifications, one JSON object a line, as the Codex app-server
-//! 0.169.0 sends them. With it the whole path can be tried without a login; it is no AI: `compose` builds its answers
-//! from the context, the same each time. Threads live as long as the process. One thread reads and answers; a second
-//! runs the turns, so that an interrupt is read during an answer.
+//! In: requests on a byte stream. Out: responses and notifications, one JSON object per line, as the Codex
+//! app-server 0.169.0 sends them. With it all features can be tried without a login; no AI is involved: `compose`
+//! builds its answers from the context, the same each time. Threads live as long as the process. One thread reads
+//! and responds; a second runs the turns, so that an interrupt is read during an answer.
 
 pub mod acp;
 mod completion;
@@ -25,7 +25,7 @@ use turn_runner::{TurnControl, TurnJob, TurnRunner};
 /// Serves until the input ends.
 ///
 /// # Errors
-/// What reading or writing fails with; a client that leaves is none.
+/// The error of a failed read or write; a client that disconnects causes none.
 pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
     thread::scope(|scope| {
         let (out, lines) = mpsc::channel();
@@ -77,11 +77,11 @@ fn write(mut output: impl Write, lines: &mpsc::Receiver<RpcMessage>) -> io::Resu
     Ok(())
 }
 
-/// What follows the answer to a request.
+/// Work that follows the response to a request.
 enum FollowUp {
-    /// A turn takes its time.
+    /// A turn, run on the other thread.
     RunTurn(Box<TurnJob>),
-    /// These notifications.
+    /// Notifications, sent at once.
     Notify(Vec<(&'static str, Value)>),
 }
 
@@ -105,7 +105,7 @@ impl Server {
                 self.send(RpcMessage::Response { id, outcome });
                 match then {
                     None => {}
-                    // The performer lives as long as this side of the channel.
+                    // The turn runner lives as long as this sender.
                     Some(FollowUp::RunTurn(job)) => drop(self.jobs.send(*job)),
                     Some(FollowUp::Notify(notices)) => {
                         for (method, params) in notices {
@@ -121,7 +121,7 @@ impl Server {
     }
 
     fn send(&self, message: RpcMessage) {
-        // A writer that failed has told why; the input ends soon.
+        // A writer that failed has reported its error; the input ends soon.
         let _ = self.out.send(message);
     }
 
@@ -155,7 +155,7 @@ impl Server {
                     json!({"thread": {"id": id, "status": {"type": "idle"}, "turns": []}, "model": "demo"}),
                 )
             }
-            // Threads of an earlier process are gone, which a client must be able to bear.
+            // Threads of an earlier process are gone, a case that clients must handle.
             "thread/resume" => match self.threads.get(thread) {
                 Some(_) => plain(json!({"thread": {"id": thread, "turns": []}, "model": "demo"})),
                 None => Err(invalid(&format!("no rollout found for thread id {thread}"))),
@@ -204,7 +204,7 @@ impl Server {
         let earlier = thread.exchanges();
         let input = thread.take_input(params);
         let then = match completion::prefix_of(&input) {
-            // At once, whatever is being performed.
+            // Completions are answered at once, beside any running turn.
             Some(prefix) => {
                 FollowUp::Notify(completed(id, &turn, &completion::complete(&input, prefix)))
             }
@@ -225,7 +225,7 @@ impl Server {
     }
 }
 
-/// A turn that only says `text`.
+/// The notifications of a turn whose answer is `text`.
 fn completed(thread: &str, turn: &str, text: &str) -> Vec<(&'static str, Value)> {
     let item = json!({"type": "agentMessage", "id": format!("msg_{turn}"), "text": text, "phase": "final_answer"});
     vec![

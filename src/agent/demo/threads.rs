@@ -4,21 +4,18 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// All threads of the process.
 #[derive(Debug, Default)]
 pub(super) struct ThreadTable {
     threads: HashMap<String, Thread>,
     started: u64,
 }
 
-/// One conversation.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
     tools: Vec<Tool>,
     exchanges: usize,
 }
 
-/// A function offered.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tool {
     pub(super) name: String,
@@ -26,7 +23,7 @@ pub(super) struct Tool {
 }
 
 impl ThreadTable {
-    /// Makes a thread from the params of `thread/start` and names it.
+    /// Creates a thread from the params of `thread/start` and returns its id.
     pub(super) fn start(&mut self, params: &Value) -> String {
         self.started += 1;
         // The process id keeps threads of different processes apart.
@@ -65,12 +62,12 @@ impl Thread {
         &self.tools
     }
 
-    /// How many exchanges came before.
+    /// The number of earlier exchanges.
     pub(super) fn exchanges(&self) -> usize {
         self.exchanges
     }
 
-    /// Takes the items of `thread/inject_items`.
+    /// Counts the exchanges in the items of `thread/inject_items`.
     pub(super) fn inject(&mut self, params: &Value) {
         let items = params.get("items").and_then(Value::as_array);
         let answers = items
@@ -81,14 +78,13 @@ impl Thread {
         self.exchanges += answers;
     }
 
-    /// The texts of `turn/start`, joined; the exchange counts from now on.
+    /// The texts of `turn/start`, joined; counts the exchange.
     pub(super) fn take_input(&mut self, params: &Value) -> String {
         self.exchanges += 1;
         input(params)
     }
 }
 
-/// The texts of an input, joined.
 pub(super) fn input(params: &Value) -> String {
     let parts = params.get("input").and_then(Value::as_array);
     parts

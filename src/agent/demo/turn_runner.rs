@@ -1,8 +1,8 @@
 //! Runs the turns of the offline agent: an answer becomes the notifications of the protocol, in small deltas.
 //!
-//! One runner thread takes one job after the other. The reading side controls it through [`TurnControl`]: an interrupt,
-//! the answer to a call, the end. Invariant: every job ends in one `turn/completed`, unless the client has
-//! disconnected.
+//! One runner thread takes one job after the other. The reading side controls it through [`TurnControl`]: an
+//! interrupt, the answer to a call, the end. Invariant: every job ends in one `turn/completed`, unless the client
+//! has disconnected.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -14,23 +14,22 @@ use serde_json::{Value, json};
 use super::compose::DemoAnswer;
 use crate::rpc::{RpcError, RpcId, RpcMessage};
 
-/// A pause of a prompt that says "slowly".
+/// Pause between deltas for a prompt that says "slowly".
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Characters in a delta.
+/// Characters per delta.
 const DELTA: usize = 12;
 
-/// A turn to be performed.
 #[derive(Debug)]
 pub(super) struct TurnJob {
     pub(super) thread: String,
     pub(super) turn: String,
     pub(super) answer: DemoAnswer,
-    /// Characters of the input.
+    /// Length of the input in characters.
     pub(super) input_length: usize,
 }
 
-/// What both threads see.
+/// State shared by the reading thread and the runner.
 #[derive(Clone)]
 pub(super) struct TurnControl {
     out: mpsc::Sender<RpcMessage>,
@@ -42,15 +41,15 @@ struct Shared {
     /// Turns that wait or run.
     open: HashSet<String>,
     interrupted: HashSet<String>,
-    /// What the user said while a turn ran.
+    /// Input that the user added during a turn.
     steered: Vec<String>,
-    /// The call that waits, and its answer.
+    /// The request that waits for an answer, and the answer.
     call: Option<(RpcId, Option<Result<Value, RpcError>>)>,
     calls: i64,
     disconnected: bool,
 }
 
-/// Why a performance ended early.
+/// The turn was interrupted, or the client has disconnected.
 struct Stopped;
 
 impl TurnControl {
@@ -65,12 +64,12 @@ impl TurnControl {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A turn may be interrupted from now on.
+    /// Allows a turn to be interrupted from now on.
     pub(super) fn register(&self, turn: &str) {
         self.lock().open.insert(turn.to_owned());
     }
 
-    /// Stops a turn; false when it does not run.
+    /// Interrupts a turn; false when it does not run.
     pub(super) fn interrupt(&self, turn: &str) -> bool {
         let mut shared = self.lock();
         let open = shared.open.contains(turn);
@@ -81,7 +80,7 @@ impl TurnControl {
         open
     }
 
-    /// Takes more input for a turn; false when it does not run.
+    /// Adds input to a turn; false when it does not run.
     pub(super) fn steer(&self, turn: &str, text: String) -> bool {
         let mut shared = self.lock();
         let open = shared.open.contains(turn);
@@ -91,7 +90,7 @@ impl TurnControl {
         open
     }
 
-    /// Takes the client's answer to a call.
+    /// Takes the client's answer to a request.
     pub(super) fn on_answer(&self, id: &RpcId, outcome: Result<Value, RpcError>) {
         if let Some((waiting, answer)) = &mut self.lock().call
             && waiting == id
@@ -101,13 +100,13 @@ impl TurnControl {
         }
     }
 
-    /// The client is gone: whatever runs ends.
+    /// Ends all turns, since the client has disconnected.
     pub(super) fn disconnect(&self) {
         self.lock().disconnected = true;
         self.shared.1.notify_all();
     }
 
-    /// Goes on at once or, slowly, after a pause, unless the turn was stopped.
+    /// Pauses if `slowly`; fails once the turn was stopped.
     fn pause(&self, turn: &str, slowly: bool) -> Result<(), Stopped> {
         let shared = self.lock();
         let stopped =
@@ -141,7 +140,6 @@ impl TurnControl {
     }
 }
 
-/// Takes jobs.
 pub(super) struct TurnRunner {
     control: TurnControl,
     items: u64,
@@ -152,7 +150,7 @@ impl TurnRunner {
         TurnRunner { control, items: 0 }
     }
 
-    /// Performs until no more jobs can come.
+    /// Runs jobs until the sender is dropped.
     pub(super) fn run(mut self, jobs: &mpsc::Receiver<TurnJob>) {
         while let Ok(job) = jobs.recv() {
             let status = match self.run_turn(&job) {
@@ -233,7 +231,7 @@ impl TurnRunner {
         Ok(())
     }
 
-    /// A plan, worked off with a tool that is none of the client's.
+    /// Shows a plan and carries it out with a tool of the agent's own.
     fn work(&mut self, job: &TurnJob) -> Result<(), Stopped> {
         let steps = ["look at the sky", "answer"];
         for done in 0..=steps.len() {
@@ -292,7 +290,7 @@ impl TurnRunner {
         Ok(texts.join(" "))
     }
 
-    /// Asks whether a command may run; returns the word of the answer.
+    /// Asks whether a command may run; returns the word of the decision.
     fn approval(&mut self, job: &TurnJob, command: &str) -> Result<String, Stopped> {
         let item = self.item("exec");
         let cwd = std::env::current_dir().unwrap_or_default();
@@ -333,7 +331,7 @@ impl TurnRunner {
         self.control.wait_for_answer(&job.turn)
     }
 
-    /// Counts four characters a token, as is usual.
+    /// Reports usage, at four characters per token.
     fn usage(&self, job: &TurnJob, written: usize) {
         let thought = job.answer.thought.chars().count() / 4;
         let counts = json!({
@@ -374,12 +372,12 @@ impl TurnRunner {
     }
 
     fn send(&self, message: RpcMessage) {
-        // The reading side notices a client that has left.
+        // The reading side notices that the client has disconnected.
         let _ = self.control.out.send(message);
     }
 }
 
-/// `text` in deltas of [`DELTA`] characters.
+/// `text` in pieces of [`DELTA`] characters.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -7,12 +7,11 @@ use serde_json::Value;
 
 use super::or_default;
 
-/// `account/read`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GetAccountResponse {
     pub(crate) account: Option<Value>,
-    /// False for providers of the user's own.
+    /// False for model providers that the user configured.
     #[serde(deserialize_with = "or_default")]
     pub(crate) requires_openai_auth: bool,
 }
@@ -40,7 +39,7 @@ pub(crate) struct GetAccountRateLimitsResponse {
     pub(crate) rate_limits_by_limit_id: BTreeMap<String, RateLimitSnapshot>,
 }
 
-/// `account/rateLimits/updated`: what is null has not changed.
+/// `account/rateLimits/updated`: fields that are null have not changed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct AccountRateLimitsUpdatedNotification {
@@ -59,7 +58,6 @@ pub(crate) struct RateLimitSnapshot {
     pub(crate) secondary: Option<RateLimitWindow>,
 }
 
-/// A window of time.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RateLimitWindow {

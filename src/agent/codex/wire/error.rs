@@ -1,11 +1,10 @@
-//! `TurnError`: what the `error` notification and a failed turn carry.
+//! `TurnError`: the content of the `error` notification and of a failed turn.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::or_default;
 
-/// A failure of a turn.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TurnError {
@@ -26,7 +25,7 @@ impl TurnError {
         }
     }
 
-    /// The status of the model's service, when it answered at all.
+    /// The HTTP status of the model's service; `None` if there was no response.
     pub(crate) fn http_status(&self) -> Option<u64> {
         self.codex_error_info
             .as_object()?

@@ -1,8 +1,7 @@
-//! `initialize`: the first request, without which all others are refused.
+//! `initialize`: the first request; all others are refused before it.
 
 use serde::Serialize;
 
-/// Who we are and what we want.
 #[derive(Debug, Serialize)]
 pub(crate) struct InitializeParams<'a> {
     #[serde(rename = "clientInfo")]
@@ -10,7 +9,7 @@ pub(crate) struct InitializeParams<'a> {
     pub(crate) capabilities: InitializeCapabilities,
 }
 
-/// Shows up in the agent's user agent.
+/// Part of the app-server's user agent string.
 #[derive(Debug, Serialize)]
 pub(crate) struct ClientInfo<'a> {
     pub(crate) name: &'a str,
@@ -18,7 +17,6 @@ pub(crate) struct ClientInfo<'a> {
     pub(crate) version: &'a str,
 }
 
-/// What we opt into.
 #[derive(Debug, Serialize)]
 pub(crate) struct InitializeCapabilities {
     /// Needed for `dynamicTools`, `thread/inject_items` and background terminals.

@@ -1,4 +1,4 @@
-//! `item/…`: what a turn consists of. `item/started`, deltas, `item/completed` (which may never come).
+//! `item/…`: the parts of a turn. `item/started`, deltas, `item/completed` (which may never come).
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -91,22 +91,19 @@ pub(crate) enum ThreadItem {
     Unknown,
 }
 
-/// What a tool of an MCP server gave.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct McpToolCallResult {
-    /// Blocks as MCP has them: `{"type": "text", "text": …}` and others.
+    /// Content blocks of MCP: `{"type": "text", "text": …}` and others.
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) content: Vec<Value>,
 }
 
-/// Why it gave nothing.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct McpToolCallError {
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) message: String,
 }
 
-/// One changed file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FileUpdateChange {
     #[serde(default, deserialize_with = "or_default")]

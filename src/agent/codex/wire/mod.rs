@@ -1,7 +1,7 @@
-//! The messages of the Codex app-server 0.169.0, one file a family, named as its schema names them.
+//! The messages of the Codex app-server 0.169.0, one file per family, named as its schema names them.
 //!
-//! Only what we send and read. Reading is lenient: `null` counts as absent, unknown fields and unknown kinds of item
-//! are skipped. Nothing outside `agent/codex` and `agent/demo` sees these types.
+//! Only messages and fields that are sent or read. Reading is lenient: `null` counts as absent, unknown fields and
+//! unknown kinds of item are skipped. Only `agent/codex` and `agent/demo` use these types.
 
 pub(crate) mod account;
 pub(crate) mod error;

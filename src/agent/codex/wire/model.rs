@@ -4,14 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::or_default;
 
-/// One page.
 #[derive(Debug, Serialize)]
 pub(crate) struct ModelListParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<String>,
 }
 
-/// The answer; a cursor means that there is more.
+/// A page of models; a cursor means that there are more.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ModelListResponse {
@@ -20,7 +19,6 @@ pub(crate) struct ModelListResponse {
     pub(crate) next_cursor: Option<String>,
 }
 
-/// A model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Model {
@@ -38,7 +36,6 @@ pub(crate) struct Model {
     pub(crate) is_default: bool,
 }
 
-/// One effort.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ReasoningEffortOption {

@@ -1,7 +1,7 @@
 //! Requests of the app-server to us: calls of our tools, approvals, questions of the model.
 //!
-//! The parts an approval shows are parsed strictly (a command that is not text is an error, never an empty question);
-//! the rest leniently.
+//! The parts an approval shows are parsed strictly (a command that is not text is an error, never an empty
+//! question); the rest leniently.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) struct DynamicToolCallParams {
     pub(crate) arguments: Value,
 }
 
-/// Its answer; both fields are required.
+/// The response to `item/tool/call`; both fields are required.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DynamicToolCallResponse {
@@ -29,16 +29,12 @@ pub(crate) struct DynamicToolCallResponse {
     pub(crate) content_items: Vec<DynamicToolCallOutputContentItem>,
 }
 
-/// A piece of a result.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub(crate) enum DynamicToolCallOutputContentItem {
-    /// Text.
     InputText {
-        /// For the model.
         text: String,
     },
-    /// An image.
     #[serde(rename_all = "camelCase")]
     InputImage {
         /// A `data:` URL.
@@ -53,7 +49,7 @@ pub(crate) struct CommandExecutionRequestApprovalParams {
     /// `command`, `humanCommand`, `writeStdin`; absent means `command`.
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) kind: String,
-    /// What of the turn it belongs to; of input the command that started the program.
+    /// The item of the turn; for `writeStdin` the command that started the program.
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) item_id: String,
     pub(crate) command: Option<String>,
@@ -67,7 +63,7 @@ pub(crate) struct CommandExecutionRequestApprovalParams {
     pub(crate) available_decisions: Vec<Value>,
 }
 
-/// A connection that is asked about.
+/// The connection to approve.
 #[derive(Debug, Deserialize)]
 pub(crate) struct NetworkApprovalContext {
     pub(crate) host: String,
@@ -90,11 +86,11 @@ pub(crate) struct PermissionsRequestApprovalParams {
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) cwd: String,
     pub(crate) reason: Option<String>,
-    /// A [`RequestPermissionProfile`], given back as it came.
+    /// A [`RequestPermissionProfile`], sent back unchanged.
     pub(crate) permissions: Value,
 }
 
-/// What is wanted beside the sandbox.
+/// Permissions requested beyond the sandbox.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RequestPermissionProfile {
@@ -102,14 +98,13 @@ pub(crate) struct RequestPermissionProfile {
     pub(crate) file_system: Option<AdditionalFileSystemPermissions>,
 }
 
-/// Of the network.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AdditionalNetworkPermissions {
     pub(crate) enabled: Option<bool>,
 }
 
-/// Of the file system: `read` and `write`, and `entries`, which says the same again and more.
+/// Access to files: `read` and `write`, and `entries`, which repeats both and may add more.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AdditionalFileSystemPermissions {
@@ -121,10 +116,9 @@ pub(crate) struct AdditionalFileSystemPermissions {
     pub(crate) entries: Vec<FileSystemSandboxEntry>,
 }
 
-/// One rule.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FileSystemSandboxEntry {
-    /// An object; its kinds are shown as they come.
+    /// An object of any kind, shown as received.
     pub(crate) path: Value,
     /// `read`, `write`, `deny`.
     pub(crate) access: String,
@@ -136,7 +130,6 @@ pub(crate) struct ToolRequestUserInputParams {
     pub(crate) questions: Vec<ToolRequestUserInputQuestion>,
 }
 
-/// One question.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToolRequestUserInputQuestion {
@@ -153,7 +146,6 @@ pub(crate) struct ToolRequestUserInputQuestion {
     pub(crate) options: Vec<ToolRequestUserInputOption>,
 }
 
-/// One choice.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ToolRequestUserInputOption {
     pub(crate) label: String,
@@ -161,13 +153,12 @@ pub(crate) struct ToolRequestUserInputOption {
     pub(crate) description: String,
 }
 
-/// The answers, by the id of the question; none: the user does not answer.
+/// The answers, by the id of the question; empty: the user does not answer.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ToolRequestUserInputResponse {
     pub(crate) answers: BTreeMap<String, ToolRequestUserInputAnswer>,
 }
 
-/// What was given for one question.
 #[derive(Debug, Serialize)]
 pub(crate) struct ToolRequestUserInputAnswer {
     pub(crate) answers: Vec<String>,
@@ -191,14 +182,14 @@ pub(crate) struct McpServerElicitationRequestParams {
     pub(crate) meta: ElicitationMeta,
 }
 
-/// What Codex adds when the question is its own: may this tool of the server be called?
+/// Added by Codex to its own approval of a call of the server's tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ElicitationMeta {
     /// `mcp_tool_call`.
     #[serde(deserialize_with = "or_default")]
     pub(crate) codex_approval_kind: String,
-    /// How long a yes may hold: `session`, `always`.
+    /// Durations offered for a yes: `session`, `always`.
     #[serde(deserialize_with = "or_default")]
     pub(crate) persist: Value,
     #[serde(deserialize_with = "or_default")]

@@ -19,7 +19,7 @@ pub(crate) struct ThreadStartParams<'a> {
     /// `read-only`, `workspace-write`, `danger-full-access`.
     pub(crate) sandbox: &'a str,
     pub(crate) ephemeral: bool,
-    /// In place of the agent's own.
+    /// Replaces the agent's own instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_instructions: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub(crate) struct ThreadResumeParams<'a> {
     pub(crate) exclude_turns: bool,
 }
 
-/// What both answer, as far as we care.
+/// The response to both, as far as it is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ThreadResponse {
@@ -62,7 +62,7 @@ pub(crate) struct ThreadResponse {
     pub(crate) thread: Thread,
 }
 
-/// A thread; an empty id is none.
+/// A thread; an empty id means none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Thread {
@@ -104,7 +104,6 @@ pub(crate) struct ThreadTokenUsage {
     pub(crate) model_context_window: Option<u64>,
 }
 
-/// Counts.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TokenUsageBreakdown {
@@ -118,7 +117,7 @@ pub(crate) struct TokenUsageBreakdown {
     pub(crate) reasoning_output_tokens: u64,
 }
 
-/// The id of the thread an answer tells of.
+/// The id of the thread in a response.
 pub(in crate::agent::codex) fn thread_id(value: Value) -> Option<String> {
     let id = from_value::<ThreadResponse>(value).ok()?.thread.id;
     (!id.is_empty()).then_some(id)

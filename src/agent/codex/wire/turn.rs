@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::error::TurnError;
 use super::or_default;
 
-/// `turn/start`. What is given stays for later turns of the thread.
+/// `turn/start`. The settings stay in force for later turns of the thread.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TurnStartParams<'a> {
@@ -28,11 +28,9 @@ pub(crate) struct TurnStartParams<'a> {
     pub(crate) output_schema: Option<&'a Value>,
 }
 
-/// A piece of input.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub(crate) enum UserInput<'a> {
-    /// Text.
     Text {
         /// At most 1,048,576 characters.
         text: &'a str,
@@ -40,14 +38,13 @@ pub(crate) enum UserInput<'a> {
         #[serde(rename = "text_elements")]
         elements: [(); 0],
     },
-    /// An image.
     Image {
         /// A `data:` URL.
         url: &'a str,
     },
 }
 
-/// `turn/steer`: more input for the turn that runs.
+/// `turn/steer`: more input for the running turn.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TurnSteerParams<'a> {
@@ -64,7 +61,7 @@ pub(crate) struct TurnInterruptParams<'a> {
     pub(crate) turn_id: &'a str,
 }
 
-/// The answer of `turn/start`, and `turn/started` and `turn/completed`.
+/// The response to `turn/start`, and the content of `turn/started` and `turn/completed`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct TurnResponse {
@@ -72,7 +69,7 @@ pub(crate) struct TurnResponse {
     pub(crate) turn: Turn,
 }
 
-/// A turn; an empty id is none.
+/// A turn; an empty id means none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Turn {
@@ -92,7 +89,6 @@ pub(crate) struct TurnPlanUpdatedNotification {
     pub(crate) plan: Vec<TurnPlanStep>,
 }
 
-/// One step of it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct TurnPlanStep {
