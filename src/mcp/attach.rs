@@ -22,13 +22,12 @@ use crate::rpc::wait_until_closed;
 /// How long a shell may take to answer the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The longest answer, in bytes.
+/// The longest answer to the handshake, in bytes.
 const MAX_INFO_BYTES: u64 = 64 << 10;
 
 /// A running shell, and a connection to it.
 #[derive(Debug)]
 pub struct RunningShell {
-    /// Process id.
     pub process: u32,
     /// Number of the session; 0: none yet.
     pub session: i64,
@@ -36,15 +35,15 @@ pub struct RunningShell {
     pub started_in: PathBuf,
     /// Current directory of the interpreter.
     pub cwd: PathBuf,
-    /// We are a descendant of its process.
+    /// True when our process is a descendant of the shell's.
     pub inside: bool,
     pub(super) connection: UnixStream,
 }
 
-/// The running shells, the newest first, and a line for each shell that refused us.
+/// The running shells, the newest first, and a line for each shell that refused the connection.
 ///
 /// # Errors
-/// When the folder belongs to somebody else.
+/// When the folder belongs to another user.
 pub fn running_shells(folder: &Path) -> Result<(Vec<RunningShell>, Vec<String>), Report> {
     check_private_dir(folder)?;
     let (mut shells, mut refused) = (Vec::new(), Vec::new());

@@ -1,7 +1,8 @@
 //! One MCP client, from its first message to the end of its connection.
 //!
-//! In: the client's lines, changes of the session. Out: responses, in the order they are ready; `tools/list_changed`
-//! notifications for clients that asked for them. Each connection has one thread, on which all of this happens.
+//! In: the client's lines, changes of the session. Out: responses, in the order they are ready;
+//! `tools/list_changed` notifications for clients that asked for them. Each connection has one thread, which does
+//! all of this.
 //!
 //! Invariants: every request is answered once unless it was cancelled, also after the client has stopped writing; a
 //! tool that is not on the list reaches no function; a client that no longer reads leaves no call running; a client
@@ -30,19 +31,19 @@ const MAX_OPEN: usize = 64;
 /// Messages that may wait for the client to read them.
 const MAX_UNSENT: usize = 512;
 
-/// Interval at which the backlog of such a client is checked.
+/// Interval at which the backlog of a client that does not read is checked.
 const UNSENT_POLL: Duration = Duration::from_millis(10);
 
 /// Changes of the session come in groups; the list of tools is fetched this long after the first.
 const CHANGE_DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// How long the last responses may take to reach the client.
+/// Time for the last responses to reach the client.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The same after the session has ended.
+/// As [`FLUSH_TIMEOUT`], after the session has ended.
 const SESSION_END_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a client works on.
+/// The session and the rights of one client.
 pub(super) struct ClientContext {
     pub(super) session: SessionHandle,
     /// Answers in place of the user; `None`: the user is asked at the shell.
@@ -54,7 +55,7 @@ pub(super) struct ClientContext {
 pub(super) struct McpConnection {
     context: Rc<ClientContext>,
     peer: Rc<Peer>,
-    /// The client's own name.
+    /// The name that the client reports.
     name: String,
     /// After `notifications/initialized` changes are announced without a subscription.
     initialized: bool,
@@ -79,23 +80,22 @@ struct OpenRequest {
     batch: Option<u64>,
 }
 
-/// Whether the list of tools is being fetched after a change.
+/// State of fetching the list of tools after a change.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Refresh {
     #[default]
     Idle,
     Running,
-    /// Another change came meanwhile.
+    /// The session has changed again since the fetch began.
     Outdated,
 }
 
-/// Why the list of tools is fetched.
+/// Purpose of fetching the list of tools.
 enum ToolsPurpose {
     Initialize(String),
     Discover,
     List(Lifecycle),
     Call(Box<CallRequest>),
-    /// The session has changed.
     Refresh,
 }
 
@@ -235,7 +235,7 @@ impl McpConnection {
                 }
                 _ => {}
             },
-            // We send no requests.
+            // Responses are ignored, since no requests are sent.
             Ok(RpcMessage::Response { .. }) => {}
         }
     }

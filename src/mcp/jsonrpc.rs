@@ -1,8 +1,9 @@
 //! JSON-RPC 2.0 as a strict server reads it: each request is answered or refused under its id, batches are answered
 //! whole.
 //!
-//! Pure. In: the JSON of a line, or of one element of a batch. Out: a message, or the refusal. An id is a string or a
-//! whole number, as MCP requires. Responses of a client parse as messages and are ignored later: we send no requests.
+//! Pure. In: the JSON of a line, or of one element of a batch. Out: a message, or the refusal. An id is a string or
+//! a whole number, as MCP requires. Responses of a client parse as messages and are ignored later, since no
+//! requests are sent.
 
 use std::collections::HashMap;
 
@@ -59,8 +60,8 @@ pub(super) fn parse(value: Value) -> Result<RpcMessage, Refusal> {
     Err(refused(why))
 }
 
-/// Batches whose responses go out as one message, once the last response is there. A batch is answered once, and not at
-/// all when nothing in it wants an answer.
+/// Batches whose responses are sent as one message, once the last response is there. A batch of notifications alone
+/// is not answered.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     last_id: u64,
@@ -69,7 +70,7 @@ pub(super) struct Batches {
 
 #[derive(Debug)]
 struct Batch {
-    /// Number of responses that are still to come.
+    /// Number of responses that are still missing.
     missing: usize,
     answers: Vec<RpcMessage>,
 }

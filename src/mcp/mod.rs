@@ -28,10 +28,10 @@ pub use wire::SERVER_NAME;
 
 use connection::{ClientContext, McpConnection};
 
-/// Serves our parent process over our standard streams, until it has closed them and has its answers.
+/// Serves our parent process over our standard streams, until the parent has closed them and has its answers.
 ///
 /// # Errors
-/// When standard input or output is closed, or no thread can be had.
+/// When standard input or output is closed, or no thread can be started.
 pub fn serve(session: &SessionHandle, allowance: PermissionSet) -> Result<(), Report> {
     let failed = |error| Report::failure("could not serve MCP").because(error);
     let (peer, lines, closed) = Peer::over_stdio(Dialect::Versioned, "mcp").map_err(failed)?;

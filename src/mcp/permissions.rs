@@ -1,4 +1,4 @@
-//! What `ipycodex mcp --allow` permits where no user can be asked.
+//! Permissions of `ipycodex mcp --allow`, for sessions in which no user can be asked.
 
 use crate::session::{QuestionChoice, QuestionSubject, Reply};
 
@@ -54,7 +54,7 @@ impl Permission {
 }
 
 impl PermissionSet {
-    /// Answers a question that no user sees.
+    /// Answers a question in place of the user.
     pub(super) fn answer(&self, about: &QuestionSubject) -> Reply {
         let needed = Permission::required_for(about);
         if !self.0.contains(&needed) {

@@ -1,11 +1,11 @@
 //! The socket of a running shell, which clients of the same user attach to.
 //!
-//! Two files in a folder that only the user can enter: `PID.sock`, and `PID.key` with a random token. A client sends
-//! the token in its first line ([`Handshake`]) and is told which shell this is ([`ShellInfo`]); after that it is served
-//! as an MCP client. Invariants: nothing is done for another user, without the token, or for more than [`MAX_CLIENTS`]
-//! at a time; the files exist only while the shell lives. The files of a killed shell are known by a socket that
-//! refuses connections; the next shell to start removes them, and so does whoever looks for shells. The first prompt
-//! does not wait for any of this.
+//! Two files in a folder that only the user can enter: `PID.sock`, and `PID.key` with a random token. A client
+//! sends the token in its first line ([`Handshake`]) and receives a description of the shell ([`ShellInfo`]); after
+//! that the connection is one of MCP. Invariants: nothing is done for another user, without the token, or for more
+//! than [`MAX_CLIENTS`] at a time; the files exist only while the shell lives. The files of a killed shell are
+//! known by a socket that refuses connections; they are removed by the next shell that starts and by each client
+//! that looks for shells. The first prompt does not wait for any of this.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -24,10 +24,9 @@ use crate::report::Report;
 use crate::rpc::{Dialect, over_socket};
 use crate::session::SessionHandle;
 
-/// Clients at a time.
 const MAX_CLIENTS: usize = 16;
 
-/// How long a client may take to send the token.
+/// Time for a client to send the token.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest first line, in bytes.
@@ -96,7 +95,7 @@ impl SocketServer {
                 drop(named.spawn(move || server.accept(client)));
             }
         };
-        // Without a thread nobody can attach; clients find no shell.
+        // Without a thread no client can attach; clients find no shell.
         drop(
             std::thread::Builder::new()
                 .name("mcp door".into())
@@ -139,7 +138,7 @@ impl Drop for SocketServer {
     }
 }
 
-/// What all connections share.
+/// State shared by all connections.
 struct Server {
     session: SessionHandle,
     started_in: PathBuf,
@@ -214,7 +213,7 @@ fn constant_time_eq(one: &str, other: &str) -> bool {
     one.len() == other.len() && std::hint::black_box(differ) == 0
 }
 
-/// Whether the process is ours or a descendant of ours.
+/// True if the process is ours or a descendant of ours.
 fn is_descendant(process: u32) -> bool {
     let mut at = process;
     // The limit guards against a loop.
@@ -236,7 +235,7 @@ fn parent(process: u32) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// The socket and the token of the shell with this process id.
+/// Paths of the socket and the token of the shell with this process id.
 pub(super) fn files(folder: &Path, process: u32) -> (PathBuf, PathBuf) {
     let at = |suffix| folder.join(format!("{process}.{suffix}"));
     (at("sock"), at("key"))

@@ -1,8 +1,8 @@
 //! The messages of the Model Context Protocol as JSON, revisions 2026-07-28 and 2025-11-25.
 //!
-//! In the current revision each request names its revision in `_meta`, and there is no handshake; the one before begins
-//! with `initialize`. Our messages about tools read the same in the older revisions, so those are accepted, too. Absent
-//! on purpose: resources, prompts, sampling, elicitation; questions go to the user of the shell.
+//! In the current revision each request names its revision in `_meta`, and there is no handshake; the one before
+//! begins with `initialize`. Messages about tools are the same in the older revisions, so those are accepted, too.
+//! Absent on purpose: resources, prompts, sampling, elicitation; questions go to the user of the shell.
 
 use serde_json::{Map, Value, json};
 
@@ -27,17 +27,16 @@ pub const SERVER_NAME: &str = "ipycodex";
 /// How a client negotiates its revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lifecycle {
-    /// Once, by `initialize`.
+    /// Once per connection, by `initialize`.
     Session,
     /// In the `_meta` of each request.
     Stateless,
 }
 
-/// The metadata of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Envelope {
     pub(super) lifecycle: Lifecycle,
-    /// The client's own name.
+    /// The name that the client reports.
     pub(super) client: Option<String>,
     /// `progressToken`.
     pub(super) progress: Option<Value>,
@@ -95,13 +94,13 @@ fn server() -> Value {
     json!({"name": SERVER_NAME, "title": "ipycodex", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// The revision to use with a client that asked for `revision`.
+/// The revision to use with a client that requests `revision`.
 pub(super) fn negotiate(revision: &str) -> &'static str {
     let known = WITH_INITIALIZE.into_iter().find(|known| *known == revision);
     known.unwrap_or(WITH_INITIALIZE[0])
 }
 
-/// Later revisions have no batches.
+/// True for revisions with batches, which later ones removed.
 pub(super) fn supports_batches(revision: &str) -> bool {
     ["2025-03-26", "2024-11-05"].contains(&revision)
 }
@@ -170,7 +169,7 @@ fn tool(spec: &ToolSpec) -> Value {
     tool
 }
 
-/// Our read-only tools.
+/// Those of our tools that change nothing.
 const READ_ONLY: [&str; 2] = ["pyrun", "read_output"];
 
 /// The answer to `tools/call`.
@@ -228,7 +227,7 @@ mod tests {
         check(json!({REVISION: "2099-01-01", CAPABILITIES: {}}), -32022);
         check(json!({REVISION: 3, CAPABILITIES: {}}), -32602);
         check(json!({REVISION: CURRENT}), -32602);
-        // Whatever else is there is no reason to refuse.
+        // Metadata of another shape is ignored, not refused.
         for odd in [Value::Null, json!([1]), json!({"_meta": [1]}), json!("x")] {
             assert_eq!(
                 Envelope::parse(&odd).unwrap().lifecycle,
