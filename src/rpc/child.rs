@@ -1,6 +1,6 @@
 //! A child process that speaks JSON-RPC over its standard input and output.
 //!
-//! A third thread beside those of [`Peer`] drains its standard error and keeps the end of it.
+//! Beside the threads of [`Peer`], a third one drains the child's standard error and keeps the end of it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,10 +13,9 @@ use super::message::{Dialect, RpcMessage};
 use super::peer::{CloseOnDrop, Incoming, Peer};
 use crate::process::{Child, Leadership, SpawnPlan, StderrTail, spawn};
 
-/// How long to wait for the rest of the standard error of a child that has ended.
+/// Time for the rest of the standard error to arrive after the child has ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How to start a child.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// Searched on PATH when it has no slash.
@@ -24,7 +23,7 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     /// The whole environment: nothing is inherited.
     pub variables: BTreeMap<OsString, OsString>,
-    /// `None`: our own directory.
+    /// Working directory; `None`: our own.
     pub cwd: Option<PathBuf>,
     pub dialect: Dialect,
     /// Prefix of the thread names: `NAME-reader` and so on.
@@ -102,8 +101,8 @@ impl ChildPeer {
         self.peer.junk()
     }
 
-    /// Ends the child: closes its input, `grace` later SIGTERM to its group, `grace` later SIGKILL. Blocks that long at
-    /// most. Returns its status and the end of its standard error (untrusted text).
+    /// Ends the child: closes its input, `grace` later SIGTERM to its group, `grace` later SIGKILL. Blocks at most
+    /// that long. Returns its status and the end of its standard error (untrusted text).
     ///
     /// # Errors
     /// When the operating system does not report the status.
@@ -122,7 +121,7 @@ impl ChildPeer {
     /// Kills the child's process group at once.
     pub fn kill(mut self) {
         self.child.group().kill();
-        // A failure means that it is reaped already.
+        // A failure means that the child has been reaped already.
         let _ = self.child.wait();
     }
 }

@@ -1,9 +1,10 @@
-//! Bytes to messages and back: one JSON object a line.
+//! Bytes to messages and back: one JSON object per line.
 //!
-//! In: any byte stream, lines of any length (a peer sends whole command outputs and images). Out: messages, with what
-//! is no message reported as [`RpcFrame::Junk`] for the reader to count and skip. Invariant of the writing side: valid
-//! UTF-8 and exactly one newline, at the end; serde_json escapes every other one. Invalid UTF-8 and lone surrogate
-//! escapes of the other side become U+FFFD. Absent on purpose: a length limit; the parser's depth limit stays on.
+//! In: any byte stream, lines of any length (a peer sends whole command outputs and images). Out: messages; any
+//! other line is reported as [`RpcFrame::Junk`], for the reader to count and skip. Invariant of the writing side:
+//! valid UTF-8 and exactly one newline, at the end; serde_json escapes every other one. Invalid UTF-8 and lone
+//! surrogate escapes of the other side become U+FFFD. Absent on purpose: a length limit; the parser's depth limit
+//! stays on.
 
 use std::io::{self, BufRead};
 
@@ -12,11 +13,10 @@ use serde_json::Value;
 use super::message::{Dialect, RpcMessage};
 use crate::text::json;
 
-/// The content of one line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcFrame {
     Message(RpcMessage),
-    /// Something else: a log line, a login shell's escape sequence, half a message.
+    /// Any other line: a log line, a login shell's escape sequence, half a message.
     Junk,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn parse_json(line: &[u8]) -> Option<Value> {
     json::parse(without_bom(line)).ok()
 }
 
-/// `line` without the byte order mark that some programs begin with.
+/// `line` without a byte order mark, which some programs write first.
 fn without_bom(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }

@@ -1,26 +1,25 @@
 //! The three kinds of JSON-RPC message as values.
 //!
-//! In: any JSON value, in either [`Dialect`]. Out: an [`RpcMessage`], or `None` for a value that is no message.
-//! Messages are told apart by the presence of `method`, never by the id alone: both sides count their ids from the same
-//! numbers.
+//! In: any JSON value, in either [`Dialect`]. Out: an [`RpcMessage`], or `None` for any other value. Messages are
+//! told apart by the presence of `method`, never by the id alone: both sides count their ids from the same numbers.
 
 use serde_json::{Map, Value, json};
 
-/// How messages are written. Both spellings are read.
+/// Form in which messages are written. Both forms are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// Without the `jsonrpc` field, as the Codex app-server 0.169.0 does.
     Bare,
-    /// JSON-RPC 2.0 to the letter, as ACP and MCP want it.
+    /// JSON-RPC 2.0 to the letter, as ACP and MCP require.
     Versioned,
 }
 
-/// The id of a request: a string or a whole number, returned unchanged in the answer.
+/// The id of a request: a string or a whole number, returned unchanged in the response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RpcId {
     Number(i64),
     Text(String),
-    /// Only in the answer to a request whose id could not be read.
+    /// Only in the response to a request whose id could not be read.
     Null,
 }
 
@@ -46,9 +45,8 @@ impl RpcId {
 /// The error object of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// Peers use the same code for different things.
+    /// Peers use the same code for different errors.
     pub code: i64,
-    /// For people.
     pub message: String,
     /// `Null` when absent.
     pub data: Value,
@@ -72,7 +70,6 @@ impl RpcError {
     }
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcMessage {
     Request {
@@ -87,15 +84,14 @@ pub enum RpcMessage {
         params: Value,
     },
     Response {
-        /// The id of the request.
         id: RpcId,
         outcome: Result<Value, RpcError>,
     },
 }
 
 impl RpcMessage {
-    /// `None` when the value is no message: an array, neither method nor id, or a response whose id is neither a string
-    /// nor a whole number.
+    /// `None` when the value is not a message: an array, neither method nor id, or a response whose id is neither a
+    /// string nor a whole number.
     pub fn from_value(value: Value) -> Option<RpcMessage> {
         let Value::Object(mut fields) = value else {
             return None;
@@ -131,7 +127,7 @@ impl RpcMessage {
         }
     }
 
-    /// The object that goes on the wire.
+    /// The object to write.
     pub fn into_value(self, dialect: Dialect) -> Value {
         let mut fields = Map::new();
         if dialect == Dialect::Versioned {

@@ -1,8 +1,8 @@
 //! One JSON-RPC connection: a reader thread and a writer thread.
 //!
-//! In: messages to send. Out: the messages received, through a bounded channel that loses nothing: when the channel is
-//! full, the reader waits, and in the end so does the peer. The writer's queue is unbounded, so that a peer that does
-//! not read never blocks the caller. Invariant: the channel closes exactly when the peer's output ends.
+//! In: messages to send. Out: the messages received, through a bounded channel that loses nothing: when the channel
+//! is full, the reader waits, and finally the peer. The writer's queue is unbounded, so that a peer that does not
+//! read never blocks the caller. Invariant: the channel closes exactly when the peer's output ends.
 
 use std::fmt;
 use std::fs::File;
@@ -22,7 +22,7 @@ use super::frame::{RpcFrame, decode, encode, encode_batch, parse_json, read_line
 use super::message::{Dialect, RpcMessage};
 use crate::trace::WIRE;
 
-/// Messages that wait for the owner before the reader blocks.
+/// Received messages that may be queued before the reader blocks.
 const CAPACITY: usize = 256;
 
 /// The peer's messages, in order; closed when its output ends.
@@ -95,8 +95,8 @@ impl Peer {
         Peer::server(input, output, CloseOnDrop::default(), dialect, name)
     }
 
-    /// Serves the client at the other end. Its requests are answered also after its output has ended, until it no
-    /// longer reads.
+    /// Serves the client at the other end. Requests are answered also after the client's output has ended, until
+    /// the client no longer reads.
     pub(super) fn server<W>(
         input: impl Read + Send + 'static,
         output: W,
@@ -111,7 +111,7 @@ impl Peer {
         let (tell, closed) = oneshot::channel();
         let wait = move || {
             wait_until_closed(&watched);
-            // The owner may be gone.
+            // Fails only when the owner has dropped the receiver.
             let _ = tell.send(());
         };
         let (peer, lines) = Peer::start(input, output, on_drop, dialect, name, wait)?;
@@ -185,12 +185,12 @@ impl Peer {
         let _ = self.outgoing.send(encode_batch(messages, self.dialect));
     }
 
-    /// Number of messages that the other side has not taken yet.
+    /// Number of messages that the peer has not taken yet.
     pub fn unsent(&self) -> usize {
         self.unsent.load(Ordering::Relaxed)
     }
 
-    /// Number of lines that were no messages.
+    /// Number of received lines that were no messages.
     pub fn junk(&self) -> u64 {
         self.junk.load(Ordering::Relaxed)
     }
@@ -313,7 +313,7 @@ mod tests {
             "theirs",
         )
         .unwrap();
-        // Both sides count from 1: the direction decides whose id it is.
+        // Both sides count their ids from 1: the direction tells whose id is meant.
         let request = RpcMessage::Request {
             id: RpcId::Number(1),
             method: "ask".into(),
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(from_them.blocking_recv(), None);
     }
 
-    /// This test is both sides: it starts itself and speaks with that. What the harness prints is junk.
+    /// The test starts its own program as the other side; the output of the test harness counts as junk.
     #[test]
     fn whoever_started_us_is_heard_over_our_own_streams() {
         const STARTED: &str = "RPC_TEST_STARTED";

@@ -1,4 +1,4 @@
-//! Our requests that wait for an answer: the purpose of each, and its deadline.
+//! Our requests that wait for a response: the purpose of each, and its deadline.
 //!
 //! A table without IO or clock; the caller passes the time. Ids are whole numbers from 1, never used twice.
 
@@ -32,7 +32,7 @@ impl<T> Pending<T> {
         id
     }
 
-    /// Removes the request of an answer; `None` for a second or unknown answer.
+    /// Removes the request of a response; `None` for a second or unknown response.
     pub fn complete(&mut self, id: &RpcId) -> Option<T> {
         self.open.remove(id).map(|(purpose, _)| purpose)
     }

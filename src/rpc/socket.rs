@@ -8,12 +8,11 @@ use std::os::unix::net::UnixStream;
 use super::message::Dialect;
 use super::peer::{CloseOnDrop, CloseSignal, Lines, Peer};
 
-/// A connected stream socket.
 pub trait Socket: Read + Write + AsFd + Send + Sized + 'static {
     /// Another handle to the same socket.
     ///
     /// # Errors
-    /// When there are no descriptors left.
+    /// When no descriptors are left.
     fn duplicate(&self) -> io::Result<Self>;
 
     /// Ends the connection in both directions; readers see the end of input.
@@ -26,14 +25,14 @@ impl Socket for UnixStream {
     }
 
     fn close(&self) {
-        // Fails only when the other side has closed it already.
+        // Fails only when the other side has closed the socket already.
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
 impl Socket for TcpStream {
     fn duplicate(&self) -> io::Result<Self> {
-        // Each line is a message that somebody waits for.
+        // The other side waits for each line, so none is held back.
         self.set_nodelay(true)?;
         self.try_clone()
     }
