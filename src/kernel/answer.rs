@@ -1,7 +1,7 @@
 //! An agent's answer as the markdown of a notebook, reasoning and tools folded.
 //!
 //! In: the events of an answer. Out: the answer so far as markdown, and as plain text for clients that show no
-//! markdown. Pure; when it is sent is decided by `request_output`. Invariants: the agent's text is not changed; the
+//! markdown. Pure; `request_output` decides when it is sent. Invariants: the agent's text is not changed; the
 //! output of tools and commands stands in fences that it cannot end.
 
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::agent::{Activity, FileChange, PlanStep, WorkStatus};
 use crate::session::AnswerEvent;
 use crate::text::escape::xml_text;
 
-/// Bytes of the end of a command's output that are shown.
+/// The most of a command's output that is shown, in bytes from its end.
 const MAX_OUTPUT: usize = 256 << 10;
 
 /// An answer so far.
@@ -38,13 +38,12 @@ enum Block {
     },
     Activity(Activity),
     Plan(Vec<PlanStep>),
-    /// The agent is still starting.
     AgentStarts(String),
     Line(String),
 }
 
 impl Answer {
-    /// Adds an event; false when it changes nothing here.
+    /// Adds an event; false when it does not change the answer.
     pub(super) fn on(&mut self, event: AnswerEvent) -> bool {
         match event {
             AnswerEvent::Text { message, delta } => self.push_text(message, &delta),
@@ -96,13 +95,13 @@ impl Answer {
                 self.blocks.extend(waits.map(Block::AgentStarts));
             }
             AnswerEvent::Progress(line) => self.blocks.push(Block::Line(line)),
-            // Displays of their own.
+            // Published as displays of their own.
             AnswerEvent::Picture(_) | AnswerEvent::CellsProgress(_) => return false,
         }
         true
     }
 
-    /// A command, tool or activity in it has not ended.
+    /// True while a command, tool or activity of this answer runs.
     pub(super) fn is_unfinished(&self) -> bool {
         self.blocks.iter().any(|block| match block {
             Block::Call { state, .. } => state.is_none(),
@@ -111,7 +110,7 @@ impl Answer {
         })
     }
 
-    /// The event is about a command, tool or activity in it that has not ended.
+    /// True if the event concerns a command, tool or activity of this answer that still runs.
     pub(super) fn expects(&self, event: &AnswerEvent) -> bool {
         let is_open = |wanted: &str| {
             let of = |block: &Block| matches!(block, Block::Call { id, state: None, .. } if id == wanted);
@@ -238,7 +237,7 @@ impl Answer {
         blocks.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The form for clients that show no markdown.
+    /// The answer for clients that show no markdown.
     pub(super) fn plain(&self) -> String {
         let blocks = self.blocks.iter().filter_map(Block::plain);
         blocks.collect::<Vec<_>>().join("\n\n")
@@ -303,7 +302,7 @@ impl Block {
             Block::Plan(steps) => {
                 let mut rows = String::from("plan");
                 for step in steps {
-                    // Writing to a text does not fail.
+                    // Writing to a `String` does not fail.
                     let _ = write!(
                         rows,
                         "\n  {}: {}",

@@ -1,7 +1,7 @@
 //! Output outside of runs: of tasks and threads of cells that have ended, and of objects that got a comm message.
 //!
-//! Invariant: output has the header of the request whose cell it is of, as long as that is remembered; other output has
-//! the header of the last request.
+//! Invariant: output has the header of the request that ran its cell, as long as that is remembered; other output
+//! has the header of the last request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,15 +18,14 @@ use crate::jupyter::ClientRequest;
 use crate::output::STDERR;
 use crate::session::{CellEvent, SessionEvent};
 
-/// Cells whose requests are remembered.
+/// The most cells whose requests are remembered.
 const MAX_CELLS: usize = 256;
 
-/// Publishes output outside of runs, under the request it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct BackgroundOutput {
     cells: VecDeque<(u32, Arc<ClientRequest>)>,
     last_request: Option<Arc<ClientRequest>>,
-    /// Printed and not sent yet, by the cell of `printed_by`.
+    /// Printed text that was not sent yet, by the cell of `printed_by`.
     printed: StreamBuffer,
     printed_by: Option<Arc<ClientRequest>>,
 }
@@ -40,7 +39,7 @@ impl BackgroundOutput {
         self.cells.drain(..surplus);
     }
 
-    /// Output of no known cell belongs to `request` from now on.
+    /// From now on, output of no known cell belongs to `request`.
     pub(super) fn set_parent(&mut self, request: Arc<ClientRequest>) {
         self.last_request = Some(request);
     }
@@ -50,7 +49,6 @@ impl BackgroundOutput {
         self.printed.due(Instant::now())
     }
 
-    /// Sends the printed output.
     pub(super) async fn flush(&mut self, publisher: &Publisher) {
         let parent = self.printed_by.as_deref().map(ClientRequest::header);
         for (name, text) in self.printed.take(Instant::now()) {
@@ -58,7 +56,6 @@ impl BackgroundOutput {
         }
     }
 
-    /// Publishes an event.
     pub(super) async fn publish(
         &mut self,
         publisher: &Publisher,

@@ -1,9 +1,9 @@
-//! The request channels: shell, whose requests are handled one after the other, and control, which does not wait for a
-//! cell.
+//! The request channels: shell, whose requests are handled one after the other, and control, which does not wait
+//! for a cell.
 //!
-//! In: requests. Out: each reply between the states `busy` and `idle`. A [`RequestHandler`] is what differs between the
-//! kernels. Invariant: when an input fails and its sender wants that, inputs that came before its reply are answered
-//! with `aborted`.
+//! In: requests. Out: each reply between the states `busy` and `idle`. The kernels differ only in their
+//! [`RequestHandler`]. Invariant: when an input fails and its request has `stop_on_error`, inputs that arrived
+//! before its reply are answered with `aborted`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use super::kernel_info::KernelInfo;
 use super::shutdown::{InterruptFn, Shutdown};
 use crate::jupyter::ClientRequest;
 
-/// How long requests on their way are waited for when an input fails: clients send all cells at once, and the first may
-/// have failed before the last has come.
+/// How long requests on their way are waited for when an input fails: clients send all cells at once, and the first
+/// may fail before the last has arrived.
 const IN_FLIGHT: Duration = Duration::from_millis(20);
 
 /// Handles the requests of the shell channel, one after the other.
@@ -32,7 +32,7 @@ pub(super) trait RequestHandler {
     /// Publishes background events while idle; cancel-safe.
     async fn idle(&mut self);
 
-    /// Publishes what the last request has left over, before its `idle`.
+    /// Publishes the remaining output of the last request, before its `idle`.
     async fn flush(&mut self);
 
     /// The number of the last input.
@@ -48,13 +48,12 @@ pub(super) struct ExecuteReply {
     pub(super) exits: bool,
 }
 
-/// The shell channel.
 pub(super) struct ShellChannel<H, I> {
     handler: H,
     publisher: Publisher,
     info: I,
     requests: Receiver<ClientRequest>,
-    /// Received and not begun.
+    /// Requests that were received and not begun.
     queue: VecDeque<ClientRequest>,
     shutdown: Shutdown,
 }
@@ -140,7 +139,7 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
         Outcome::default()
     }
 
-    /// Takes the queued inputs; other requests keep their turn.
+    /// Removes the queued inputs; other requests keep their place.
     async fn queued_inputs(&mut self) -> VecDeque<ClientRequest> {
         tokio::time::sleep(IN_FLIGHT).await;
         while let Ok(request) = self.requests.try_recv() {
@@ -178,7 +177,7 @@ pub(super) async fn serve_control(
     while let Some(request) = requests.recv().await {
         let kind = request.message.msg_type.as_str();
         if kind == "interrupt_request" {
-            // Before anything that may have to wait for a client to read.
+            // First, since publishing may have to wait for a client to read.
             interrupt();
             publisher.reply(&request, json!({"status": "ok"})).await;
         }

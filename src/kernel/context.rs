@@ -11,7 +11,6 @@ use crate::jupyter::ClientRequest;
 use crate::record::RecordHandle;
 use crate::session::{Run, SessionHandle};
 
-/// The session, its record, and the clients.
 pub(super) struct SessionContext {
     pub(super) session: SessionHandle,
     pub(super) record: RecordHandle,
@@ -24,12 +23,12 @@ pub(super) struct SessionContext {
     pub(super) background_output: BackgroundOutput,
     /// The run before the first cell, until it was published.
     pub(super) startup: Option<Run>,
-    /// Sessions of clients that print output as it comes: those that asked for earlier inputs, as consoles do.
+    /// Sessions of clients that print output as it arrives: those that asked for earlier inputs, as consoles do.
     pub(super) consoles: HashSet<String>,
 }
 
 impl SessionContext {
-    /// The client appends output and cannot replace any: a console, whose requests name no cell.
+    /// True if the client appends output and cannot replace any: a console, whose requests name no cell.
     pub(super) fn is_console(&self, request: &ClientRequest) -> bool {
         self.consoles.contains(request.session())
             && request.message.metadata.get("cellId").is_none()

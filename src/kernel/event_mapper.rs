@@ -21,7 +21,6 @@ use crate::session::{
 };
 use crate::text::escape::xml_text;
 
-/// Maps the events of one run.
 pub(super) struct EventMapper<'a> {
     pub(super) output: RequestOutput<'a>,
     comms: &'a mut Comms,
@@ -33,7 +32,6 @@ pub(super) struct EventMapper<'a> {
     pub(super) result: RunResult,
 }
 
-/// The facts of the reply.
 #[derive(Debug, Default)]
 pub(super) struct RunResult {
     /// The In number of the input.
@@ -50,14 +48,14 @@ pub(super) struct RunResult {
 pub(super) enum UserRequest {
     /// A line for code that reads one.
     Line {
-        /// The id that the reply names.
+        /// The id of the call, for the reply.
         call: u64,
         prompt: String,
-        /// The typed text is not shown.
+        /// The input is not echoed.
         password: bool,
     },
     Question(Box<Question>),
-    /// The question of this id needs no answer any more.
+    /// The question of this id is withdrawn.
     Withdrawn(u64),
 }
 
@@ -135,8 +133,8 @@ impl<'a> EventMapper<'a> {
         None
     }
 
-    /// Offers text that code has set as the next input. A refused prompt or command is still in its cell, and is not
-    /// offered again.
+    /// Offers text that code has set as the next input. A refused prompt or command is still in its cell, and is
+    /// not offered again.
     fn offer_from_code(&mut self, text: String, replaces: bool) {
         if self.kind == Some(RunKind::Cell) && self.result.failure.is_none() {
             self.offer(text, replaces);
@@ -344,7 +342,7 @@ impl<'a> EventMapper<'a> {
             self.nested = false;
             self.fail(refusal).await;
         }
-        // The answer to a prompt that a cell has asked belongs to that cell.
+        // The answer to a prompt that a cell has sent belongs to that cell.
         let offered = self.kind != Some(RunKind::Cell);
         let code = python_blocks(self.output.answer_text()).join("\n\n");
         let offered = offered && self.output.has_cells() && self.result.failure.is_none();

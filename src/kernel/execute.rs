@@ -22,7 +22,6 @@ use crate::jupyter::{ClientRequest, IncomingMessage};
 use crate::runtime::{InputReply, OutputStream, RuntimeReply, RuntimeRequest, Stdin};
 use crate::session::{NextEvent, Reply, Run, SessionHandle, Submission};
 
-/// Runs an input.
 pub(super) async fn execute(
     context: &mut SessionContext,
     request: &Arc<ClientRequest>,
@@ -186,7 +185,6 @@ pub(super) async fn publish_run(
     mapper.finish().await
 }
 
-/// Asks the user.
 async fn ask_question(spoken: Box<LineQuestion>, mapper: &mut EventMapper<'_>) -> InputRequest {
     InputRequest {
         id: mapper
@@ -197,7 +195,7 @@ async fn ask_question(spoken: Box<LineQuestion>, mapper: &mut EventMapper<'_>) -
     }
 }
 
-/// Passes a reply on; returns the next request where the question is asked again.
+/// Handles a reply; returns the next request where the question is asked again.
 async fn on_reply(
     outcome: InputOutcome,
     session: &SessionHandle,
@@ -220,7 +218,6 @@ async fn on_reply(
     }
 }
 
-/// Evaluates the `user_expressions` of a request.
 async fn evaluate_expressions(
     session: &SessionHandle,
     wanted: &Map<String, Value>,

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use crate::jupyter::IncomingMessage;
 
-/// Why a request without code fails.
+/// The error of a request without code.
 pub(super) const NO_CODE: &str = "an `execute_request` needs its `code` as a text";
 
-/// An `execute_request`, with the defaults of the protocol for what is not in it.
+/// An `execute_request`; missing fields have the protocol's defaults.
 pub(super) struct ExecuteRequest {
     pub(super) code: String,
     pub(super) silent: bool,

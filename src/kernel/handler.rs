@@ -14,14 +14,13 @@ use crate::jupyter::{ClientRequest, parse_comm};
 use crate::runtime::RuntimeRequest;
 use crate::session::NextEvent;
 
-/// Handles requests with a session.
 pub(super) struct SessionHandler(pub(super) SessionContext);
 
 impl RequestHandler for SessionHandler {
     async fn execute(&mut self, request: &Arc<ClientRequest>) -> ExecuteReply {
         let context = &mut self.0;
         if let Some(startup) = context.startup.take() {
-            // Its failures are published and do not fail the cell.
+            // Failures of the startup run are published and do not fail the cell.
             drop(publish_run(context, &startup, request, false).await);
         }
         execute(context, request).await
@@ -98,6 +97,6 @@ async fn comm(context: &mut SessionContext, request: &Arc<ClientRequest>) {
     };
     context.comms.on_message(&message);
     context.background_output.set_parent(Arc::clone(request));
-    // Comm messages have no answer; the wait ends when the interpreter has taken this one.
+    // Comm messages have no reply; the wait ends when the interpreter has taken this one.
     drop(context.session.ask(RuntimeRequest::Comm(message)).await);
 }

@@ -1,6 +1,6 @@
 //! An open `input_request`: a line for code that reads one, or a question to the user with its choices.
 //!
-//! Invariant: one request is open at a time; a reply goes to the last request, and to nothing else.
+//! Invariant: one request is open at a time; a reply goes to the last request only.
 
 use tokio::sync::mpsc::Receiver;
 
@@ -17,7 +17,7 @@ pub(super) struct InputRequest {
     pub(super) target: InputTarget,
 }
 
-/// Where the reply goes.
+/// Recipient of the reply.
 #[derive(Debug)]
 pub(super) enum InputTarget {
     /// To the call of this number, which reads a line.
@@ -25,18 +25,18 @@ pub(super) enum InputTarget {
     Question(Box<LineQuestion>),
 }
 
-/// What a reply means.
+/// The meaning of a reply.
 pub(super) enum InputOutcome {
     /// A line for the call of this number.
     Line(u64, InputReply),
     /// The answer to the question of this id, and the line to print for it.
     Answered(u64, Reply, String),
-    /// The question is asked again, because the text is none of its answers.
+    /// The question is asked again, because the text matches none of its answers.
     AskAgain(Box<LineQuestion>),
 }
 
 impl InputRequest {
-    /// True for replies without a parent, too: some clients name none.
+    /// True for replies without a parent, too, since some clients send none.
     pub(super) fn is_answered_by(&self, reply: &ClientRequest) -> bool {
         let parent = reply.message.parent.as_deref();
         reply.message.msg_type == "input_reply"
@@ -72,7 +72,7 @@ impl InputRequest {
     }
 }
 
-/// Drops replies to earlier requests, which are no answer to the next one.
+/// Drops replies to earlier requests, which must not answer the next one.
 pub(super) fn discard_replies(stdin: &mut Receiver<ClientRequest>) {
     while stdin.try_recv().is_ok() {}
 }

@@ -1,7 +1,7 @@
 //! The requests beside cells: completion, inspection, completeness, earlier inputs.
 //!
-//! In: contents of requests, positions in code points. Out: contents of replies. Invariant: every request is answered;
-//! one that cannot be read gets the reply of one without a result.
+//! In: contents of requests, positions in code points. Out: contents of replies. Invariant: every request is
+//! answered; one that cannot be parsed gets a reply without a result.
 
 use serde_json::{Map, Value, json};
 
@@ -14,10 +14,10 @@ use crate::runtime::{Completeness, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 use crate::text::offset::CodePoints;
 
-/// Inputs in a reply, where the client names no number.
+/// The most inputs in a reply, where the client names no number.
 const DEFAULT_LIMIT: usize = 1000;
 
-/// The position of the cursor in the code of a request; its end where none is named.
+/// The position of the cursor in the code of a request; the end where none is named.
 pub(super) fn cursor(message: &IncomingMessage) -> CodePoints {
     let end = message.text("code").chars().count();
     let position = message.content.get("cursor_pos").and_then(Value::as_u64);

@@ -1,16 +1,14 @@
-//! Outgoing messages: replies, what all clients see, requests for input; each with the header of the request it belongs
-//! to.
+//! Outgoing messages: replies, messages to all clients, requests for input; each with the header of the request it
+//! belongs to.
 
 use serde_json::{Value, json};
 
 use crate::jupyter::{Channel, ClientRequest, KernelServer, OutgoingMessage};
 
-/// Sends the messages of the kernel.
 #[derive(Debug, Clone)]
 pub(super) struct Publisher(pub(super) KernelServer);
 
 impl Publisher {
-    /// Sends a message to all clients.
     pub(super) async fn publish(&self, parent: Option<&Value>, kind: &str, content: Value) {
         let message = OutgoingMessage::new(Channel::Iopub, kind, content);
         self.publish_message(parent, message).await;

@@ -1,7 +1,7 @@
-//! What the kernel says of itself: `kernel_info_reply`.
+//! The kernel's description of itself: `kernel_info_reply`.
 //!
-//! Clients wait for it before anything else, so it does not wait for the interpreter to be ready: the program it is
-//! started from is version for its version by itself, which takes a tenth of that.
+//! Clients wait for it before anything else, so it does not wait for the interpreter: the program behind the
+//! interpreter is asked for its version directly, which takes a tenth of the time.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,20 +17,18 @@ use crate::process::output_within;
 use crate::runtime::{ReferenceValue, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 
-/// How long a Python may take to report its version.
+/// Time for a Python to report its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Describes a kernel to its clients.
 pub(super) trait KernelInfo {
     /// Content of `kernel_info_reply`.
     async fn kernel_info(&self) -> Value;
 }
 
-/// The description of the kernel of a session.
 #[derive(Clone)]
 pub(super) struct SessionKernelInfo {
     session: SessionHandle,
-    /// The Python of cells, where they run in one of our own.
+    /// The Python of cells, where they run in an interpreter of our own.
     python: Option<PathBuf>,
     version: Arc<OnceCell<String>>,
 }
@@ -91,14 +89,14 @@ impl KernelInfo for SessionKernelInfo {
                  `%ipycodex help` lists the commands"
             ),
             "debugger": false,
-            // Version 5.5 leaves some features to kernels: none of them.
+            // Optional features of protocol 5.5: none.
             "supported_features": [],
             "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
         })
     }
 }
 
-/// The version of a Python; `None` for one too old to run cells, in whose place another runs.
+/// The version of a Python; `None` for one too old to run cells, for which another is used.
 fn program_version(python: &Path) -> Option<String> {
     let mut command = Command::new(python);
     let question = "import sys; print(sys.version_info >= (3, 8), sys.version.split()[0])";

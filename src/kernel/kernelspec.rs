@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use crate::files::{FileMode, write_whole};
 use crate::report::Report;
 
-/// Our kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelKind {
     /// Cells of Python and prompts.
@@ -38,11 +37,10 @@ impl KernelKind {
     }
 }
 
-/// A data folder of Jupyter; kernelspecs lie in its `kernels`.
+/// A data folder of Jupyter; kernelspecs are in its `kernels`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelspecDir(pub PathBuf);
 
-/// An installed kernel of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledKernel {
     pub folder: PathBuf,
@@ -52,7 +50,7 @@ pub struct InstalledKernel {
 /// Writes the kernelspec of `program` with `arguments`; returns its folder.
 ///
 /// # Errors
-/// The folder cannot be written, or holds a kernel that is not ours.
+/// When the folder cannot be written, or holds a kernel that is not ours.
 pub fn install(
     place: &KernelspecDir,
     kind: KernelKind,
@@ -95,7 +93,7 @@ pub fn install(
 /// Removes the kernelspec; false when there was none.
 ///
 /// # Errors
-/// The kernelspec is not ours, or cannot be removed.
+/// When the kernelspec is not ours, or cannot be removed.
 pub fn uninstall(place: &KernelspecDir, kind: KernelKind) -> Result<bool, Report> {
     let folder = place.folder(kind);
     if !folder.join("kernel.json").exists() {
@@ -111,7 +109,6 @@ pub fn uninstall(place: &KernelspecDir, kind: KernelKind) -> Result<bool, Report
     Ok(true)
 }
 
-/// Our kernels in these places.
 pub fn list_installed(places: &[KernelspecDir]) -> Vec<InstalledKernel> {
     let kinds = [KernelKind::Cells, KernelKind::AgentClient];
     let folders = places

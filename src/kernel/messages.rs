@@ -11,7 +11,7 @@ use crate::runtime::{
     CommMessage, DisplayData, INSPECTION_MIME, PARTS_MIME, SOURCE_MIME, THIS_REQUEST,
 };
 
-/// How a request failed.
+/// Failure of a request: name, message and traceback.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
     name: String,
@@ -35,7 +35,7 @@ impl Failure {
         self
     }
 
-    /// An error without a traceback gets its summary as one.
+    /// Converts an error; one without a traceback gets its summary as traceback.
     pub(super) fn from_error(error: &CellError) -> Self {
         let empty = error.traceback.iter().all(|line| line.trim().is_empty());
         Failure {
@@ -93,8 +93,8 @@ pub(super) fn display_message(display: &DisplayData) -> (&'static str, Value) {
     (kind, content)
 }
 
-/// The message of a comm of the interpreter. A widget that captures output asks with [`THIS_REQUEST`] for the id of the
-/// request that runs; only here is that known: the one with the header `parent`.
+/// The message of a comm of the interpreter. A widget that captures output sends [`THIS_REQUEST`] for the id of the
+/// running request, which is known only here: the id in the header `parent`.
 pub(super) fn comm_message(mut message: CommMessage, parent: Option<&Value>) -> OutgoingMessage {
     if let (Some(name), Some(parent)) = (message.data.pointer_mut("/state/msg_id"), parent)
         && *name == THIS_REQUEST

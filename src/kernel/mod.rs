@@ -1,15 +1,15 @@
-//! The front-ends for Jupyter: a kernel whose cells are Python, notes, commands and prompts, and one whose cells are
-//! prompts to an agent (`agentclient`).
+//! The front-ends for Jupyter: a kernel whose cells are Python, notes, commands and prompts, and one whose cells
+//! are prompts to an agent (`agentclient`).
 //!
 //! In: the messages of any number of clients, on the sockets that a connection file names. Out: the events of the
 //! session as messages. Both kernels share `server`, with its `channels`, and differ in their handler of requests.
-//! `handler` is that of sessions: `execute` takes an input from its message to its reply, `event_mapper` maps events to
-//! messages, `request_output` is the output of one request, `answer` an agent's answer as markdown. Protocol:
-//! version 5.5 of Jupyter's messaging, without the features it leaves to kernels. Invariants: every request is between
-//! `busy` and `idle`; a client ends the kernel by a `shutdown_request` only; the kernel ends when the process that
-//! started it is gone. Absent on purpose: the debugger; subshells, since the types of `jupyter-protocol` 2 lose a
-//! header's `subshell_id`, by which clients know whose reply they have; attachments, which only text cells have, and
-//! those are not sent to kernels.
+//! `handler` is that of sessions: `execute` takes an input from its message to its reply, `event_mapper` maps
+//! events to messages, `request_output` is the output of one request, `answer` an agent's answer as markdown.
+//! Protocol: version 5.5 of Jupyter's messaging, without its optional features. Invariants: every request is
+//! between `busy` and `idle`; a client ends the kernel by a `shutdown_request` only; the kernel ends when the
+//! process that started it is gone. Absent on purpose: the debugger; subshells, since the types of
+//! `jupyter-protocol` 2 lose a header's `subshell_id`, by which clients match replies; attachments, which only text
+//! cells have, and those are not sent to kernels.
 
 pub mod agentclient;
 mod answer;
@@ -51,7 +51,7 @@ pub use kernelspec::{
 use server::serve;
 use shutdown::InterruptFn;
 
-/// How long the end of a session may take.
+/// Limit for the end of a session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The session that a kernel serves.
@@ -62,16 +62,16 @@ pub struct KernelOptions {
     pub record: RecordHandle,
     /// The run before the first cell; published with it.
     pub startup: Run,
-    /// The Python of cells, where they run in one of our own.
+    /// The Python of cells, where they run in an interpreter of our own.
     pub python: Option<PathBuf>,
-    /// The process that started us, where it says so.
+    /// Process id of the process that started us, if known.
     pub parent: Option<u32>,
 }
 
 /// Serves all clients on the addresses of the connection file until the shutdown.
 ///
 /// # Errors
-/// The file is no connection file, or its addresses cannot be had.
+/// When the file is not a connection file, or its addresses are not available.
 pub fn run(options: KernelOptions, file: &Path) -> Result<(), Report> {
     let session = options.session.clone();
     let interrupted = session.clone();

@@ -1,8 +1,9 @@
-//! The output of one request: printed text, displays, and an agent's answer that grows in its display.
+//! The output of one request: printed text, displays, and an agent's answer in a display that is updated.
 //!
-//! In: what a run shows. Out: messages under the header of the request. Invariants: later output stands below earlier
-//! output; an answer is sent at the rate of [`Throttle`] and whole at its end; printed text is sent at intervals
-//! ([`StreamBuffer`]) and before every other message; a silent request publishes no output.
+//! In: events of a run, as text, displays and pieces of an answer. Out: messages under the header of the request.
+//! Invariants: later output stands below earlier output; an answer is sent at the rate of [`Throttle`] and whole at
+//! its end; printed text is sent at intervals ([`StreamBuffer`]) and before every other message; a silent request
+//! publishes no output.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +20,10 @@ use crate::output::MimeBundle;
 use crate::runtime::{CommMessage, DisplayData, OutputStream};
 use crate::session::AnswerEvent;
 
-/// The time between two states of an answer: front-ends draw the whole of each state anew.
+/// Time between two states of an answer, since front-ends redraw the whole answer for each.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
 
-/// The rate of the states of an answer: in any second at most 15, the last one, which does not wait, included.
+/// The rate of the states of an answer: in any second at most 15, including the last one, which does not wait.
 #[derive(Debug, Default)]
 struct Throttle {
     last_sent: Option<Instant>,
@@ -46,20 +47,19 @@ struct EarlierAnswer {
     changed: bool,
 }
 
-/// The output of one request.
 pub(super) struct RequestOutput<'a> {
     publisher: &'a Publisher,
     request: Arc<ClientRequest>,
     silent: bool,
-    /// The client appends output and cannot replace any: answers are printed as they come.
+    /// The client appends output and cannot replace any: answers are printed as they arrive.
     is_console: bool,
-    /// Nothing is published for now.
+    /// Publishing is stopped for now.
     muted: bool,
     printed: StreamBuffer,
     answer: Answer,
-    /// The id of the display of the answer; `None`: it has none yet.
+    /// The id of the answer's display; `None`: there is none yet.
     display: Option<String>,
-    /// The answer has more than was sent.
+    /// The answer has content that was not sent.
     changed: bool,
     earlier: Vec<EarlierAnswer>,
     throttle: Throttle,
@@ -137,7 +137,6 @@ impl<'a> RequestOutput<'a> {
         changed.then_some(at)
     }
 
-    /// Sends what is due.
     pub(super) async fn send_due(&mut self) {
         if self.printed.is_due(Instant::now()) {
             self.flush().await;
@@ -147,7 +146,6 @@ impl<'a> RequestOutput<'a> {
         }
     }
 
-    /// Sends the printed text.
     pub(super) async fn flush(&mut self) {
         let printed = self.printed.take(Instant::now());
         self.stream(printed).await;
@@ -279,7 +277,7 @@ impl<'a> RequestOutput<'a> {
         }
     }
 
-    /// The answer for a console: its text as it comes, a line for each command, tool and file.
+    /// Prints the answer for a console: its text as it arrives, a line for each command, tool and file.
     async fn print_answer(&mut self, event: AnswerEvent) {
         let line = match event {
             AnswerEvent::Text { message, delta } => {
@@ -307,7 +305,7 @@ impl<'a> RequestOutput<'a> {
         self.print(OutputStream::Stderr, &format!("{line}\n")).await;
     }
 
-    /// The client has cells, to which one can be added.
+    /// True if the client has cells, so that one can be added.
     pub(super) fn has_cells(&self) -> bool {
         !self.is_console
     }
@@ -321,7 +319,7 @@ impl<'a> RequestOutput<'a> {
         self.answer_text.is_empty() && self.answer.is_empty()
     }
 
-    /// Sends the rest.
+    /// Sends the remaining output.
     pub(super) async fn finish(&mut self) {
         self.end_answer().await;
         let printed = self.printed.end(Instant::now());
@@ -329,7 +327,6 @@ impl<'a> RequestOutput<'a> {
     }
 }
 
-/// The content of the message that displays an answer.
 fn answer_display(answer: &Answer, display: &str) -> Value {
     json!({
         "data": {"text/markdown": answer.markdown(), "text/plain": answer.plain()},
@@ -354,7 +351,7 @@ mod tests {
     #[test]
     fn at_most_15_states_of_an_answer_are_sent_in_a_second() {
         let start = Instant::now();
-        // Pieces of the answer come this often, in ms; the last one ends it.
+        // Time between two pieces of the answer, in ms; the last piece ends it.
         for every in [1, 7, 40, 79, 80, 81, 200] {
             let mut throttle = Throttle::default();
             let mut sent: Vec<Instant> = Vec::new();

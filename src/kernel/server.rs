@@ -1,7 +1,8 @@
 //! The server of a kernel: its sockets, the two request channels, its end.
 //!
-//! Shared by both kernels, which differ in their [`RequestHandler`]. Invariants: interrupts and the shutdown go beside
-//! what runs; the kernel ends when a client asks for it, by a signal, or when the process that started it is gone.
+//! Shared by both kernels, which differ in their [`RequestHandler`]. Invariants: interrupts and the shutdown do not
+//! wait for the running request; the kernel ends when a client asks for it, by a signal, or when the process that
+//! started it is gone.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,14 +17,14 @@ use super::shutdown::{InterruptFn, Shutdown, watch};
 use crate::jupyter::{ClientRequest, listen, read};
 use crate::report::Report;
 
-/// How long the last messages may take to leave the sockets.
+/// Time for the last messages to leave the sockets.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// Serves all clients on the addresses of the connection file until the shutdown. `open` makes the handler from the
-/// publisher and the `input_reply` messages.
+/// Serves all clients on the addresses of the connection file until the shutdown. `open` creates the handler from
+/// the publisher and the `input_reply` messages.
 ///
 /// # Errors
-/// The file is no connection file, or its addresses cannot be had.
+/// When the file is not a connection file, or its addresses are not available.
 pub(super) fn serve<H: RequestHandler, I: KernelInfo + Clone>(
     file: &Path,
     parent: Option<u32>,

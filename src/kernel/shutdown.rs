@@ -1,7 +1,7 @@
-//! How a kernel is interrupted and how it ends: requests of clients, signals, and the death of the process that started
-//! it.
+//! Interrupt and end of a kernel: requests of clients, signals, and the death of the process that started it.
 //!
-//! SIGINT interrupts what runs; SIGHUP, SIGQUIT, SIGTERM and the end of the parent process end the kernel.
+//! SIGINT interrupts the running request; SIGHUP, SIGQUIT, SIGTERM and the end of the parent process end the
+//! kernel.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use tokio::sync::Notify;
 
 use crate::report::Report;
 
-/// How often the parent process is looked for.
+/// Interval at which the parent process is checked.
 const PARENT_POLL: Duration = Duration::from_millis(500);
 
-/// Stops what runs; callable from any thread.
+/// Interrupts the running request; callable from any thread.
 pub(super) type InterruptFn = Arc<dyn Fn() + Send + Sync>;
 
 /// The request to end the kernel; all clones share it.
@@ -32,10 +32,10 @@ impl Shutdown {
     }
 }
 
-/// Starts the thread that listens for signals, and the one that polls the parent process where one is named.
+/// Starts the thread that listens for signals, and the one that polls the parent process if one is named.
 ///
 /// # Errors
-/// When handlers or a thread cannot be had.
+/// When handlers or a thread are not available.
 pub(super) fn watch(
     parent: Option<u32>,
     interrupt: InterruptFn,
@@ -64,8 +64,8 @@ pub(super) fn watch(
     let poll = move || {
         loop {
             std::thread::sleep(PARENT_POLL);
-            // A child whose parent died gets another one; for any other process only its number is left to look for,
-            // which the system may use again.
+            // A child whose parent has died gets another parent. Any other process is known by its id only, which
+            // the system may reuse.
             let alive = match is_own_parent {
                 true => std::os::unix::process::parent_id() == parent,
                 false => std::path::Path::new("/proc")

@@ -1,7 +1,7 @@
 //! The buffer of printed output: bytes in, texts of `stream` messages out, in whole characters and few messages.
 //!
-//! Clients drop messages that find no room in their queues, so a loop that prints is sent as a few messages a second,
-//! as ipykernel does. Invariants: output after a pause is due at once; the order of the two streams stays, unless they
+//! Clients drop messages when their queues are full, so a loop that prints is sent as a few messages a second, as
+//! ipykernel does. Invariants: output after a pause is due at once; the order of the two streams stays, unless they
 //! alternate so often that each piece would be a message (then each stream is one text).
 
 use std::time::Duration;
@@ -11,17 +11,16 @@ use tokio::time::Instant;
 use crate::output::{STDERR, STDOUT};
 use crate::runtime::OutputStream;
 
-/// The time between two messages, that of ipykernel.
+/// Time between two messages, that of ipykernel.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Bytes that are sent without waiting for the interval.
 const MAX_BYTES: usize = 256 << 10;
 /// Pieces of alternating streams that are sent as messages of their own.
 const MAX_SEGMENTS: usize = 20;
 
-/// Output that was printed and not sent yet.
 #[derive(Debug, Default)]
 pub(super) struct StreamBuffer {
-    /// Bytes of a character that is not complete yet, per stream.
+    /// Bytes of an incomplete character, per stream.
     incomplete: [Vec<u8>; 2],
     /// The stream (0 standard output, 1 standard error), and its text up to the next text of the other one.
     segments: Vec<(usize, String)>,
@@ -65,7 +64,7 @@ impl StreamBuffer {
         (!self.segments.is_empty()).then_some(at)
     }
 
-    /// The buffer is to be sent before its time.
+    /// True when the buffer must be sent before its time.
     pub(super) fn is_full(&self) -> bool {
         self.bytes >= MAX_BYTES
     }

@@ -19,11 +19,10 @@ use crate::runtime::{DisplayData, OutputStream};
 use crate::session::{AnswerEvent, answer_event};
 use crate::text::escape::xml_text;
 
-/// The output of one cell.
 pub(super) struct ClientOutput<'a> {
     output: RequestOutput<'a>,
     formatter: EventFormatter,
-    /// Answers are markdown that grows.
+    /// Answers are shown as markdown in a display that is updated.
     markdown: bool,
 }
 
@@ -41,7 +40,7 @@ impl<'a> ClientOutput<'a> {
         }
     }
 
-    /// Shows an event.
+    /// Shows an event of the agent.
     pub(super) async fn on(&mut self, event: AgentEvent) {
         if self.markdown && !matches!(event, AgentEvent::Notice { .. }) {
             let event = match event {
@@ -77,7 +76,7 @@ impl<'a> ClientOutput<'a> {
         self.write(pieces).await;
     }
 
-    /// Prints a text of our own on lines of its own.
+    /// Prints a text of our own, beginning on a new line.
     pub(super) async fn print(&mut self, stream: OutputStream, text: &str) {
         self.end_turn().await;
         self.output
@@ -141,7 +140,7 @@ impl<'a> ClientOutput<'a> {
         self.output.request_input(prompt, secret).await
     }
 
-    /// Ends the cell, which has failed or not.
+    /// Ends the cell, with the failure if there was one.
     pub(super) async fn finish(&mut self, failure: Option<&Failure>) {
         self.end_turn().await;
         self.output.finish().await;

@@ -1,4 +1,4 @@
-//! The commands carried out: what each does to the settings and to the session, and what it says.
+//! The commands carried out: the effect of each on the settings and the session, and the text it prints.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,10 @@ use super::syntax::{ClientCommand, help};
 use super::turn::{TurnError, ensure_session, open_session, set_session};
 use crate::agent::{AgentFailure, FailureKind, Login, Lookup, LookupReply};
 
-/// Why a command did nothing.
 pub(super) enum CommandError {
-    /// In these words.
+    /// A command that failed with this message.
     Said(String),
-    /// The agent was needed, and did not come to it.
+    /// A turn or request of the agent that a command needs has failed.
     TurnError(TurnError),
 }
 
@@ -29,10 +28,10 @@ fn refused<T>(text: impl Into<String>) -> Result<T, CommandError> {
     Err(CommandError::Said(text.into()))
 }
 
-/// Carries a command out; what it says.
+/// Runs a command; returns the text to print.
 ///
 /// # Errors
-/// It could not be done.
+/// A command that failed, or was interrupted.
 pub(super) async fn run_command(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -172,8 +171,8 @@ pub(super) async fn run_command(
     }
 }
 
-/// Tells the session of the servers there are now (one that was not used yet is replaced); how that is said, where
-/// none is open: as `unopened`.
+/// Passes the current servers to the open session; a session that was not used yet is replaced. Returns the
+/// sentence that reports this, `unopened` where no session is open.
 async fn applied(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -193,7 +192,7 @@ async fn applied(
     }
 }
 
-/// A sentence, and how it goes on.
+/// A sentence, followed by a second one unless that is empty.
 fn ended(what: String, ending: &str) -> String {
     match ending {
         "" => what,
@@ -388,7 +387,7 @@ async fn log_in(context: &mut AgentContext, method: Option<String>) -> Said {
     Ok(format!("Logged in with {wanted}: the next prompt uses it."))
 }
 
-/// Waits for what the agent was asked, as long as the user does; news that come with it are kept.
+/// Waits for the agent's response or an interrupt; meanwhile keeps the agent's updates.
 async fn wait<T>(
     context: &mut AgentContext,
     told: tokio::sync::oneshot::Receiver<Result<T, AgentFailure>>,
@@ -431,7 +430,7 @@ fn configuration(context: &AgentContext) -> String {
     .join("\n")
 }
 
-/// A name whose value is nobody's business.
+/// True for names whose value is not printed.
 fn is_secret(name: &str) -> bool {
     ["KEY", "TOKEN", "SECRET", "PASSWORD"]
         .iter()

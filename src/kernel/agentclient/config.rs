@@ -1,8 +1,8 @@
-//! What the kernel was started with, and what was set since: the agent's command, its variables, its directories.
+//! The kernel's configuration: the agent's command, its variables, its directories.
 //!
-//! Variables: `ACP_AGENT_COMMAND` (else `codex-acp`), `ACP_AGENT_ARGS` (words between blanks), `ACP_OUTPUT`
-//! (`markdown`: answers are markdown that grows, else text), `CODEX_HOME`. A command that is a file but cannot be
-//! executed is one for Python.
+//! From the variables at the start, changed by commands: `ACP_AGENT_COMMAND` (else `codex-acp`), `ACP_AGENT_ARGS`
+//! (words between blanks), `ACP_OUTPUT` (`markdown`: answers are markdown in a display that is updated, else text),
+//! `CODEX_HOME`. A command that is a file but cannot be executed is run by Python.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,29 +10,28 @@ use std::path::PathBuf;
 
 use crate::environment::Environment;
 
-/// How the agent is started.
+/// Everything needed to start the agent's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCommand {
-    /// What it is called.
+    /// Name shown to the user.
     pub name: String,
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// The whole environment of its process.
+    /// The whole environment of the process.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The directory its process starts in.
+    /// The working directory of the process.
     pub cwd: PathBuf,
 }
 
-/// See the module.
 pub(super) struct AgentConfig {
     environment: Environment,
-    /// What runs files that cannot be executed.
+    /// The interpreter for files that cannot be executed.
     python: PathBuf,
     pub(super) command: String,
     pub(super) arguments: Vec<String>,
 }
 
-/// What is used where nothing is named.
+/// The command used where none is configured.
 const DEFAULT_COMMAND: &str = "codex-acp";
 
 impl AgentConfig {
@@ -63,7 +62,7 @@ impl AgentConfig {
         self.environment.variable(name)
     }
 
-    /// Sets a variable of the agent; those that are read here are read again.
+    /// Sets a variable of the agent's environment; the command follows `ACP_AGENT_…`.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         self.environment.variables.insert(name.into(), value.into());
         if name.starts_with("ACP_AGENT_") {
@@ -71,41 +70,39 @@ impl AgentConfig {
         }
     }
 
-    /// Sets the command, as its variables do.
+    /// Sets the command, as `ACP_AGENT_COMMAND` and `ACP_AGENT_ARGS` do.
     pub(super) fn set_command(&mut self, words: Vec<String>) {
         let mut words = words.into_iter();
         self.command = words.next().unwrap_or_default();
         self.arguments = words.collect();
     }
 
-    /// The command as it was given.
+    /// The command as configured.
     pub(super) fn command_line(&self) -> String {
         let words = std::iter::once(&self.command).chain(&self.arguments);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// Answers are markdown that grows, in place of text.
+    /// True: answers are shown as markdown; false: as text.
     pub(super) fn shows_markdown(&self) -> bool {
         self.variable("ACP_OUTPUT") == Some("markdown")
     }
 
-    /// The directory of the kernel.
     pub(super) fn cwd(&self) -> PathBuf {
         self.environment.cwd.clone().unwrap_or_else(|| "/".into())
     }
 
-    /// What `~` is.
+    /// The home directory, for `~`.
     pub(super) fn home(&self) -> Option<PathBuf> {
         self.environment.home.clone()
     }
 
-    /// Where Codex has its settings.
+    /// The directory of Codex's settings.
     pub(super) fn codex_home(&self) -> Option<PathBuf> {
         let named = self.variable("CODEX_HOME").map(PathBuf::from);
         named.or_else(|| Some(self.environment.home.as_ref()?.join(".codex")))
     }
 
-    /// How the agent is started.
     pub(super) fn agent_command(&self) -> AgentCommand {
         let mut words = vec![self.command.clone()];
         words.extend(self.arguments.iter().cloned());

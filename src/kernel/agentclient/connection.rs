@@ -1,7 +1,7 @@
-//! The agent and its session: what runs, which session it is in, and what it offers there.
+//! The agent and its session: the running agent, the id of its session, and the features offered there.
 //!
-//! Owns the agent. Invariants: a session keeps the servers it was opened with until it is told of others; the end of
-//! an agent is waited for beside the kernel's own thread.
+//! Owns the agent. Invariants: a session keeps the servers it was opened with until it gets others; the end of an
+//! agent is waited for beside the kernel's own thread.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,9 @@ use crate::agent::{
     InputPart, McpServer, Sandbox, ThreadMode, TurnId, TurnRequest, TurnSettings, WebSearchUse,
 };
 
-/// Makes an agent; starts nothing.
+/// Creates an agent; starts nothing.
 pub type ConnectAgent = fn(AgentCommand) -> (Box<dyn Agent>, AgentEvents);
 
-/// See the module.
 pub(super) struct AgentConnection {
     connect: ConnectAgent,
     running: Option<RunningAgent>,
@@ -28,18 +27,17 @@ struct RunningAgent {
     events: AgentEvents,
 }
 
-/// A session of the agent.
 #[derive(Debug, Clone)]
 pub(super) struct AgentSession {
     pub(super) id: String,
-    /// The agent that runs has it.
+    /// The session is open in the running agent.
     pub(super) open: bool,
     pub(super) servers: Vec<McpServer>,
-    /// There is a connection in it.
+    /// The session has taken a prompt.
     pub(super) used: bool,
 }
 
-/// What the agent offers in it.
+/// Features that the agent offers in the session.
 #[derive(Debug, Default)]
 pub(super) struct AgentFeatures {
     pub(super) commands: Vec<Descriptor>,
@@ -48,7 +46,7 @@ pub(super) struct AgentFeatures {
 }
 
 impl AgentFeatures {
-    /// Takes a piece of news; the mark and the words it is told with.
+    /// Keeps an update; returns the mark and the line to show for it.
     fn take(&mut self, news: AgentUpdate) -> Option<(&'static str, String)> {
         match news {
             AgentUpdate::Commands(commands) => {
@@ -76,7 +74,6 @@ impl AgentFeatures {
         }
     }
 
-    /// All that can be chosen.
     pub(super) fn selections(&self) -> impl Iterator<Item = &ConfigOption> {
         self.mode.iter().chain(&self.options)
     }
@@ -92,7 +89,7 @@ impl AgentConnection {
         }
     }
 
-    /// The agent, started with the first thing that is asked of it.
+    /// The agent; created on first use, started by its first request.
     pub(super) fn agent(&mut self, config: &AgentConfig) -> &mut dyn Agent {
         let running = self.running.get_or_insert_with(|| {
             let (agent, events) = (self.connect)(config.agent_command());
@@ -101,17 +98,17 @@ impl AgentConnection {
         running.agent.as_mut()
     }
 
-    /// A session is open in an agent that runs.
+    /// True when a session is open in the running agent.
     pub(super) fn is_connected(&self) -> bool {
         self.running.is_some() && self.session.as_ref().is_some_and(|session| session.open)
     }
 
-    /// The id of the session there is.
+    /// The id of the session, open or not.
     pub(super) fn id(&self) -> Option<&str> {
         self.session.as_ref().map(|session| session.id.as_str())
     }
 
-    /// What the agent tells next; `None`: it is gone, which is told once. Never returns where none runs.
+    /// The agent's next event; `None` once when the agent is gone. Never returns where none runs.
     pub(super) async fn next(&mut self) -> Option<AgentEvent> {
         let Some(running) = &mut self.running else {
             return std::future::pending().await;
@@ -124,14 +121,14 @@ impl AgentConnection {
         event
     }
 
-    /// Hears what belongs to no turn: news are kept.
+    /// Keeps an update outside of turns; other events are dropped.
     pub(super) fn on_idle_event(&mut self, event: Option<AgentEvent>) {
         if let Some(AgentEvent::Update(news)) = event {
             self.on_news(news);
         }
     }
 
-    /// Takes a piece of news; the mark and the words it is told with.
+    /// Keeps an update; returns the mark and the line to show for it.
     pub(super) fn on_news(&mut self, news: AgentUpdate) -> Option<(&'static str, String)> {
         self.features.take(news)
     }
@@ -148,25 +145,25 @@ impl AgentConnection {
         }
     }
 
-    /// The agent is gone: the session is one that another may take up.
+    /// The agent is gone: another one may resume the session.
     pub(super) fn disconnect(&mut self) {
         if let Some(session) = &mut self.session {
             session.open = false;
         }
     }
 
-    /// Ends the agent, and forgets its session.
+    /// Ends the agent, and drops its session.
     pub(super) async fn stop(&mut self) {
         self.session = None;
         self.features = AgentFeatures::default();
         if let Some(running) = self.running.take() {
-            // A process that does not want to end is given some seconds.
+            // A process that does not end takes some seconds to kill.
             drop(tokio::task::spawn_blocking(move || drop(running)).await);
         }
     }
 }
 
-/// A turn in this session, or a new one; without an input, it is only to be opened.
+/// The request for a turn in this session, or in a new one; without an input, the session is only opened.
 pub(super) fn request(
     input: Vec<InputPart>,
     thread: Option<String>,

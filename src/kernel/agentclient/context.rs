@@ -1,4 +1,4 @@
-//! What the kernel works with: the agent, the settings, the clients.
+//! The state that the request handler works with: the agent, the settings, the clients.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,17 +14,16 @@ use super::permissions::Permissions;
 use crate::jupyter::ClientRequest;
 use crate::kernel::iopub::Publisher;
 
-/// All that a request may need.
 pub(super) struct AgentContext {
     pub(super) publisher: Publisher,
-    /// What users type.
+    /// The `input_reply` messages.
     pub(super) stdin: Receiver<ClientRequest>,
     pub(super) stop: StopReceiver,
     pub(super) config: AgentConfig,
     pub(super) connection: AgentConnection,
     pub(super) servers: McpServers,
     pub(super) permissions: Permissions,
-    /// Of the session.
+    /// Working directory of the session.
     pub(super) cwd: PathBuf,
     pub(super) history: InputHistory,
     /// The number of the last input.
@@ -32,7 +31,7 @@ pub(super) struct AgentContext {
 }
 
 impl AgentContext {
-    /// The servers of Codex, read now.
+    /// The servers in Codex's files, read now; none where these are ignored.
     pub(super) fn codex_servers(&self) -> CodexServers {
         match self.servers.ignores_codex {
             true => CodexServers::default(),
@@ -41,15 +40,14 @@ impl AgentContext {
     }
 }
 
-/// The user wants what runs to stop; told from any thread, heard by the cell that runs.
+/// Receives interrupts of the user, for the running cell.
 #[derive(Debug)]
 pub(super) struct StopReceiver(watch::Receiver<u64>);
 
-/// Tells it.
+/// Sends interrupts; usable from any thread.
 #[derive(Debug, Clone)]
 pub(super) struct StopSender(Arc<watch::Sender<u64>>);
 
-/// Both ends.
 pub(super) fn stop_channel() -> (StopSender, StopReceiver) {
     let (tell, told) = watch::channel(0);
     (StopSender(Arc::new(tell)), StopReceiver(told))
@@ -62,7 +60,7 @@ impl StopSender {
 }
 
 impl StopReceiver {
-    /// A cell begins: what was wanted before was not about it.
+    /// Begins a cell: earlier interrupts do not concern it.
     pub(super) fn begin(&mut self) {
         self.0.mark_unchanged();
     }

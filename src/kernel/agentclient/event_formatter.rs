@@ -1,8 +1,8 @@
-//! Formats the events of an agent as the output of a cell: its text on standard output, every other event behind a mark
-//! on standard error, long blocks folded.
+//! Formats the events of an agent as the output of a cell: its text on standard output, every other event behind a
+//! mark on standard error, long blocks folded.
 //!
-//! Pure. Invariants: the agent's text is not changed; a mark stands once, at the beginning of a line; the output of a
-//! command is shown as it comes, up to [`MAX_OUTPUT`].
+//! Pure. Invariants: the agent's text is not changed; a mark stands once, at the beginning of a line; the output of
+//! a command is shown as it arrives, up to [`MAX_OUTPUT`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,15 +18,14 @@ const FOLD_LENGTH: usize = 500;
 /// The longest summary of a fold, in characters.
 const SUMMARY_LENGTH: usize = 100;
 
-/// Bytes of a command's output that are shown.
+/// The most of a command's output that is shown, in bytes.
 const MAX_OUTPUT: usize = 48 << 10;
 
-/// A piece of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OutputPiece {
-    /// On standard output.
+    /// Text for standard output.
     Out(String),
-    /// On standard error.
+    /// Text for standard error.
     Err(String),
     /// A folded block: its summary, and the whole.
     Fold(String, String),
@@ -34,7 +33,6 @@ pub(super) enum OutputPiece {
     Picture(String),
 }
 
-/// Formats the events of a turn.
 #[derive(Debug, Default)]
 pub(super) struct EventFormatter {
     /// The message of the last text.
@@ -42,7 +40,7 @@ pub(super) struct EventFormatter {
     /// The stream of an unfinished line: true for standard error.
     open: Option<bool>,
     thought: Option<Thought>,
-    /// Bytes that each command has shown.
+    /// Bytes shown of each command's output, by its id.
     commands: HashMap<String, usize>,
     /// The last piece is a picture; the agent sends the text `[image]` for it, too.
     skip_placeholder: bool,
@@ -50,17 +48,15 @@ pub(super) struct EventFormatter {
     started: HashSet<String>,
 }
 
-/// A thought that is not finished.
 #[derive(Debug)]
 struct Thought {
     part: u64,
     text: String,
-    /// Characters of it that are shown.
+    /// Number of its characters that are shown.
     shown: usize,
 }
 
 impl EventFormatter {
-    /// Formats an event.
     pub(super) fn on(&mut self, event: AgentEvent) -> Vec<OutputPiece> {
         let mut out = Vec::new();
         match event {
@@ -171,7 +167,7 @@ impl EventFormatter {
         self.end_line(out);
     }
 
-    /// Text on a stream; remembers whether a line is open.
+    /// Puts text on a stream; remembers whether a line is open.
     fn put(&mut self, is_err: bool, text: &str, out: &mut Vec<OutputPiece>) {
         if text.is_empty() {
             return;
@@ -189,7 +185,7 @@ impl EventFormatter {
         }
     }
 
-    /// A block behind its mark.
+    /// Puts a block behind its mark.
     fn line(&mut self, mark: &str, text: &str, out: &mut Vec<OutputPiece>) {
         self.end_thought(out);
         self.end_line(out);
@@ -317,7 +313,7 @@ impl EventFormatter {
     }
 }
 
-/// The first line of a text, or the beginning of it.
+/// The first line of a text, at most [`SUMMARY_LENGTH`] characters of it.
 fn summary(text: &str) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default();
     cut_characters(line, SUMMARY_LENGTH).into_owned()

@@ -19,7 +19,6 @@ use crate::kernel::messages::Failure;
 use crate::runtime::OutputStream;
 use crate::text::offset::CodePoints;
 
-/// The description of the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AgentKernelInfo;
 
@@ -45,7 +44,6 @@ impl KernelInfo for AgentKernelInfo {
     }
 }
 
-/// Handles requests with an agent.
 pub(super) struct AgentHandler(pub(super) AgentContext);
 
 impl RequestHandler for AgentHandler {
@@ -100,7 +98,7 @@ impl RequestHandler for AgentHandler {
             "history_request" => self.0.history.history_reply(message),
             "comm_info_request" => json!({"status": "ok", "comms": {}}),
             "comm_open" => {
-                // No object of this kernel takes part in comms.
+                // This kernel takes no part in comms, so each new one is closed.
                 let content = json!({"comm_id": message.text("comm_id"), "data": {}});
                 let parent = Some(request.header());
                 self.0
@@ -167,7 +165,7 @@ impl AgentHandler {
         }
     }
 
-    /// Prints the failure of a turn; returns the failure of the request.
+    /// Prints the failure of a turn; returns it as the failure of the request.
     async fn failed(&mut self, output: &mut ClientOutput<'_>, cut: TurnError) -> Failure {
         let failure = match cut {
             TurnError::Interrupted => {
@@ -237,7 +235,7 @@ fn before_cursor(message: &IncomingMessage) -> (&str, usize) {
     (&code[..at.to_bytes(code)], at.0)
 }
 
-/// A prompt is whole unless a fence is open in it.
+/// `is_complete_reply`: a prompt is complete unless a fence is open in it.
 fn is_complete(code: &str) -> Value {
     let fences = code
         .lines()
@@ -248,7 +246,7 @@ fn is_complete(code: &str) -> Value {
     }
 }
 
-/// The `user_expressions` of the reply: each one fails.
+/// The `user_expressions` of the reply: an error for each.
 fn unevaluated(wish: &ExecuteRequest) -> Value {
     let why = "an agent cannot evaluate expressions";
     let failed = json!({"status": "error", "ename": "NotImplementedError", "evalue": why, "traceback": [why]});

@@ -1,20 +1,18 @@
 //! The inputs of this kernel, for clients that ask for earlier ones.
 //!
-//! Pure. One session, number 0 of the protocol as of 1.
+//! Pure. There is one session, number 1; a request for 0, the protocol's number of the current one, means the same.
 
 use serde_json::{Value, json};
 
 use crate::jupyter::IncomingMessage;
 
-/// The number that this session is told under.
+/// Number of the only session.
 const SESSION: i64 = 1;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct InputHistory(Vec<(u32, String)>);
 
 impl InputHistory {
-    /// This was typed under this number.
     pub(super) fn add(&mut self, line: u32, text: &str) {
         self.0.push((line, text.to_owned()));
     }
@@ -63,7 +61,7 @@ impl InputHistory {
             0
         };
         let output = flag("output");
-        // What came of inputs is in the notebook, not here.
+        // Outputs of earlier inputs are not kept.
         let told = found[from..].iter().map(|(line, text)| match output {
             true => json!([SESSION, line, [text, null]]),
             false => json!([SESSION, line, text]),
@@ -72,7 +70,7 @@ impl InputHistory {
     }
 }
 
-/// Whether a text fits a pattern with `*` and `?`.
+/// True if the text matches a pattern with `*` and `?`.
 fn like(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());

@@ -1,6 +1,7 @@
-//! A log on standard error, for whoever looks for a fault: `ACP_LOG_LEVEL` and `ACP_DEBUG_UPDATES`.
+//! A log on standard error for diagnosis: `ACP_LOG_LEVEL` and `ACP_DEBUG_UPDATES`.
 //!
-//! Messages are named and never quoted. The names of updates are those of the protocol, or those of its Python library.
+//! Messages are named, and their content is never quoted. Updates are named as in the protocol or in its Python
+//! library.
 
 use std::io::Write;
 
@@ -8,10 +9,10 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::trace::{UPDATES, WIRE};
 
-/// The agent, and its sessions.
+/// Log target for the agent and its sessions.
 pub(super) const AGENT: &str = "agent";
 
-/// Updates, as the protocol and its Python library call them.
+/// Names of updates: in the Python library, in the protocol.
 const NAMES: [(&str, &str); 7] = [
     ("AgentMessageChunk", "agent_message_chunk"),
     ("AgentThoughtChunk", "agent_thought_chunk"),
@@ -24,11 +25,11 @@ const NAMES: [(&str, &str); 7] = [
 
 struct StderrLogger {
     level: LevelFilter,
-    /// The updates that are told; `None`: all.
+    /// The updates that are logged; `None`: all.
     updates: Option<Vec<String>>,
 }
 
-/// Installs the logger for what the variables name; none where they name nothing.
+/// Installs a logger if one of the variables asks for it.
 pub(super) fn init(level: Option<&str>, updates: Option<&str>) {
     let logs = StderrLogger::new(level, updates);
     let most = logs.level;
@@ -64,7 +65,7 @@ impl StderrLogger {
         }
     }
 
-    /// The line for a record, if it is told.
+    /// The line for a record; `None` if the record is filtered out.
     fn line(&self, record: &Record<'_>) -> Option<String> {
         if record.level() > self.level || !self.enabled(record.metadata()) {
             return None;
@@ -93,7 +94,7 @@ impl Log for StderrLogger {
 
     fn log(&self, record: &Record<'_>) {
         if let Some(line) = self.line(record) {
-            // Whoever started us may not keep what we log.
+            // Standard error may be closed.
             let _ = std::io::stderr().write_all(line.as_bytes());
         }
     }

@@ -1,14 +1,14 @@
-//! The MCP servers there are for the agent: those the user added, those of the project's and of the user's Codex.
+//! The MCP servers for the agent: those the user added, those of the project's and of the user's Codex.
 //!
-//! Pure but for reading Codex's files, which are never written to. Of one name the user's comes before the project's,
-//! and that before the global one. What is disabled is listed and not started.
+//! Pure but for reading Codex's files, which are never written to. Of several servers with one name, the user's
+//! takes precedence over the project's, and that over the global one. Disabled servers are listed and not started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent::McpServer;
 
-/// Where a server is from; listed in this order.
+/// Source of a server; servers are listed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ServerSource {
     User,
@@ -26,7 +26,6 @@ impl ServerSource {
     }
 }
 
-/// A server that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListedServer {
     pub(super) server: McpServer,
@@ -34,15 +33,14 @@ pub(super) struct ListedServer {
     pub(super) enabled: bool,
 }
 
-/// Those of Codex's files, as they were read last.
+/// The servers in Codex's files, as of the last reading.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CodexServers {
     servers: Vec<(ServerSource, McpServer)>,
-    /// Files that could not be read, and why.
+    /// A line for each file that could not be read.
     pub(super) warnings: Vec<String>,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct McpServers {
     user: Vec<McpServer>,
@@ -51,7 +49,7 @@ pub(super) struct McpServers {
 }
 
 impl McpServers {
-    /// All of them, as they are listed.
+    /// All servers, in the order of the list.
     pub(super) fn known(&self, codex: &CodexServers) -> Vec<ListedServer> {
         let user = self.user.iter().map(|server| (ServerSource::User, server));
         let codex = codex.servers.iter().filter(|_| !self.ignores_codex);
@@ -73,13 +71,13 @@ impl McpServers {
         known
     }
 
-    /// Those the agent is to start.
+    /// The servers for the agent to start.
     pub(super) fn active(&self, codex: &CodexServers) -> Vec<McpServer> {
         let known = self.known(codex).into_iter().filter(|known| known.enabled);
         known.map(|known| known.server).collect()
     }
 
-    /// True when there was one of this name, which this one replaces.
+    /// Adds a server; true when it replaces one of the same name.
     pub(super) fn add(&mut self, server: McpServer) -> bool {
         self.disabled.remove(&server.name);
         match self.user.iter_mut().find(|known| known.name == server.name) {
@@ -94,7 +92,7 @@ impl McpServers {
         }
     }
 
-    /// False when the user added none of this name.
+    /// Removes a server of the user's; false when there is none of this name.
     pub(super) fn remove(&mut self, name: &str) -> bool {
         let before = self.user.len();
         self.user.retain(|server| server.name != name);
@@ -105,7 +103,7 @@ impl McpServers {
         removed
     }
 
-    /// How many of the user's there were.
+    /// Removes all servers of the user's; returns their number.
     pub(super) fn clear(&mut self) -> usize {
         let servers = std::mem::take(&mut self.user);
         for server in &servers {
@@ -118,14 +116,14 @@ impl McpServers {
         self.disabled.insert(name.to_owned());
     }
 
-    /// False when it was not disabled.
+    /// False when the server was not disabled.
     pub(super) fn enable(&mut self, name: &str) -> bool {
         self.disabled.remove(name)
     }
 }
 
 impl CodexServers {
-    /// Reads what there is for a session in `cwd`.
+    /// Reads Codex's files for a session in `cwd`.
     pub(super) fn read(home: Option<&Path>, cwd: &Path) -> CodexServers {
         let mut read = CodexServers::default();
         let global = home.map(|home| home.join("config.toml"));
@@ -140,7 +138,7 @@ impl CodexServers {
     }
 
     fn take(&mut self, source: ServerSource, path: &Path) {
-        // One that is not there configures nothing.
+        // A missing file configures nothing.
         let Ok(bytes) = std::fs::read(path) else {
             return;
         };

@@ -1,11 +1,12 @@
 //! The kernel whose cells are prompts to an agent of the Agent Client Protocol.
 //!
 //! In: the requests of clients (`handler`). `syntax` splits a cell into commands and prompts; `commands` runs a
-//! command, `turn` a prompt over the `connection` to the agent. `event_formatter` makes the agent's events the text of
-//! a `client_output`. `config` starts the agent, `mcp_servers` are the MCP servers it is given, `permissions` answers
-//! its requests, `input_history` keeps the inputs. The agent is an [`Agent`](crate::agent::Agent) as in all front-ends.
-//! Absent on purpose: the record, Python, context: the agent gets the text of the cell and of the files it names with
-//! `@`, and nothing else; forms (`elicitation/create`), which are refused as every unknown request is.
+//! command, `turn` a prompt over the `connection` to the agent. `event_formatter` makes the agent's events the text
+//! of a `client_output`. `config` holds the agent's command, `mcp_servers` the MCP servers for it, `permissions`
+//! answers its requests, `input_history` keeps the inputs. The agent is an [`Agent`](crate::agent::Agent) as in all
+//! front-ends. Absent on purpose: the record, Python, context: the agent gets the text of the cell and of the files
+//! it names with `@`, and nothing else; forms (`elicitation/create`), which are refused as every unknown request
+//! is.
 
 mod client_output;
 mod commands;
@@ -38,11 +39,11 @@ use input_history::InputHistory;
 use mcp_servers::McpServers;
 use permissions::Permissions;
 
-/// Serves all clients on the addresses of the connection file until the shutdown. `python` runs agents that are Python
-/// files; `connect` makes them.
+/// Serves all clients on the addresses of the connection file until the shutdown. `python` runs agents that are
+/// Python files; `connect` creates the agent.
 ///
 /// # Errors
-/// The file is no connection file, or its addresses cannot be had.
+/// When the file is not a connection file, or its addresses are not available.
 pub fn run(
     environment: &Environment,
     python: Option<PathBuf>,

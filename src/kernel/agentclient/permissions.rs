@@ -1,26 +1,25 @@
-//! What becomes of the agent's permission requests, by the mode the user chose; and what became of them.
+//! Answers to the agent's permission requests by the mode the user chose, and the list of these answers.
 //!
-//! Pure. Invariants: an option is chosen by its kind, never by its place; every request is remembered.
+//! Pure. Invariants: an option is chosen by its kind, never by its position; every request is remembered.
 
 use crate::agent::{AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject};
 
-/// How many requests are listed.
+/// The most requests that are listed.
 const LISTED: usize = 10;
 
-/// Who answers.
+/// Answer to permission requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum PermissionMode {
-    /// Yes, each time.
+    /// Each request is allowed.
     #[default]
     Auto,
-    /// The user.
+    /// The user is asked.
     Manual,
-    /// No, each time.
+    /// Each request is rejected.
     Deny,
 }
 
 impl PermissionMode {
-    /// That of this name.
     pub(super) fn named(name: &str) -> Option<PermissionMode> {
         [
             PermissionMode::Auto,
@@ -39,7 +38,7 @@ impl PermissionMode {
         }
     }
 
-    /// What the agent may do through us without a request of its own.
+    /// The sandbox for operations through us that the agent does not ask permission for.
     pub(super) fn sandbox(self) -> Sandbox {
         match self {
             PermissionMode::Auto => Sandbox::FullAccess,
@@ -49,24 +48,23 @@ impl PermissionMode {
     }
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Permissions {
     pub(super) mode: PermissionMode,
     history: Vec<String>,
 }
 
-/// What becomes of a request.
+/// Decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PermissionDecision {
-    /// This is the answer; the words for the user.
+    /// This answer, and the line that reports it.
     Answer(QuestionAnswer, String),
     /// The user is asked.
     Ask,
 }
 
 impl Permissions {
-    /// Takes a request; `asks`: there is somebody who can be asked.
+    /// Decides about a request; `asks`: the client can ask its user.
     pub(super) fn decide(&mut self, question: &AgentQuestion, asks: bool) -> PermissionDecision {
         let what = brief(&question.subject);
         let form = matches!(
@@ -91,13 +89,13 @@ impl Permissions {
         PermissionDecision::Answer(answer, said)
     }
 
-    /// A request was answered, or dropped, in these words.
+    /// Remembers the line that reports an answer, or that a request was dropped.
     pub(super) fn remember(&mut self, said: &str) {
         self.history
             .push(format!("mode={}  {said}", self.mode.name()));
     }
 
-    /// The last of them.
+    /// The last [`LISTED`] requests as text.
     pub(super) fn history(&self) -> String {
         if self.history.is_empty() {
             return "No permission requests recorded".to_owned();
@@ -112,7 +110,7 @@ impl Permissions {
     }
 }
 
-/// The yes that reaches least far; where there is none, the first option.
+/// The least permissive option that allows; the first option where none does.
 fn yes(question: &AgentQuestion, what: &str) -> (QuestionAnswer, String) {
     let of = |kind| question.options.iter().find(|option| option.kind == kind);
     let chosen = of(Decision::AllowOnce).or_else(|| of(Decision::AllowAlways));
@@ -138,7 +136,7 @@ fn yes(question: &AgentQuestion, what: &str) -> (QuestionAnswer, String) {
     }
 }
 
-/// What a request is about, in a line.
+/// A request in one line.
 pub(super) fn brief(subject: &Subject) -> String {
     let text = match subject {
         Subject::Command { command, .. } => command.clone(),

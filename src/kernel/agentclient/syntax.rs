@@ -1,20 +1,19 @@
 //! The syntax of a cell: commands, each on a line of its own, and prompts between them; and the table of commands.
 //!
-//! Pure. A line that begins with `%agent`, `%mcp` or `%session` is a command wherever it stands outside of fences; any
-//! other `%name` is one only above the first prompt, where it can be no part of a text. All else is a prompt, unchanged
-//! but for the blank lines around it. `%mcp …` and `%session …` are short for `%agent mcp …` and `%agent session …`.
-//! Help, completion and inspection are made of the rows of the table.
+//! Pure. A line that begins with `%agent`, `%mcp` or `%session` is a command anywhere outside of fences; any other
+//! `%name` is one only above the first prompt, where it can be no part of a text. All else is a prompt, unchanged
+//! but for the blank lines around it. `%mcp …` and `%session …` are short for `%agent mcp …` and `%agent session
+//! …`. Help, completion and inspection are made from the rows of the table.
 
 use super::permissions::PermissionMode;
 use crate::agent::McpServer;
 
-/// The names of commands.
+/// The first words of commands.
 pub(super) const NAMES: [&str; 3] = ["agent", "mcp", "session"];
 
-/// A part of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CellPart {
-    /// A command: its line without the `%`.
+    /// The line of a command, without the `%`.
     Command(String),
     Prompt(String),
 }
@@ -57,7 +56,6 @@ fn command_of_line(line: &str, above: bool) -> Option<&str> {
     is_one.then_some(command)
 }
 
-/// A parsed command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ClientCommand {
     Help,
@@ -71,14 +69,14 @@ pub(super) enum ClientCommand {
     IgnoreCodex(Option<bool>),
     Commands,
     Session,
-    /// In this directory, or that of the kernel.
+    /// The directory of the session; `None`: that of the kernel.
     NewSession(Option<String>),
     RestartSession,
     Sessions,
     LoadSession(String),
-    /// All options; or one, to be set to a value.
+    /// Name and value to set; `None`: all options are listed.
     Option(Option<(String, String)>),
-    /// The ways; or one of them.
+    /// The login method; `None`: the methods are listed.
     LogIn(Option<String>),
     Permissions,
     Permit(PermissionMode),
@@ -89,7 +87,7 @@ pub(super) enum ClientCommand {
     SetVariable(String, String),
 }
 
-/// One command: its words behind `%agent`, what follows them, what it does, and the heading it stands under.
+/// The help for a command: its words behind `%agent`, its arguments, its effect, its heading.
 pub(super) struct CommandHelp {
     words: &'static str,
     arguments: &'static str,
@@ -129,7 +127,7 @@ const ROWS: [CommandHelp; 22] = [
     row("env", "KEY=VALUE", "Set one for the agent; ACP_OUTPUT=markdown renders answers", CONFIGURATION),
 ];
 
-/// The words behind `%agent`, in the order they are offered in.
+/// The words behind `%agent`, in the order of completion.
 const SUBCOMMANDS: [&str; 6] = ["mcp", "session", "permissions", "config", "env", "commands"];
 
 const fn row(
@@ -157,7 +155,7 @@ impl CommandHelp {
 /// Parses a line, without its `%`.
 ///
 /// # Errors
-/// The message: the fault, and the usage.
+/// A message with the fault and the usage.
 pub(super) fn parse_command(line: &str) -> Result<ClientCommand, String> {
     let (name, rest) = split_word(line);
     match name {
@@ -261,7 +259,7 @@ fn split_words(text: &str) -> Result<Vec<String>, String> {
     shlex::split(text).ok_or_else(|| format!("a quote is not closed: {text}"))
 }
 
-/// `K=V`.
+/// Parses `K=V`.
 fn parse_assignment(text: &str) -> Option<(String, String)> {
     let (name, value) = text.split_once('=')?;
     let name = name.trim();
@@ -269,7 +267,7 @@ fn parse_assignment(text: &str) -> Option<(String, String)> {
     good.then(|| (name.to_owned(), value.to_owned()))
 }
 
-/// `NAME [-e K=V]… [--] COMMAND ARGS…`.
+/// Parses `NAME [-e K=V]… [--] COMMAND ARGS…`.
 fn parse_server(text: &str) -> Result<McpServer, String> {
     let usage_line = || usage("mcp add");
     let mut all = split_words(text)?.into_iter();
@@ -310,7 +308,7 @@ fn parse_server(text: &str) -> Result<McpServer, String> {
     })
 }
 
-/// All commands, under their headings.
+/// The help text: all commands, under their headings.
 pub(super) fn help() -> String {
     let mut text = "Agent Client Protocol Kernel Commands\n".to_owned();
     let line = |usage: &str, description: &str| format!("  {usage:<40} - {description}\n");

@@ -1,8 +1,8 @@
-//! One turn of the agent, from its start to its end; the session it is in.
+//! One turn of the agent, from its start to its end, and the session it runs in.
 //!
-//! While it goes on: what the agent tells is shown, what it asks is answered by the permission mode or by the user, and
-//! an interrupt stops it. Invariants: every request of the agent is answered; a turn that was stopped is followed to
-//! its end, so that nothing of it shows in the next cell.
+//! In: a prompt, the agent's events, replies of the user. Out: the output of the cell. The permission mode or the
+//! user answers the agent's questions, and an interrupt stops the turn. Invariants: every request of the agent is
+//! answered; a turn that was stopped is followed to its end, so that none of its output appears in the next cell.
 
 use super::client_output::ClientOutput;
 use super::connection::{AgentSession, request};
@@ -19,25 +19,24 @@ use crate::kernel::input_request::{InputOutcome, InputRequest, InputTarget, disc
 use crate::kernel::stream_buffer::sleep_until;
 use crate::session::{Question, QuestionSubject, read_attachments};
 
-/// Why a turn did not come to its end.
+/// Why a turn or a request of the agent did not succeed.
 #[derive(Debug, Clone)]
 pub(super) enum TurnError {
-    /// The user wanted it so.
+    /// The user interrupted it.
     Interrupted,
-    /// Something went wrong.
+    /// The agent failed.
     Failed(AgentFailure),
 }
 
-/// A question that is open.
 struct OpenQuestion {
     asked: InputRequest,
     question: AgentQuestion,
 }
 
-/// Sends a prompt, in the session there is or a new one.
+/// Sends a prompt, in the current session or a new one.
 ///
 /// # Errors
-/// It was stopped, or went wrong.
+/// When the turn was interrupted or has failed.
 pub(super) async fn prompt(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -69,7 +68,7 @@ pub(super) async fn prompt(
     Ok(())
 }
 
-/// A prompt as it is, and the files that it names.
+/// A prompt unchanged, followed by the files that it names.
 async fn input(
     context: &AgentContext,
     output: &mut ClientOutput<'_>,
@@ -88,7 +87,7 @@ async fn input(
     input
 }
 
-/// Opens a session where none is open: the one there was, if the agent still has it.
+/// Opens a session where none is open: the last one, if the agent still has it.
 pub(super) async fn ensure_session(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -109,7 +108,7 @@ pub(super) async fn ensure_session(
     open_session(context, output, None).await
 }
 
-/// Opens a session: this one, or a new one.
+/// Opens this session, or a new one.
 pub(super) async fn open_session(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -123,7 +122,7 @@ pub(super) async fn open_session(
     set_session(context, output, id, servers).await
 }
 
-/// Opens a session with these servers, or tells one that is open of them.
+/// Opens a session with these servers, or passes them to one that is open.
 pub(super) async fn set_session(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -147,7 +146,7 @@ pub(super) async fn set_session(
     Ok(())
 }
 
-/// Follows a turn to its end; the session it was in.
+/// Follows a turn to its end; returns the id of its session.
 async fn follow(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -257,7 +256,7 @@ fn reply(
     context.connection.reply(turn, reply);
 }
 
-/// Asks the user the next of what waits.
+/// Asks the user the next question that waits.
 async fn ask_next(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
@@ -289,7 +288,7 @@ async fn put(output: &mut ClientOutput<'_>, spoken: Box<LineQuestion>) -> InputR
     }
 }
 
-/// Takes an answer of the user; what is still open.
+/// Handles a reply of the user; returns the question if it is still open.
 async fn heard(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
