@@ -1,4 +1,4 @@
-//! What an agent does besides answering: its plan, its own tool calls, its changes of files.
+//! An agent's work besides the answer: its plan, its own tool calls, its changes of files.
 //!
 //! Values; the text in them is foreign. Each update of a plan or an activity is complete and replaces the one
 //! before it.
@@ -118,7 +118,7 @@ impl ActivityKind {
 }
 
 impl Activity {
-    /// What the record keeps of an activity that has ended; `None` before.
+    /// The entry for the record once the activity has ended; `None` before.
     pub fn record(&self) -> Option<WorkRecord> {
         let success = match self.status {
             WorkStatus::Waiting | WorkStatus::Running => return None,
@@ -190,7 +190,7 @@ pub struct FileChange {
 }
 
 impl FileChange {
-    /// What the record keeps of changes that were made.
+    /// The entry for the record of changes that were made.
     pub fn record(changes: &[FileChange]) -> WorkRecord {
         let told = changes
             .iter()
@@ -230,7 +230,7 @@ impl FileWritten {
         )
     }
 
-    /// What the record keeps of the write.
+    /// The entry for the record of this write.
     pub fn record(&self) -> WorkRecord {
         edit_record(self.summary())
     }

@@ -25,7 +25,7 @@ pub struct AgentCapabilities {
     /// Keeps threads that another process can resume; otherwise a conversation is seeded from the record.
     pub resumes_threads: bool,
     /// Opens the session of a turn without an input: the thread that the turn names, or a new one. A session that
-    /// is already open is reopened with the turn's MCP servers; one that cannot be opened is a failure and is not
+    /// is already open gets the MCP servers of the turn; one that cannot be opened is a failure and is not
     /// replaced.
     pub opens_sessions: bool,
     /// Accepts a reasoning effort.
@@ -88,8 +88,8 @@ pub enum Login {
 pub struct LoginMethod {
     /// Id, name and description.
     pub descriptor: Descriptor,
-    /// Program that asks the user in a terminal, run after the agent's `authenticate`; `None`: the agent logs in by
-    /// itself.
+    /// Program to run in a terminal once [`Agent::log_in`](super::Agent::log_in) has succeeded; `None`: the agent
+    /// logs in by itself.
     pub program: Option<LoginProgram>,
 }
 

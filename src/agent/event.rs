@@ -18,7 +18,6 @@ pub enum AgentEvent {
     /// The agent's process has to be started first, which takes time. [`AgentEvent::Sent`] marks the end of the
     /// start.
     Starting {
-        /// The turn.
         turn: TurnId,
         /// Name of the agent.
         agent: String,
@@ -32,7 +31,6 @@ pub enum AgentEvent {
     },
     /// A piece of the answer.
     Text {
-        /// The turn.
         turn: TurnId,
         /// Message the piece belongs to; a new number starts a new paragraph.
         message: u64,
@@ -41,14 +39,12 @@ pub enum AgentEvent {
     },
     /// A message was cut off and starts again: the text sent so far for `message` is void.
     TextRestarted {
-        /// The turn.
         turn: TurnId,
         /// The void message.
         message: u64,
     },
     /// A piece of reasoning.
     Thought {
-        /// The turn.
         turn: TurnId,
         /// Part the piece belongs to; a new number starts a new paragraph.
         part: u64,
@@ -57,7 +53,6 @@ pub enum AgentEvent {
     },
     /// A command of the agent began.
     CommandStarted {
-        /// The turn.
         turn: TurnId,
         /// The agent's id of the command, used by later events.
         id: String,
@@ -68,7 +63,6 @@ pub enum AgentEvent {
     },
     /// Live output of a command; may be missing or incomplete.
     CommandOutput {
-        /// The turn.
         turn: TurnId,
         /// Id of the command.
         id: String,
@@ -77,7 +71,6 @@ pub enum AgentEvent {
     },
     /// A command ended.
     CommandEnded {
-        /// The turn.
         turn: TurnId,
         /// The command, its output and its exit code.
         command: CommandRun,
@@ -86,7 +79,6 @@ pub enum AgentEvent {
     },
     /// A command was not allowed and did not run. Its output is empty, or the reason the user gave.
     CommandDenied {
-        /// The turn.
         turn: TurnId,
         /// The command that did not run.
         command: CommandRun,
@@ -95,70 +87,60 @@ pub enum AgentEvent {
     },
     /// The agent calls one of our tools and waits for [`AgentReply::ToolResult`](super::AgentReply::ToolResult).
     ToolCalled {
-        /// The turn.
         turn: TurnId,
         /// The call.
         call: ToolCall,
     },
     /// The agent asks the user and waits for [`AgentReply::Answer`](super::AgentReply::Answer).
     QuestionAsked {
-        /// The turn.
         turn: TurnId,
         /// The question.
         question: AgentQuestion,
     },
     /// The agent no longer waits for the answer to a call or a question.
     RequestWithdrawn {
-        /// The turn.
         turn: TurnId,
         /// Id of the call or the question.
         id: String,
     },
     /// The plan of the turn has changed.
     PlanUpdated {
-        /// The turn.
         turn: TurnId,
         /// The complete plan, in order.
         steps: Vec<PlanStep>,
     },
     /// An activity of the agent began, went on or ended.
     ActivityUpdated {
-        /// The turn.
         turn: TurnId,
         /// The complete activity as of now.
         activity: Activity,
     },
     /// The agent changed files.
     FilesChanged {
-        /// The turn.
         turn: TurnId,
         /// One change per file.
         changes: Vec<FileChange>,
     },
     /// A passing remark: a retry, a warning.
     Progress {
-        /// The turn.
         turn: TurnId,
         /// One line of text.
         message: String,
     },
     /// A side effect of the turn worth a line.
     Notice {
-        /// The turn.
         turn: TurnId,
         /// The notice.
         notice: AgentNotice,
     },
     /// Tokens that this turn has used so far.
     Usage {
-        /// The turn.
         turn: TurnId,
         /// Counts for the turn, not since the last event.
         usage: Usage,
     },
     /// The turn ended normally, or was stopped.
     Finished {
-        /// The turn.
         turn: TurnId,
         /// True after `cancel`.
         interrupted: bool,
@@ -167,7 +149,6 @@ pub enum AgentEvent {
     },
     /// The turn ended without a complete answer.
     Failed {
-        /// The turn.
         turn: TurnId,
         /// The cause, and hints for the user.
         failure: AgentFailure,

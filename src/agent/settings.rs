@@ -14,9 +14,9 @@ pub struct TurnSettings {
     pub search: WebSearchUse,
     /// Directory that commands run in.
     pub cwd: PathBuf,
-    /// Whether a thread is kept between turns.
+    /// Reuse of the agent's thread in later turns.
     pub threads: ThreadMode,
-    /// Whether the user is asked before commands and edits.
+    /// Approval policy for commands and edits.
     pub approvals: Approvals,
     /// Access of the agent's commands.
     pub sandbox: Sandbox,

@@ -33,7 +33,6 @@ pub(super) struct ActiveTurn {
     pub(super) session: Option<String>,
     /// The session does not hold the conversation yet.
     pub(super) fresh: bool,
-    /// The prompt has been written to the agent.
     pub(super) sent: bool,
     pub(super) mapper: EventMapper,
     /// When a cancelled turn that has not ended fails.
@@ -42,7 +41,6 @@ pub(super) struct ActiveTurn {
     pub(super) start_notice_at: Option<Instant>,
     questions: HashMap<String, OpenQuestion>,
     questions_asked: u64,
-    /// Commands the user has allowed.
     allowed: HashSet<String>,
     /// Output of terminals that no announced call shows yet, by terminal.
     early: HashMap<String, String>,
@@ -62,11 +60,8 @@ enum QuestionOrigin {
     Elicitation(Elicitation),
 }
 
-/// The consequence of the user's answer.
 pub(super) enum AnswerEffect {
-    /// Send this response to the agent.
     Respond(RpcId, Result<Value, RpcError>),
-    /// Run the command; the response is its terminal.
     RunCommand(RpcId, Box<TerminalCommand>),
     /// The input does not fit the form: ask again.
     AskAgain(AgentQuestion),

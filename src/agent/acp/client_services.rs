@@ -144,7 +144,6 @@ impl ClientServices {
         vec![effect]
     }
 
-    /// Carries out the consequence of the user's answer.
     pub(super) fn on_answer(&mut self, answered: AnswerEffect) -> Vec<ServiceEffect> {
         match answered {
             AnswerEffect::Respond(id, outcome) => vec![ServiceEffect::Respond(id, outcome)],

@@ -114,7 +114,6 @@ pub(super) fn parse_block(block: &Value) -> Option<InputPart> {
     }
 }
 
-/// A block of the agent as text.
 pub(super) fn as_text(block: &Value) -> Option<String> {
     match parse_block(block)? {
         InputPart::Text(text) => Some(text),

@@ -34,7 +34,6 @@ pub(super) struct Driver {
     channels: DriverChannels,
     known: SharedCapabilities,
     process: Option<AgentProcess>,
-    /// Limit for the start of the process.
     start: Duration,
     /// The process's answer to `initialize`, once received.
     initialized: Option<InitializeResult>,
@@ -179,7 +178,6 @@ impl Driver {
         }
     }
 
-    /// Opens the session for the current turn.
     async fn open_session(&mut self) {
         if let (Some(initialized), Some(current)) = (&self.initialized, &mut self.current) {
             let step = self.sessions.choose(current, initialized);
@@ -272,7 +270,6 @@ impl Driver {
         self.emit(said).await;
     }
 
-    /// Ends the turn with the agent's response to its prompt.
     async fn on_prompt_response(&mut self, outcome: Result<Value, RpcError>) {
         if let Some(current) = self.settle() {
             let methods = self.initialized.as_ref().map_or(&[][..], |it| &it.methods);
@@ -408,7 +405,6 @@ impl Driver {
         }
     }
 
-    /// Fails the current turn and starts the next one.
     async fn fail(&mut self, failure: AgentFailure) {
         self.end_failed(failure).await;
         self.begin_next().await;
@@ -466,7 +462,6 @@ impl Driver {
         Some((purpose, since.checked_add(self.start)))
     }
 
-    /// When the session is notified that the agent is still starting.
     fn start_notice_at(&self) -> Option<Instant> {
         let current = self.current.as_ref().filter(|it| !it.sent);
         current.and_then(|it| it.start_notice_at)

@@ -84,7 +84,6 @@ impl Elicitation {
     }
 }
 
-/// The response when the user declines or cannot be asked.
 pub(super) fn declined() -> Value {
     json!({"action": "decline"})
 }

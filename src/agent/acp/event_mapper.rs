@@ -16,7 +16,6 @@ pub(super) struct EventMapper {
     text: MessageCounter,
     thought: MessageCounter,
     pub(super) tool_calls: ToolCalls,
-    /// Cost of the conversation so far.
     cost: Option<Cost>,
 }
 
@@ -171,7 +170,6 @@ fn plan(update: &Value) -> Vec<PlanStep> {
     steps.collect()
 }
 
-/// The token counts of a prompt response.
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = answer["usage"].as_object()?;
     let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);

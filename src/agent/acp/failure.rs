@@ -35,7 +35,6 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     failure(FailureKind::Missing, message, hint)
 }
 
-/// The start took longer than its limit.
 pub(super) fn starts_too_slowly(
     name: &str,
     method: &str,
@@ -49,7 +48,6 @@ pub(super) fn starts_too_slowly(
     failure
 }
 
-/// The agent speaks another version of the protocol.
 pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
     let message = format!(
         "`{name}` speaks {speaks} of the Agent Client Protocol; ipycodex speaks version {VERSION}"
@@ -78,7 +76,6 @@ pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) 
     }
 }
 
-/// The response to a request was an error.
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
     let message = format!(
         "`{name}` refused `{method}`: {}",
@@ -87,13 +84,11 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
     failure(FailureKind::Refused, message, "")
 }
 
-/// The response to a request could not be decoded.
 pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     let message = format!("the answer of `{name}` to `{method}` was not understood");
     failure(FailureKind::Refused, message, "")
 }
 
-/// The agent lacks the requested feature.
 pub(super) fn unable(message: String) -> AgentFailure {
     failure(FailureKind::Refused, message, "")
 }

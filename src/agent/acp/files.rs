@@ -29,11 +29,9 @@ pub(super) const READ_CHUNK_BYTES: usize = 48 << 10;
 /// The protocol's error code for a missing resource.
 const NOT_FOUND: i64 = -32002;
 
-/// Where the agent may write.
 #[derive(Debug, Clone)]
 pub(super) struct WritePolicy {
     pub(super) sandbox: Sandbox,
-    /// The directory of the session.
     pub(super) cwd: PathBuf,
 }
 
@@ -112,7 +110,6 @@ fn truncated(text: &str) -> String {
     format!("{}\n{more}", &text[..whole])
 }
 
-/// Answers `fs/write_text_file`.
 pub(super) fn write(
     params: &Value,
     allowed: &WritePolicy,

@@ -58,7 +58,6 @@ impl InitializeResult {
         })
     }
 
-    /// The features as the session's capabilities.
     pub(super) fn capabilities(&self, name: &str) -> AgentCapabilities {
         AgentCapabilities {
             images: self.images,

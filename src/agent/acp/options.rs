@@ -93,7 +93,6 @@ impl Options {
         }
     }
 
-    /// The option that selects the model.
     pub(super) fn model(&self) -> Option<&ConfigOption> {
         let config = self.config.iter();
         let config = config.map(|(it, of)| (it, of.as_str()));

@@ -31,7 +31,6 @@ pub(super) enum Purpose {
     Load(TurnId),
     /// Closes the session of the turn, which is then reopened.
     Close(TurnId),
-    /// Sets the model, before the prompt.
     Model(TurnId),
     Prompt(TurnId),
     /// With the number of the side request.
@@ -175,7 +174,6 @@ impl AgentProcess {
         self.pending.deadline()
     }
 
-    /// Removes one request that has timed out.
     pub(super) fn expire(&mut self) -> Option<Purpose> {
         self.pending.expire(Instant::now())
     }

@@ -19,11 +19,8 @@ use crate::rpc::RpcError;
 
 /// The next step for the current turn.
 pub(super) enum Step {
-    /// Send this request to the agent.
     Ask(Purpose, &'static str, Value),
-    /// The session is ready: send the prompt.
     Prompt,
-    /// No session can be opened.
     Fail(AgentFailure),
 }
 
@@ -131,7 +128,6 @@ impl Sessions {
         (news, Some(step))
     }
 
-    /// Takes the response to the request that set the model.
     pub(super) fn model_set(
         &mut self,
         turn: TurnId,
@@ -172,7 +168,6 @@ impl Sessions {
     }
 }
 
-/// Reads the response to `initialize`.
 pub(super) fn parse_initialize(
     program: &Program,
     outcome: Result<Value, RpcError>,
@@ -183,7 +178,6 @@ pub(super) fn parse_initialize(
         .map_err(|speaks| failure::another_version(name, &speaks))
 }
 
-/// An MCP server that speaks over its standard streams.
 fn server(server: &McpServer) -> Value {
     let variables = server.variables.iter();
     let variables: Vec<Value> = variables

@@ -86,7 +86,6 @@ impl SideRequests {
         true
     }
 
-    /// Sends the waiting requests.
     pub(super) fn send(&mut self, ready: Ready<'_>) {
         for aside in std::mem::take(&mut self.unsent) {
             self.last += 1;

@@ -49,7 +49,6 @@ struct Terminal {
     released: bool,
 }
 
-/// The output that is kept.
 #[derive(Debug)]
 struct Screen {
     bytes: VecDeque<u8>,
@@ -297,7 +296,6 @@ impl Terminals {
         waiters.into_iter().map(|id| (id, status.clone())).collect()
     }
 
-    /// The output of a terminal, if it exists.
     pub(super) fn shown(&self, terminal: &str) -> Option<TerminalOutput> {
         let screen = lock(&self.open.get(terminal)?.screen);
         Some((screen.text(), screen.ended.and_then(|status| status.code())))

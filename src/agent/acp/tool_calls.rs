@@ -16,7 +16,6 @@ use crate::agent::{
 };
 use crate::dialog::{DENIED, call_line};
 
-/// The name of our own MCP server.
 const OUR_SERVER: &str = "ipycodex";
 
 #[derive(Debug, Default)]
@@ -47,7 +46,6 @@ pub(super) struct ToolCallState {
 pub(super) type TerminalOutput = (String, Option<i32>);
 
 impl ToolCalls {
-    /// Marks a call that the user did not allow.
     pub(super) fn deny(&mut self, id: &str) {
         self.denied.insert(id.to_owned());
     }
@@ -193,7 +191,6 @@ impl ToolCallState {
         Some(call_line(&format!("{server}.{tool}"), arguments))
     }
 
-    /// The command, for a call that runs one.
     pub(super) fn command(&self) -> Option<String> {
         if self.kind != "execute" || self.mcp().is_some() {
             return None;
@@ -215,7 +212,6 @@ impl ToolCallState {
         command.or_else(|| Some(self.title.clone()).filter(|title| !title.is_empty()))
     }
 
-    /// The directory of the command, if known.
     pub(super) fn cwd(&self) -> &str {
         self.input["cwd"].as_str().unwrap_or_default()
     }
@@ -245,7 +241,6 @@ impl ToolCallState {
         changes.collect()
     }
 
-    /// The title on one line.
     pub(super) fn display_title(&self) -> String {
         let title = self.mcp().unwrap_or_else(|| one_line(&self.title));
         match (title.is_empty(), self.kind.as_str()) {

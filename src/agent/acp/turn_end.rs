@@ -9,7 +9,6 @@ use super::{event_mapper, failure};
 use crate::agent::{AgentEvent, AgentFailure, FailureKind, LoginMethod, ThreadMode, TurnId};
 use crate::rpc::RpcError;
 
-/// The events for the agent's response to the prompt.
 pub(super) fn prompt_events(
     name: &str,
     mut current: ActiveTurn,
@@ -69,7 +68,6 @@ pub(super) fn failed(current: &ActiveTurn, failure: AgentFailure) -> AgentEvent 
     }
 }
 
-/// The event for a turn that only opened a session.
 pub(super) fn opened(current: &ActiveTurn) -> AgentEvent {
     AgentEvent::Finished {
         turn: current.turn,

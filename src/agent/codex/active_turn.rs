@@ -10,7 +10,6 @@ use crate::agent::{TurnId, TurnRequest};
 pub(super) struct ActiveTurn {
     pub(super) turn: TurnId,
     pub(super) request: Box<TurnRequest>,
-    /// The tools' names on the wire.
     pub(super) names: ToolNames,
     /// Present once `turn/start` was sent.
     pub(super) running: Option<RunningTurn>,

@@ -26,7 +26,6 @@ struct Message {
     cut: bool,
 }
 
-/// Source of a piece of reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReasoningSource {
     Summary,

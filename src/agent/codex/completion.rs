@@ -4,7 +4,7 @@
 //! failure. Invariants: a completion is answered once, also when the process ends; one whose receiver was dropped
 //! is interrupted; none of its events reaches a turn, and none waits for a turn. Reasoning, commands and retries
 //! are ignored. The thread offers only the tools that cannot be switched off (measured with 0.169.0: a request of 4
-//! KB instead of 38, 23 instead of 55 in code mode), runs nothing and asks no approvals.
+//! KB instead of 38, 23 instead of 55 in code mode), runs nothing and requests no approvals.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -30,7 +30,6 @@ use crate::agent::{
 };
 use crate::rpc::RpcError;
 
-/// Limit for a completion, which the user no longer looks at after this time.
 const SUGGEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Limit for a question of code.
 const CONSULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -101,7 +100,6 @@ impl Completions {
         .await
     }
 
-    /// The earliest deadline.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.open.values().map(|it| it.deadline).min()
     }
@@ -138,7 +136,6 @@ impl Completion {
 }
 
 impl Completions {
-    /// Queues a completion or a question.
     pub(super) fn add(&mut self, command: Command) {
         match command {
             Command::Suggest(request, responder) => {
@@ -210,7 +207,6 @@ impl Completions {
         process.send_request(Purpose::OpenCompletion(key), "thread/start", &params);
     }
 
-    /// Takes the answer to `thread/start`.
     pub(super) fn on_thread_started(
         &mut self,
         name: &str,
@@ -254,7 +250,6 @@ impl Completions {
         completion.running = Some(RunningTurn::new(TurnId(key), id));
     }
 
-    /// Takes the answer to `turn/start`.
     pub(super) fn on_turn_started(
         &mut self,
         name: &str,

@@ -178,7 +178,6 @@ impl Driver {
         }
     }
 
-    /// Chooses the thread of the current turn.
     async fn choose_thread(&mut self) {
         if let (Some(process), Some(current)) = (&mut self.process, &mut self.current) {
             let step = self.thread_setup.choose(process, current);
@@ -186,7 +185,6 @@ impl Driver {
         }
     }
 
-    /// Carries out a step; after a failure the next turn begins.
     async fn step(&mut self, step: Step) {
         match step {
             Step::Wait => self.interrupt(),
@@ -390,7 +388,6 @@ impl Driver {
         }
     }
 
-    /// Fails the current turn and starts the next one.
     async fn fail(&mut self, failure: AgentFailure) {
         self.take_failed(failure).await;
         self.begin_next().await;

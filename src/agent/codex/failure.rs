@@ -56,7 +56,6 @@ pub(super) fn logged_out() -> AgentFailure {
     )
 }
 
-/// The response to a request was an error.
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
     if error.data.get("input_error_code").and_then(Value::as_str) == Some("input_too_large") {
         let count = |key: &str| error.data.get(key).and_then(Value::as_u64).unwrap_or(0);
@@ -82,7 +81,6 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
     )
 }
 
-/// The response to a request could not be decoded.
 pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     failure(
         FailureKind::Refused,
@@ -91,7 +89,6 @@ pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     )
 }
 
-/// The model's service failed the turn.
 pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
     let Some(error) = error else {
         return failure(

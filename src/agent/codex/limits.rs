@@ -12,7 +12,6 @@ use super::wire::account::{
 };
 use crate::agent::Limit;
 
-/// The account's limits by their id.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     snapshots: BTreeMap<String, RateLimitSnapshot>,

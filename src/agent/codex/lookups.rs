@@ -160,7 +160,6 @@ impl Lookups {
         }
     }
 
-    /// Fails a look-up that got no answer in time.
     pub(super) fn expired(&mut self, purpose: Purpose, failure: AgentFailure) {
         if let Purpose::Models(key) | Purpose::Limits(key) = purpose
             && let Some(waiting) = self.open.remove(&key)

@@ -13,7 +13,6 @@ use super::wire::request::{DynamicToolCallOutputContentItem, DynamicToolCallResp
 use crate::agent::{AgentEvent, AgentQuestion, InputPart, ToolCall, TurnId};
 use crate::rpc::RpcId;
 
-/// A request that the session answers.
 #[derive(Debug, Clone)]
 pub(super) enum ServerRequest {
     Call(ToolCall),
@@ -22,7 +21,6 @@ pub(super) enum ServerRequest {
 }
 
 impl ServerRequest {
-    /// The request as an event for the session.
     pub(super) fn event(&self, turn: TurnId) -> AgentEvent {
         match self {
             ServerRequest::Call(call) => AgentEvent::ToolCalled {

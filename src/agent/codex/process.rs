@@ -101,7 +101,6 @@ pub(super) struct AgentProcess {
 }
 
 impl AgentProcess {
-    /// Starts the process and sends `initialize`.
     pub(super) fn open(
         program: &Program,
         plan: &ProcessConfig,

@@ -42,7 +42,6 @@ impl Program {
         }
     }
 
-    /// The offline agent in our own binary.
     pub(crate) fn demo(program: PathBuf) -> Self {
         Program {
             name: "demo",

@@ -81,7 +81,6 @@ pub(super) fn merge_texts(input: &[InputPart]) -> Vec<InputPart> {
     parts
 }
 
-/// The parts as `turn/start` takes them.
 pub(super) fn user_input(parts: &[InputPart]) -> Vec<UserInput<'_>> {
     parts
         .iter()

@@ -72,11 +72,9 @@ pub(super) fn on_request(
     request.map(|request| request.event(turn))
 }
 
-/// The consequence of a reply of the session.
 pub(super) enum ReplyEffect {
     Done,
     AskAgain(AgentEvent),
-    /// The turn is to be interrupted.
     StopTurn,
 }
 
@@ -182,7 +180,6 @@ pub(super) fn on_resolved(current: &mut ActiveTurn, params: &Value) -> Option<Ag
     Some(AgentEvent::RequestWithdrawn { turn, id })
 }
 
-/// Parses a request of the running turn.
 fn parse_request(
     current: &ActiveTurn,
     id: &RpcId,

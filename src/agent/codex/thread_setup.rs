@@ -24,11 +24,8 @@ use crate::rpc::RpcError;
 
 /// The next step for the current turn.
 pub(super) enum Step {
-    /// Wait for a response of the app-server.
     Wait,
-    /// The prompt has been written.
     Sent,
-    /// The turn fails.
     Fail(AgentFailure),
     /// The turn fails, and the process has broken the protocol.
     Broken(AgentFailure),
@@ -39,7 +36,6 @@ pub(super) enum Step {
 pub(super) struct ThreadSetup {
     /// Threads that took a prompt without completing the answer: they no longer equal any record.
     diverged: HashSet<String>,
-    /// The thread that is being seeded.
     seeding: Option<String>,
 }
 
@@ -147,7 +143,6 @@ pub(super) fn leave_unused(process: &mut AgentProcess, outcome: Result<Value, Rp
     }
 }
 
-/// Sends the prompt.
 fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: String) -> Step {
     let turn = current.turn;
     let request = &current.request;
@@ -175,7 +170,6 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
     Step::Sent
 }
 
-/// Takes the response to `turn/start`.
 fn on_turn_started(name: &str, outcome: Result<Value, RpcError>, current: &mut ActiveTurn) -> Step {
     let Some(running) = &mut current.running else {
         return Step::Wait;
@@ -191,7 +185,7 @@ fn on_turn_started(name: &str, outcome: Result<Value, RpcError>, current: &mut A
             }
             match running.turn_id {
                 Some(_) => Step::Wait,
-                // Without an id the turn can neither be interrupted nor told from others: its state is unknown.
+                // Without an id the turn can be neither interrupted nor distinguished from others.
                 None => Step::Broken(failure::not_understood(name, "turn/start")),
             }
         }

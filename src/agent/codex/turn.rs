@@ -24,7 +24,6 @@ pub(super) type Edits = HashMap<String, Vec<FileChange>>;
 #[derive(Debug)]
 pub(super) struct RunningTurn {
     turn: TurnId,
-    /// The app-server's id of the thread.
     pub(super) thread: String,
     /// The app-server's id of the turn, once known.
     pub(super) turn_id: Option<String>,

@@ -120,7 +120,6 @@ struct AcpServer<W> {
 struct Shared {
     /// The session whose prompt is to stop.
     cancelled: Option<String>,
-    /// Responses of the client, by request.
     answers: HashMap<RpcId, Value>,
     disconnected: bool,
 }

@@ -7,10 +7,8 @@ use super::context::{DemoContext, named_tools, quoted_after};
 use super::threads::Tool;
 use crate::text::counted;
 
-/// The steps and texts of one answer.
 #[derive(Debug, PartialEq)]
 pub(super) struct DemoAnswer {
-    /// Shown as reasoning.
     pub(super) thought: String,
     /// Tools called one after the other before the answer: name and arguments.
     pub(super) calls: Vec<(String, Value)>,
@@ -18,7 +16,6 @@ pub(super) struct DemoAnswer {
     pub(super) approval: Option<&'static str>,
     /// A plan is shown and carried out before the answer.
     pub(super) plans: bool,
-    /// The answer, without the results of the calls.
     pub(super) text: String,
     /// The text is sent with pauses, so that the answer can be interrupted.
     pub(super) slowly: bool,
@@ -171,7 +168,7 @@ fn example(property: &Value, root: &Value, depth: usize) -> Value {
         return example(choice, root, depth + 1);
     }
     let kinds = property.get("type").and_then(Value::as_array);
-    // A nullable value is left out.
+    // A value that may be null is null.
     if kinds.is_some_and(|kinds| kinds.contains(&json!("null"))) {
         return Value::Null;
     }

@@ -12,7 +12,6 @@ pub(super) struct DemoContext {
     pub(super) notes: Vec<String>,
     /// The number of exchanges written out before the prompt.
     pub(super) turns: usize,
-    /// The text of the user's prompt.
     pub(super) request: String,
 }
 

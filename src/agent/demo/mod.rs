@@ -77,11 +77,8 @@ fn write(mut output: impl Write, lines: &mpsc::Receiver<RpcMessage>) -> io::Resu
     Ok(())
 }
 
-/// Work that follows the response to a request.
 enum FollowUp {
-    /// A turn, run on the other thread.
     RunTurn(Box<TurnJob>),
-    /// Notifications, sent at once.
     Notify(Vec<(&'static str, Value)>),
 }
 

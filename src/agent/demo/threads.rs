@@ -62,7 +62,6 @@ impl Thread {
         &self.tools
     }
 
-    /// The number of earlier exchanges.
     pub(super) fn exchanges(&self) -> usize {
         self.exchanges
     }

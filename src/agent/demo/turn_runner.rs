@@ -90,7 +90,6 @@ impl TurnControl {
         open
     }
 
-    /// Takes the client's answer to a request.
     pub(super) fn on_answer(&self, id: &RpcId, outcome: Result<Value, RpcError>) {
         if let Some((waiting, answer)) = &mut self.lock().call
             && waiting == id
@@ -309,7 +308,6 @@ impl TurnRunner {
         }
     }
 
-    /// Sends a request and waits for its answer.
     fn ask(
         &mut self,
         job: &TurnJob,

@@ -47,7 +47,6 @@ pub(crate) struct AccountRateLimitsUpdatedNotification {
     pub(crate) rate_limits: RateLimitSnapshot,
 }
 
-/// A limit with up to two windows.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RateLimitSnapshot {

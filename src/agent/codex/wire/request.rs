@@ -63,7 +63,6 @@ pub(crate) struct CommandExecutionRequestApprovalParams {
     pub(crate) available_decisions: Vec<Value>,
 }
 
-/// The connection to approve.
 #[derive(Debug, Deserialize)]
 pub(crate) struct NetworkApprovalContext {
     pub(crate) host: String,

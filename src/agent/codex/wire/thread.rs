@@ -28,7 +28,6 @@ pub(crate) struct ThreadStartParams<'a> {
     pub(crate) config: Value,
 }
 
-/// A function of ours.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DynamicToolSpec<'a> {
@@ -117,7 +116,6 @@ pub(crate) struct TokenUsageBreakdown {
     pub(crate) reasoning_output_tokens: u64,
 }
 
-/// The id of the thread in a response.
 pub(in crate::agent::codex) fn thread_id(value: Value) -> Option<String> {
     let id = from_value::<ThreadResponse>(value).ok()?.thread.id;
     (!id.is_empty()).then_some(id)
