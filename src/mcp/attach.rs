@@ -31,7 +31,6 @@ pub struct RunningShell {
     pub process: u32,
     /// Number of the session; 0: none yet.
     pub session: i64,
-    /// Directory the shell was started in.
     pub started_in: PathBuf,
     /// Current directory of the interpreter.
     pub cwd: PathBuf,

@@ -71,7 +71,6 @@ pub(super) struct McpConnection {
     tasks: JoinSet<TaskOutcome>,
 }
 
-/// A request that has not been answered.
 #[derive(Default)]
 struct OpenRequest {
     /// The session's call, once made.
@@ -111,7 +110,6 @@ struct CallRequest {
 enum TaskOutcome {
     /// The tools, for a request or after a change; no toolset when the session has ended.
     Tools(Option<RpcId>, ToolsPurpose, Option<Toolset>),
-    /// The result of a tool call.
     Result(RpcId, Value),
 }
 
@@ -325,7 +323,6 @@ impl McpConnection {
         }
     }
 
-    /// Fetches the session's tools on a task.
     fn fetch_tools(&mut self, id: Option<RpcId>, purpose: ToolsPurpose) {
         let context = Rc::clone(&self.context);
         self.tasks.spawn_local(async move {

@@ -43,7 +43,6 @@ pub(super) struct Handshake {
 pub(super) struct ShellInfo {
     /// Number of the session; 0: none yet.
     pub(super) session: i64,
-    /// Directory the shell was started in.
     pub(super) started_in: PathBuf,
     /// Current directory of the interpreter.
     pub(super) cwd: PathBuf,
@@ -105,7 +104,6 @@ impl SocketServer {
     }
 }
 
-/// Creates the files and listens.
 fn listen(folder: &Path, socket: &Path, key: &Path) -> Result<(UnixListener, String), Report> {
     private_dir(folder)?;
     let failed = |error: io::Error| {
@@ -138,7 +136,6 @@ impl Drop for SocketServer {
     }
 }
 
-/// State shared by all connections.
 struct Server {
     session: SessionHandle,
     started_in: PathBuf,

@@ -38,7 +38,6 @@ pub(super) struct Envelope {
     pub(super) lifecycle: Lifecycle,
     /// The name that the client reports.
     pub(super) client: Option<String>,
-    /// `progressToken`.
     pub(super) progress: Option<Value>,
 }
 
