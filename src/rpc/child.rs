@@ -30,7 +30,6 @@ pub struct Launch {
     pub name: String,
 }
 
-/// A child that could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` could not be started: {source}", program.display())]
 pub struct SpawnFailure {
@@ -118,7 +117,6 @@ impl ChildPeer {
         Ok((status, stderr.text()))
     }
 
-    /// Kills the child's process group at once.
     pub fn kill(mut self) {
         self.child.group().kill();
         // A failure means that the child has been reaped already.

@@ -1,7 +1,7 @@
 //! The three kinds of JSON-RPC message as values.
 //!
 //! In: any JSON value, in either [`Dialect`]. Out: an [`RpcMessage`], or `None` for any other value. Messages are
-//! told apart by the presence of `method`, never by the id alone: both sides count their ids from the same numbers.
+//! distinguished by the presence of `method`, never by the id alone: both sides count their ids from the same numbers.
 
 use serde_json::{Map, Value, json};
 

@@ -313,7 +313,7 @@ mod tests {
             "theirs",
         )
         .unwrap();
-        // Both sides count their ids from 1: the direction tells whose id is meant.
+        // Both sides count their ids from 1: the direction decides whose id is meant.
         let request = RpcMessage::Request {
             id: RpcId::Number(1),
             method: "ask".into(),

@@ -37,7 +37,6 @@ impl<T> Pending<T> {
         self.open.remove(id).map(|(purpose, _)| purpose)
     }
 
-    /// The earliest deadline.
     pub fn deadline(&self) -> Option<Instant> {
         self.open.values().map(|(_, deadline)| *deadline).min()
     }
