@@ -13,7 +13,6 @@ use crate::text::escape::xml_text;
 /// The most of a command's output that is shown, in bytes from its end.
 const MAX_OUTPUT: usize = 256 << 10;
 
-/// An answer so far.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     blocks: Vec<Block>,
@@ -223,7 +222,6 @@ impl Answer {
         }
     }
 
-    /// The agent's text.
     pub(super) fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text { text, .. } => Some(text.as_str()),

@@ -23,7 +23,6 @@ const IN_FLIGHT: Duration = Duration::from_millis(20);
 
 /// Handles the requests of the shell channel, one after the other.
 pub(super) trait RequestHandler {
-    /// Runs an input.
     async fn execute(&mut self, request: &Arc<ClientRequest>) -> ExecuteReply;
 
     /// Content of the reply to any other request; `None`: no reply is sent.
@@ -53,12 +52,10 @@ pub(super) struct ShellChannel<H, I> {
     publisher: Publisher,
     info: I,
     requests: Receiver<ClientRequest>,
-    /// Requests that were received and not begun.
     queue: VecDeque<ClientRequest>,
     shutdown: Shutdown,
 }
 
-/// The consequences of a request besides its reply.
 #[derive(Default)]
 struct Outcome {
     exits: bool,

@@ -11,7 +11,6 @@ use crate::runtime::{CommMessage, CommOp};
 pub(super) struct Comms(BTreeMap<String, String>);
 
 impl Comms {
-    /// Follows a message in either direction.
     pub(super) fn on_message(&mut self, message: &CommMessage) {
         match &message.op {
             CommOp::Open { target } => {

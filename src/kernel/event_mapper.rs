@@ -39,11 +39,9 @@ pub(super) struct RunResult {
     pub(super) failure: Option<Failure>,
     /// `payload` of the protocol: a page, the next input, the exit of the client.
     pub(super) payload: Vec<Value>,
-    /// The kernel ends.
     pub(super) exits: bool,
 }
 
-/// A request to the user.
 #[derive(Debug)]
 pub(super) enum UserRequest {
     /// A line for code that reads one.
@@ -146,7 +144,6 @@ impl<'a> EventMapper<'a> {
         self.result.payload.push(payload);
     }
 
-    /// Asks the client to exit.
     fn exit(&mut self, kernel_stays: bool) {
         let payload = json!({"source": "ask_exit", "keepkernel": kernel_stays});
         self.result.payload.push(payload);
@@ -334,7 +331,6 @@ impl<'a> EventMapper<'a> {
             .await;
     }
 
-    /// Sends the rest of the output.
     pub(super) async fn finish(mut self) -> RunResult {
         self.output.finish().await;
         // A refused command or prompt fails, which stops a client that runs all cells.

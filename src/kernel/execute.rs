@@ -80,7 +80,6 @@ fn parent(message: &IncomingMessage) -> Arc<Value> {
     Arc::new(json!({"header": message.header, "metadata": message.metadata, "content": content}))
 }
 
-/// Content of the reply to a request that failed.
 fn error_reply(context: &SessionContext, failure: &Failure, line: Option<u32>) -> Value {
     let mut content = failure.content();
     content["status"] = "error".into();
@@ -90,7 +89,6 @@ fn error_reply(context: &SessionContext, failure: &Failure, line: Option<u32>) -
     content
 }
 
-/// Publishes a run to its end.
 pub(super) async fn publish_run(
     context: &mut SessionContext,
     run: &Run,

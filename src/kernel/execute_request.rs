@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::jupyter::IncomingMessage;
 
-/// The error of a request without code.
 pub(super) const NO_CODE: &str = "an `execute_request` needs its `code` as a text";
 
 /// An `execute_request`; missing fields have the protocol's defaults.

@@ -17,7 +17,6 @@ pub(super) struct InputRequest {
     pub(super) target: InputTarget,
 }
 
-/// Recipient of the reply.
 #[derive(Debug)]
 pub(super) enum InputTarget {
     /// To the call of this number, which reads a line.
@@ -25,7 +24,6 @@ pub(super) enum InputTarget {
     Question(Box<LineQuestion>),
 }
 
-/// The meaning of a reply.
 pub(super) enum InputOutcome {
     /// A line for the call of this number.
     Line(u64, InputReply),

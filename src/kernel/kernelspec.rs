@@ -20,7 +20,6 @@ pub enum KernelKind {
 }
 
 impl KernelKind {
-    /// The name of the kernelspec.
     pub fn name(self) -> &'static str {
         match self {
             KernelKind::Cells => "ipycodex",
@@ -28,7 +27,6 @@ impl KernelKind {
         }
     }
 
-    /// The display name and the language.
     pub fn labels(self) -> (&'static str, &'static str) {
         match self {
             KernelKind::Cells => ("ipycodex (Python + AI)", "python"),

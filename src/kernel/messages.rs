@@ -11,7 +11,6 @@ use crate::runtime::{
     CommMessage, DisplayData, INSPECTION_MIME, PARTS_MIME, SOURCE_MIME, THIS_REQUEST,
 };
 
-/// Failure of a request: name, message and traceback.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
     name: String,
@@ -54,7 +53,6 @@ impl Failure {
     }
 }
 
-/// The `data` of a display.
 pub(super) fn mime_data(bundle: &MimeBundle) -> Map<String, Value> {
     let own = [INSPECTION_MIME, PARTS_MIME, SOURCE_MIME];
     let entries = bundle.iter().filter(|(mime, _)| !own.contains(mime));

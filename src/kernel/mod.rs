@@ -54,7 +54,6 @@ use shutdown::InterruptFn;
 /// Limit for the end of a session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The session that a kernel serves.
 pub struct KernelOptions {
     pub session: SessionHandle,
     /// Events outside of runs.

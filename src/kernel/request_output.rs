@@ -63,7 +63,6 @@ pub(super) struct RequestOutput<'a> {
     changed: bool,
     earlier: Vec<EarlierAnswer>,
     throttle: Throttle,
-    /// The text of all answers that have ended.
     answer_text: String,
     /// The id of the display of the cell's progress.
     progress: Option<String>,
@@ -310,7 +309,6 @@ impl<'a> RequestOutput<'a> {
         !self.is_console
     }
 
-    /// The text of all answers that have ended.
     pub(super) fn answer_text(&self) -> &str {
         &self.answer_text
     }
@@ -319,7 +317,6 @@ impl<'a> RequestOutput<'a> {
         self.answer_text.is_empty() && self.answer.is_empty()
     }
 
-    /// Sends the remaining output.
     pub(super) async fn finish(&mut self) {
         self.end_answer().await;
         let printed = self.printed.end(Instant::now());
@@ -335,7 +332,6 @@ fn answer_display(answer: &Answer, display: &str) -> Value {
     })
 }
 
-/// The image of a `data:` URL as a display.
 pub(super) fn image_bundle(url: &str) -> Option<MimeBundle> {
     let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     Some(MimeBundle::new(vec![

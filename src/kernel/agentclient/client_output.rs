@@ -40,7 +40,6 @@ impl<'a> ClientOutput<'a> {
         }
     }
 
-    /// Shows an event of the agent.
     pub(super) async fn on(&mut self, event: AgentEvent) {
         if self.markdown && !matches!(event, AgentEvent::Notice { .. }) {
             let event = match event {

@@ -10,7 +10,6 @@ use super::turn::{TurnError, ensure_session, open_session, set_session};
 use crate::agent::{AgentFailure, FailureKind, Login, Lookup, LookupReply};
 
 pub(super) enum CommandError {
-    /// A command that failed with this message.
     Said(String),
     /// A turn or request of the agent that a command needs has failed.
     TurnError(TurnError),

@@ -13,13 +13,10 @@ use crate::environment::Environment;
 /// Everything needed to start the agent's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCommand {
-    /// Name shown to the user.
     pub name: String,
-    /// The program and its arguments.
     pub words: Vec<String>,
     /// The whole environment of the process.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The working directory of the process.
     pub cwd: PathBuf,
 }
 
@@ -77,7 +74,6 @@ impl AgentConfig {
         self.arguments = words.collect();
     }
 
-    /// The command as configured.
     pub(super) fn command_line(&self) -> String {
         let words = std::iter::once(&self.command).chain(&self.arguments);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -97,7 +93,6 @@ impl AgentConfig {
         self.environment.home.clone()
     }
 
-    /// The directory of Codex's settings.
     pub(super) fn codex_home(&self) -> Option<PathBuf> {
         let named = self.variable("CODEX_HOME").map(PathBuf::from);
         named.or_else(|| Some(self.environment.home.as_ref()?.join(".codex")))

@@ -33,7 +33,7 @@ pub(super) struct AgentSession {
     /// The session is open in the running agent.
     pub(super) open: bool,
     pub(super) servers: Vec<McpServer>,
-    /// The session has taken a prompt.
+    /// The session holds a conversation.
     pub(super) used: bool,
 }
 

@@ -23,7 +23,6 @@ pub(super) struct AgentContext {
     pub(super) connection: AgentConnection,
     pub(super) servers: McpServers,
     pub(super) permissions: Permissions,
-    /// Working directory of the session.
     pub(super) cwd: PathBuf,
     pub(super) history: InputHistory,
     /// The number of the last input.

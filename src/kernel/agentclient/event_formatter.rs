@@ -23,9 +23,7 @@ const MAX_OUTPUT: usize = 48 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OutputPiece {
-    /// Text for standard output.
     Out(String),
-    /// Text for standard error.
     Err(String),
     /// A folded block: its summary, and the whole.
     Fold(String, String),
@@ -44,7 +42,6 @@ pub(super) struct EventFormatter {
     commands: HashMap<String, usize>,
     /// The last piece is a picture; the agent sends the text `[image]` for it, too.
     skip_placeholder: bool,
-    /// Ids of activities that were shown.
     started: HashSet<String>,
 }
 
@@ -105,7 +102,6 @@ impl EventFormatter {
         out
     }
 
-    /// Formats a line of our own.
     pub(super) fn note(&mut self, mark: &str, text: &str) -> Vec<OutputPiece> {
         let mut out = Vec::new();
         self.line(mark, text, &mut out);
@@ -185,7 +181,6 @@ impl EventFormatter {
         }
     }
 
-    /// Puts a block behind its mark.
     fn line(&mut self, mark: &str, text: &str, out: &mut Vec<OutputPiece>) {
         self.end_thought(out);
         self.end_line(out);

@@ -7,7 +7,6 @@ use crate::agent::{AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject};
 /// The most requests that are listed.
 const LISTED: usize = 10;
 
-/// Answer to permission requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum PermissionMode {
     /// Each request is allowed.
@@ -54,12 +53,10 @@ pub(super) struct Permissions {
     history: Vec<String>,
 }
 
-/// Decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PermissionDecision {
     /// This answer, and the line that reports it.
     Answer(QuestionAnswer, String),
-    /// The user is asked.
     Ask,
 }
 

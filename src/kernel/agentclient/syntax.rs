@@ -18,7 +18,6 @@ pub(super) enum CellPart {
     Prompt(String),
 }
 
-/// The parts of a cell, in order.
 pub(super) fn split_cell(cell: &str) -> Vec<CellPart> {
     let (mut steps, mut prompt, mut fenced) = (Vec::new(), String::new(), false);
     for line in cell.split_inclusive('\n') {
@@ -248,7 +247,6 @@ fn parse_session(text: &str) -> Result<ClientCommand, String> {
     })
 }
 
-/// The usage message of a command.
 fn usage(words: &str) -> String {
     let mut rows = ROWS.iter().filter(|row| row.words == words);
     let row = rows.next_back();

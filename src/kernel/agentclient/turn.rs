@@ -22,9 +22,7 @@ use crate::session::{Question, QuestionSubject, read_attachments};
 /// Why a turn or a request of the agent did not succeed.
 #[derive(Debug, Clone)]
 pub(super) enum TurnError {
-    /// The user interrupted it.
     Interrupted,
-    /// The agent failed.
     Failed(AgentFailure),
 }
 
@@ -256,7 +254,6 @@ fn reply(
     context.connection.reply(turn, reply);
 }
 
-/// Asks the user the next question that waits.
 async fn ask_next(
     context: &mut AgentContext,
     output: &mut ClientOutput<'_>,
