@@ -2,8 +2,8 @@
 //!
 //! Pure. A line that begins with `%agent`, `%mcp` or `%session` is a command anywhere outside of fences; any other
 //! `%name` is one only above the first prompt, where it can be no part of a text. All else is a prompt, unchanged
-//! but for the blank lines around it. `%mcp …` and `%session …` are short for `%agent mcp …` and `%agent session
-//! …`. Help, completion and inspection are made from the rows of the table.
+//! but for the blank lines around it. `%mcp …` and `%session …` are short for `%agent mcp …` and
+//! `%agent session …`. Help, completion and inspection are made from the rows of the table.
 
 use super::permissions::PermissionMode;
 use crate::agent::McpServer;
