@@ -1,12 +1,12 @@
-//! Texts that are too long for a model, kept whole: one file each, in a directory for each session.
+//! Artifacts: texts too long for a model, kept whole, one file each, in a directory for each session.
 //!
-//! In: an id and a text. Out: the text again, in this process or in one that resumes the session. Invariants: whoever
-//! keeps a text does not wait for the disk (it stays in memory until [`Artifacts::write_waiting`] has run); what is in
-//! memory and what is on disk is bounded, the oldest goes first; directories are 0700 and files 0600; a disk that
-//! refuses costs nothing but the memory.
+//! In: an id and a text. Out: the text again, in this process or in one that resumes the session. Invariants: keeping
+//! a text does not wait for the disk (the text stays in memory until [`Artifacts::write_waiting`] has run); memory
+//! and disk use are bounded, the oldest is dropped first; directories are 0700 and files 0600; a failing disk costs
+//! only memory.
 //!
-//! Files, not rows: they are not part of the conversation (a text that is gone costs an answer, no history), a
-//! megabyte in the database would be read with every prompt, and `%history` of IPython would have to carry it.
+//! Files, not rows: they are not part of the conversation (a lost text costs an answer, no history), a megabyte in
+//! the database would be read with every prompt, and `%history` of IPython would have to carry it.
 //!
 //! Layout: `artifacts/<of the record>/<session>/<id>.txt`; session numbers are unique in one record only.
 
@@ -21,20 +21,20 @@ use sha2::{Digest, Sha256};
 
 use crate::files::{FileError, FileMode, private_dir, write_whole};
 
-/// Bytes of one text; what is longer is kept up to here.
+/// Bytes of one text; a longer one is cut to this.
 pub const MOST_BYTES: usize = 8 << 20;
-/// Bytes of all texts that are in memory.
+/// Bytes of all texts in memory.
 const MOST_MEMORY: usize = 32 << 20;
 /// Bytes of a session's files.
 const MOST_SESSION: u64 = 256 << 20;
 /// Bytes of all files.
 const MOST_FILES: u64 = 1 << 30;
 
-/// The kept texts of one session; clones are the same.
+/// The artifacts of one session; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Artifacts {
     state: Arc<Mutex<ArtifactsState>>,
-    /// One writer at a time.
+    /// Held by the one writer.
     writing: Arc<Mutex<()>>,
 }
 
@@ -45,14 +45,11 @@ struct ArtifactsState {
     texts: VecDeque<Artifact>,
 }
 
-/// Where the files go.
 #[derive(Debug, Clone)]
 struct SessionDirectory {
-    /// `artifacts`.
     root: PathBuf,
-    /// The session's.
     directory: PathBuf,
-    /// The directory is this session's: nothing of another one is in it.
+    /// The directory contains no files of an earlier session.
     cleared: bool,
 }
 
@@ -65,9 +62,9 @@ struct Artifact {
 }
 
 impl Artifacts {
-    /// Says where the files of this session belong, once that is known. `resumed`: earlier ones are there.
+    /// Sets the directory of this session, once it is known. `resumed`: it contains earlier texts.
     ///
-    /// `root` is the directory of all artifacts, `record` the file whose session it is.
+    /// `root` is the directory of all artifacts, `record` the file that contains the session.
     pub fn set_directory(&self, root: &Path, record: &Path, session: i64, resumed: bool) {
         let directory = directory_of(root, record, session);
         let mut state = self.state();
@@ -87,17 +84,17 @@ impl Artifacts {
         });
     }
 
-    /// Where the files of this session are, or would be; `None`: it leaves none.
+    /// The directory of this session, which may not exist yet; `None`: the session keeps no files.
     pub fn directory(&self) -> Option<PathBuf> {
         let state = self.state();
         state.place.as_ref().map(|place| place.directory.clone())
     }
 
-    /// A file of this session's own for something else, beside the texts; its directory is made. `None`: the session
-    /// leaves no files. Blocks, for a moment.
+    /// The path of another file of this session, beside the texts; creates the directory. `None`: the session keeps
+    /// no files. Blocks for a moment.
     ///
     /// # Errors
-    /// The disk refused.
+    /// The directory cannot be created.
     pub fn own_file(&self, name: &str) -> Result<Option<PathBuf>, FileError> {
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(place) = self.state().place.clone() else {
@@ -131,7 +128,6 @@ impl Artifacts {
         }
     }
 
-    /// True when there is a text of this id.
     pub fn has(&self, id: &str) -> bool {
         self.state().texts.iter().any(|kept| kept.id == id)
     }
@@ -143,7 +139,7 @@ impl Artifacts {
         state.texts.iter().map(row).collect()
     }
 
-    /// The text of `id`; `None` when there is none, or its file is gone.
+    /// The text of `id`; `None` when the id is unknown, or its file is gone.
     pub fn read(&self, id: &str) -> Option<Arc<str>> {
         let path = {
             let state = self.state();
@@ -157,16 +153,15 @@ impl Artifacts {
         Some(String::from_utf8_lossy(&bytes).into())
     }
 
-    /// True when a text waits for its file.
     pub fn is_waiting(&self) -> bool {
         let state = self.state();
         state.place.is_some() && state.texts.iter().any(|kept| kept.text.is_some())
     }
 
-    /// Writes what is in memory only. Blocks; to be called away from what must not wait.
+    /// Writes the texts that are only in memory. Blocks; must not run on the session loop.
     ///
     /// # Errors
-    /// The disk refused; from then on everything stays in memory.
+    /// The disk failed; from then on all texts stay in memory.
     pub fn write_waiting(&self) -> Result<(), FileError> {
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let result = self.write_all();
@@ -211,7 +206,7 @@ impl Artifacts {
         }
     }
 
-    /// The session's directory is there, and holds nothing of another session.
+    /// Creates the session's directory and removes files of another session from it.
     fn prepare(&self, place: &SessionDirectory) -> Result<(), FileError> {
         if !place.cleared {
             place.clear();
@@ -228,12 +223,11 @@ impl Artifacts {
 }
 
 impl ArtifactsState {
-    /// Bytes in memory.
     fn bytes_in_memory(&self) -> usize {
         self.texts.iter().map(Artifact::bytes_in_memory).sum()
     }
 
-    /// Forgets the oldest files beyond what a session may have; returns their ids.
+    /// Drops the oldest files beyond the session's limit; returns their ids.
     fn remove_surplus(&mut self) -> Vec<String> {
         let on_disk = |kept: &&Artifact| kept.text.is_none();
         let mut total: u64 = self
@@ -258,7 +252,6 @@ impl ArtifactsState {
 }
 
 impl Artifact {
-    /// Bytes it holds in memory.
     fn bytes_in_memory(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len())
     }
@@ -269,9 +262,9 @@ impl SessionDirectory {
         self.directory.join(format!("{id}.txt"))
     }
 
-    /// Before the first file: what an earlier record of this name left goes, and so do the oldest of all sessions.
+    /// Before the first file: removes files that an earlier record of this name left, and the oldest sessions.
     fn clear(&self) {
-        // What cannot be removed is no reason not to go on.
+        // Leftovers that cannot be removed do no harm.
         let _ = std::fs::remove_dir_all(&self.directory);
         retention::remove_oldest(&self.root, &self.directory, MOST_FILES);
     }
@@ -298,19 +291,18 @@ fn stored_artifacts(directory: &Path) -> Vec<Artifact> {
     found.into_iter().map(|(_, kept)| kept).collect()
 }
 
-/// Where the texts of a session lie.
 fn directory_of(root: &Path, record: &Path, session: i64) -> PathBuf {
     let hash = Sha256::digest(record.as_os_str().as_encoded_bytes());
     let name: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     root.join(name).join(session.to_string())
 }
 
-/// Removes the texts of a session that was deleted from `record`; what cannot be removed makes room later.
+/// Removes the texts of a session that was deleted from `record`; leftovers are removed later by the limits.
 pub fn delete_session(root: &Path, record: &Path, session: i64) {
     let _ = std::fs::remove_dir_all(directory_of(root, record, session));
 }
 
-/// True for what is a file name as it stands.
+/// True for an id that is a valid file name as it stands.
 fn is_valid_id(id: &str) -> bool {
     let fits = |byte: u8| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=80).contains(&id.len()) && id.bytes().all(fits)

@@ -1,13 +1,13 @@
 //! Retention: removes whole sessions, the least recently used first.
 //!
 //! In: the directory of all artifacts. Invariants: only directories two levels below it are removed, no link is
-//! followed, and the session at hand stays. Absent on purpose: errors; what cannot be removed stays.
+//! followed, and the current session stays. Absent on purpose: errors; a directory that cannot be removed stays.
 
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Removes old sessions below `root` until the rest has at most `limit` bytes; `own` is not touched.
+/// Removes old sessions below `root` until the rest has at most `limit` bytes; never removes `own`.
 pub(super) fn remove_oldest(root: &Path, own: &Path, limit: u64) {
     let mut sessions: Vec<(SystemTime, u64, PathBuf)> = directories(root)
         .iter()
@@ -38,7 +38,7 @@ fn directories(path: &Path) -> Vec<DirEntry> {
     entries.flatten().filter(is_directory).collect()
 }
 
-/// When a session's directory was last touched, and the bytes of its files.
+/// When a session's directory was last changed, and the bytes of its files.
 fn last_use_and_size(directory: &Path) -> (SystemTime, u64) {
     let touched = std::fs::metadata(directory).and_then(|found| found.modified());
     let sizes = std::fs::read_dir(directory)

@@ -1,4 +1,4 @@
-//! Texts kept in memory and in files, across processes, within their bounds.
+//! Artifacts in memory and in files, across processes, within their limits.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

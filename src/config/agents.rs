@@ -1,7 +1,7 @@
-//! `agents` and `mcp_servers` in the settings file: names, and how each is started.
+//! `agents` and `mcp_servers` in the settings file: names, and the command that starts each.
 //!
-//! `{"claude": {"command": "claude-agent-acp", "args": [], "env": {"K": "V"}}, "gemini": "gemini --acp"}`. What is
-//! wrong with one is said, and it is as if it were not there.
+//! `{"claude": {"command": "claude-agent-acp", "args": [], "env": {"K": "V"}}, "gemini": "gemini --acp"}`. A
+//! malformed entry is reported and otherwise ignored.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,38 @@ use serde_json::{Map, Value, json};
 
 use super::choice::AgentChoice;
 
-/// How an agent is started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentCommand {
     /// The program and its arguments; never empty.
     pub words: Vec<String>,
-    /// Set in its environment.
+    /// Variables added to its environment.
     pub variables: Vec<(String, String)>,
 }
 
-/// Agents by their names.
 pub type Agents = BTreeMap<String, AgentCommand>;
 
-/// The agents of a setting, and the names that could not be read with what is allowed.
+/// The agents of the setting, and the names of malformed entries, each with the values allowed.
 pub(super) fn read(setting: &Map<String, Value>) -> (Agents, Vec<(String, &'static str)>) {
     let allowed = "a name of letters, digits, `-`, `_` and `.` other than codex and demo";
     let is_name = |name: &str| !AgentChoice::WORDS.contains(&name) && AgentChoice::is_name(name);
     named(setting, is_name, allowed)
 }
 
-/// The same for MCP servers.
+/// Like `read`, for MCP servers.
 pub fn mcp_servers(setting: &Map<String, Value>) -> (Agents, Vec<(String, &'static str)>) {
     named(setting, is_server_name, SERVER_NAMES)
 }
 
-/// What an MCP server may be called.
+/// The names that MCP servers may have, in words.
 pub const SERVER_NAMES: &str = "a name of letters, digits, `-` and `_` other than ipycodex";
 
-/// True for what an MCP server may be called.
 pub fn is_server_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     !name.is_empty() && name != "ipycodex" && name.bytes().all(fits)
 }
 
 impl AgentCommand {
-    /// As the settings file has it.
+    /// The entry as the settings file stores it.
     pub fn to_value(&self) -> Value {
         let (command, arguments) = self.words.split_first().unzip();
         let variables = self.variables.iter();

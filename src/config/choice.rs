@@ -1,4 +1,4 @@
-//! The words settings are written in, for the file, the command line and `%ipycodex` alike.
+//! The words of settings, the same in the file, on the command line and in `%ipycodex`.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,23 +7,18 @@ use crate::agent::{Approvals, Effort, Sandbox, ThreadMode, WebSearchUse};
 use crate::screen::ColorChoice;
 use crate::text::similar::did_you_mean;
 
-/// Which agent answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentChoice {
-    /// `codex`
     Codex,
-    /// `demo`
     Demo,
     /// `acp:COMMAND ARGUMENTS`: the command line.
     Acp(String),
-    /// One of `agents` in the settings file.
+    /// A name in `agents` of the settings file.
     Named(String),
 }
 
-/// What runs cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuntimeChoice {
-    /// `embedded`
     Embedded,
     /// `jupyter:NAME`: a kernelspec or a connection file.
     Jupyter(String),
@@ -31,82 +26,63 @@ pub enum RuntimeChoice {
     Gateway(String),
 }
 
-/// Whether the model may run cells in the live session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunCells {
-    /// `ask`
     Ask,
-    /// `preview`: as that, below what they would do.
+    /// `preview`: like `ask`, after a dry run.
     Preview,
-    /// `auto`
     Auto,
-    /// `off`
     Off,
 }
 
-/// How long something may take, in seconds; 0: as long as it takes.
+/// A time limit in seconds; 0: none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seconds(pub u32);
 
 impl Seconds {
-    /// The limit there is.
+    /// `None` for no limit.
     pub fn limit(self) -> Option<Duration> {
         (self.0 > 0).then(|| Duration::from_secs(self.0.into()))
     }
 }
 
-/// How long a kernel of the agent's own lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelMode {
-    /// `session`
     Session,
-    /// `per-call`
     PerCall,
 }
 
-/// What the agent works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentTools {
-    /// `both`
     Both,
-    /// `python`: no shell of its own.
+    /// `python`: our tools, without the agent's own shell.
     Python,
-    /// `shell`: no Python of ours.
+    /// `shell`: the agent's own shell, without our Python.
     Shell,
 }
 
-/// How pictures are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Images {
-    /// `auto`
     Auto,
-    /// `kitty`
     Kitty,
-    /// `iterm2`
     Iterm2,
-    /// `sixel`
     Sixel,
-    /// `blocks`
     Blocks,
-    /// `off`
     Off,
 }
 
-/// Keys of the line editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditMode {
-    /// `emacs`
     Emacs,
-    /// `vi`
     Vi,
 }
 
-/// A setting that is one of a few words.
+/// A setting with a fixed list of words.
 pub trait ChoiceSetting: Copy + PartialEq + Sized + 'static {
-    /// Every value with its word, in the order they are told.
+    /// All values with their words, in the order in which they are listed.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// The value `word` stands for; case does not matter.
+    /// Parses a word; case does not matter.
     ///
     /// # Errors
     /// [`InvalidValue`] naming the words allowed.
@@ -118,7 +94,6 @@ pub trait ChoiceSetting: Copy + PartialEq + Sized + 'static {
             .ok_or_else(|| InvalidValue::among(word, Self::WORDS.iter().map(|(word, _)| *word)))
     }
 
-    /// The word for this value.
     fn word(self) -> &'static str {
         Self::WORDS
             .iter()
@@ -127,15 +102,14 @@ pub trait ChoiceSetting: Copy + PartialEq + Sized + 'static {
     }
 }
 
-/// A word that is not among those allowed.
+/// The error for a value that a setting does not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidValue {
-    /// What is, in words.
     pub allowed: String,
 }
 
 impl InvalidValue {
-    /// `given` is none of `words`; the one it looks like is named.
+    /// The error for `given`, which is none of `words`; names the most similar word.
     pub fn among(given: &str, words: impl Iterator<Item = &'static str>) -> Self {
         let words: Vec<&str> = words.collect();
         let meant = did_you_mean(given, words.iter().copied());
@@ -240,10 +214,10 @@ impl ChoiceSetting for ColorChoice {
 }
 
 impl AgentChoice {
-    /// The agents that need no name of the user's.
+    /// The agents that are available without an entry in `agents`.
     pub const WORDS: [&str; 2] = ["codex", "demo"];
 
-    /// An agent can be called this.
+    /// True for a valid name of an agent.
     pub(super) fn is_name(text: &str) -> bool {
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         !text.is_empty() && text.chars().all(fits)
@@ -308,7 +282,7 @@ impl fmt::Display for RuntimeChoice {
     }
 }
 
-/// What follows `prefix`, when something does.
+/// The text behind `prefix`; `None` when it is empty.
 fn named(text: &str, prefix: &str) -> Option<String> {
     let rest = text.strip_prefix(prefix)?.trim();
     (!rest.is_empty()).then(|| rest.to_owned())

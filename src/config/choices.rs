@@ -1,4 +1,4 @@
-//! What the settings file can set, as values: what a session starts with. It keeps a copy and changes that.
+//! The values of all settings that the file can set. A session starts with a copy and changes that.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,64 +11,51 @@ use super::{
     RuntimeChoice, Seconds,
 };
 
-/// The choices in force. [`super::SETTINGS`] has a row for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choices {
-    /// The model for prompts; empty: the agent's own default.
+    /// The model for prompts; empty: the agent's default.
     pub model: String,
-    /// The model for inline completion; empty: the agent's own default.
+    /// The model for inline completion; empty: the agent's default.
     pub completion_model: String,
-    /// How much to think.
     pub think: Effort,
-    /// How much to search.
     pub search: WebSearchUse,
-    /// Name of the theme for code.
     pub code_theme: String,
-    /// The user named it, or the surroundings tell the terminal's background; else it follows that.
+    /// False while the theme follows the terminal's background; true once the user named one, or the environment
+    /// tells the background.
     pub code_theme_chosen: bool,
-    /// Every message of the agent goes to `exact-log.jsonl`.
+    /// Writes all messages of the agent to `exact-log.jsonl`.
     pub log_exact: bool,
-    /// How the agent keeps the conversation.
     pub threads: ThreadMode,
-    /// Whether the user is asked before commands and edits.
     pub approvals: Approvals,
-    /// What the agent's commands may touch.
+    /// The files and network that the agent's commands may use.
     pub sandbox: Sandbox,
-    /// Whether the agent may run cells in the live interpreter.
+    /// The approval for cells that the agent runs in the live interpreter.
     pub run_cells: RunCells,
-    /// What the agent works with.
     pub agent_tools: AgentTools,
-    /// How long a kernel of the agent's own lives.
     pub kernel_mode: KernelMode,
-    /// How many earlier states of the interpreter are kept.
     pub checkpoints: u32,
-    /// Variables are kept when the session ends, and offered when it is resumed.
+    /// Saves variables when the session ends, and offers them when it is resumed.
     pub keep_variables: bool,
-    /// After how many seconds the end of a run that nobody looks at is told on the desktop; 0: never.
+    /// A desktop notification is sent when a run that nobody watches ends after at least this many seconds; 0: never.
     pub notify_after: u32,
-    /// How pictures are drawn.
     pub images: Images,
     /// Plots are drawn for the terminal's background.
     pub fit_plots: bool,
     /// Earlier inputs are suggested while typing.
     pub history_hint: bool,
-    /// Who answers prompts.
     pub agent: AgentChoice,
     /// How long an agent of the Agent Client Protocol may take to start.
     pub agent_start: Seconds,
-    /// The REPL starts in prompt mode.
     pub prompt_mode: bool,
-    /// The REPL begins with a line or three about itself.
+    /// The REPL begins with up to three lines about itself.
     pub greeting: bool,
-    /// The line editor's keys.
     pub edit_mode: EditMode,
-    /// The interpreter the user chose; a name without a slash is looked up on `PATH`.
+    /// The interpreter that the user chose; a name without a slash is looked up on `PATH`.
     pub python: Option<PathBuf>,
-    /// IPython's profile that is loaded, where IPython is in use; empty: none.
+    /// The IPython profile to load, where IPython is in use; empty: none.
     pub ipython_profile: String,
-    /// What runs cells.
     pub runtime: RuntimeChoice,
-    /// MCP servers for the agent, by name; `%ipycodex mcp` has them, and no row.
+    /// MCP servers for the agent, by name. Changed by `%ipycodex mcp`; no row of the table.
     pub mcp_servers: Agents,
 }
 
@@ -108,7 +95,6 @@ impl Default for Choices {
 }
 
 impl Choices {
-    /// The choices as a turn in `cwd` needs them.
     pub fn turn_settings(&self, cwd: &Path) -> TurnSettings {
         TurnSettings {
             model: (!self.model.is_empty()).then(|| self.model.clone()),

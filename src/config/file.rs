@@ -1,9 +1,9 @@
-//! `config.json` as it is written: an object, with comments, of which a change touches one value.
+//! The text of `config.json`: an object with comments, of which a change touches one value.
 //!
-//! In goes the file, out come its values with the line each stands on. A file that cannot be read whole is reported and
-//! counts as empty, and then it is never written: saving must not narrow what we did not understand.
+//! In: the file. Out: its values with their lines. A file that cannot be parsed as a whole is reported and counts as
+//! empty, and is then never written: a save would lose what was not understood.
 //!
-//! Absent on purpose: what the values mean (`resolve`).
+//! Absent on purpose: the meaning of the values (`resolve`).
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -14,24 +14,22 @@ use super::jsonc::{self, Key};
 use crate::files::{FileError, FileMode, check_private_dir, private_dir, write_whole};
 use crate::report::Report;
 
-/// Bytes a settings file or a system prompt may have.
+/// The largest settings file or system prompt that is read, in bytes.
 pub(super) const BUDGET: u64 = 1 << 20;
 
-/// The settings file.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
     path: PathBuf,
-    /// As it was read.
     text: String,
     values: Map<String, Value>,
-    /// Repeated keys repeat.
+    /// All keys in order; a repeated key is listed repeatedly.
     keys: Vec<Key>,
-    /// False: the file is there and could not be understood.
+    /// False: the file exists and could not be parsed.
     is_readable: bool,
 }
 
 impl ConfigFile {
-    /// Reads `path`; a missing file is an empty one. What is wrong with it comes as a report beside it.
+    /// Reads `path`; a missing file counts as empty. A fault of the file is returned as a report.
     pub fn read(path: &Path) -> (Self, Option<Report>) {
         let mut file = ConfigFile {
             path: path.to_owned(),
@@ -55,11 +53,10 @@ impl ConfigFile {
         self.parse(text)
     }
 
-    /// Understands `text` as the file.
     fn parse(&mut self, text: String) -> Result<(), Report> {
         let json = jsonc::strip_comments(without_bom(&text));
         self.text = text;
-        // An editor leaves an empty file.
+        // An editor may leave an empty file.
         if json.trim().is_empty() {
             return Ok(());
         }
@@ -81,32 +78,29 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key)
     }
 
-    /// All keys, in the order of the file.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
 
-    /// The line (from 1) of the key whose value counts; `outer.inner` names one a level in.
+    /// The line (from 1) of the key whose value counts; `outer.inner` names a key one level deeper.
     pub fn line(&self, key: &str) -> Option<usize> {
         // Of repeated keys the last one counts.
         let found = self.keys.iter().rev().find(|known| known.name == key);
         found.map(|known| known.line)
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Sets `key` and writes the file, creating it and its directory when missing. All else stays as it is.
+    /// Sets `key` and writes the file, creating it and its directory when missing. Everything else keeps its bytes.
     ///
     /// # Errors
-    /// When the file could not be read whole before, or cannot be written; the file is as before then.
+    /// The file could not be parsed before, or cannot be written; it is unchanged then.
     pub fn save(&mut self, key: &str, value: Value) -> Result<(), Report> {
         if !self.is_readable {
             return Err(Report::failure(format!(
@@ -128,7 +122,7 @@ impl ConfigFile {
         let mut expected = self.values.clone();
         expected.insert(key.to_owned(), value);
         if changed.values != expected {
-            // A file we cannot change without touching more than that value.
+            // The change would touch more than this value.
             return Err(Report::failure(format!(
                 "`{}` was not changed: its form does not allow changing this value alone",
                 self.path.display()
@@ -144,12 +138,12 @@ impl ConfigFile {
     }
 }
 
-/// A text without the byte order mark some editors leave.
+/// A text without the byte order mark that some editors write.
 fn without_bom(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// The text of a small file of ours; `None` when there is none.
+/// The text of a small file of ours; `None` when it is missing.
 pub(super) fn read_text(path: &Path) -> Result<Option<String>, Report> {
     let cannot = |source| {
         Report::from(FileError::System {
@@ -179,7 +173,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, Report> {
     }
 }
 
-/// What a value is, in words.
+/// The kind of a value, for messages.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -198,7 +192,6 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    /// A file of this content in a directory of its own.
     fn written(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("config.json");

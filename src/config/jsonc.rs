@@ -1,32 +1,31 @@
-//! JSON as people write it: with `//` and `/* */` comments and a comma behind the last value.
+//! JSON with `//` and `/* */` comments and trailing commas.
 //!
-//! Pure. In: the text of a settings file. Out: the same text as plain JSON, byte for byte in the same places (so that
-//! positions in it are positions in the file), the keys in it, and the text with one value changed. Invariant: a change
-//! touches the bytes of that value alone, or adds one key behind the last.
+//! Pure. In: the text of a settings file. Out: the same text as plain JSON, each value at the same byte offset (so
+//! that positions in it are positions in the file), the keys in it, and the text with one value changed. Invariant: a
+//! change touches only the bytes of that value, or adds one key behind the last.
 
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// A key and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
-    /// `outer.inner` for one a level in.
+    /// `outer.inner` for a key one level deeper.
     pub(super) name: String,
     /// From 1.
     pub(super) line: usize,
-    /// Its first byte.
+    /// The offset of its first byte.
     at: usize,
-    /// Bytes of its value; empty for one a level in.
+    /// The bytes of its value; empty for a key one level deeper.
     value: Range<usize>,
 }
 
-/// `text` with comments, and commas before a closing bracket, as blanks.
+/// Replaces comments, and commas before a closing bracket, by blanks.
 pub(super) fn strip_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
-    // The last byte that counts, and where it stands.
+    // The last significant byte, and its offset.
     let mut last = (b'{', 0);
     while at < bytes.len() {
         let byte = bytes[at];
@@ -44,7 +43,7 @@ pub(super) fn strip_comments(text: &str) -> String {
             bytes[last.1] = b' ';
         }
         if !byte.is_ascii_whitespace() {
-            // A comma that follows nothing is none that may stand there.
+            // A comma is trailing only behind a value.
             let follows = !matches!(last.0, b'{' | b'[' | b',' | b':');
             last = match byte {
                 b',' if !follows => (b':', at),
@@ -60,7 +59,7 @@ pub(super) fn strip_comments(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The comment that begins at `at`, its line end not counted; empty when none does or it does not end.
+/// The comment that begins at `at`, without its line end; empty when none begins there or it does not end.
 fn comment(text: &str, at: usize) -> Range<usize> {
     let rest = &text.as_bytes()[at..];
     let length = if rest.starts_with(b"//") {
@@ -73,7 +72,6 @@ fn comment(text: &str, at: usize) -> Range<usize> {
     at..at + length
 }
 
-/// Where the string that begins at `at` ends.
 fn string_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = at + 1;
@@ -83,12 +81,12 @@ fn string_end(text: &str, at: usize) -> usize {
     (at + 1).min(bytes.len())
 }
 
-/// The keys of the outermost object of valid JSON, and those of objects right in it.
+/// The keys of the outermost object of valid JSON, and those of objects that are its values.
 pub(super) fn keys(text: &str) -> Vec<Key> {
     let bytes = text.as_bytes();
     let (mut line, mut at) = (1, 0);
     let mut keys = Vec::new();
-    // What is open: true for objects.
+    // The open containers: true for objects.
     let mut open: Vec<bool> = Vec::new();
     let mut outer = String::new();
     let mut key_next = false;
@@ -133,17 +131,16 @@ pub(super) fn keys(text: &str) -> Vec<Key> {
     keys
 }
 
-/// The value behind the key that ends at `from`.
 fn value_after(text: &str, from: usize) -> Range<usize> {
     let blank = |c: char| c == ':' || c.is_whitespace();
     let start = text.len() - text[from..].trim_start_matches(blank).len();
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
-    // The text is valid: there is a value.
+    // The text is valid, so there is a value.
     let _ = values.next();
     start..start + values.byte_offset()
 }
 
-/// `text` with `name` set to `value`. What has no object yet gets one.
+/// `text` with `name` set to `value`; a text without an object gets one.
 pub(super) fn set_value(text: &str, name: &str, value: &Value) -> String {
     let json = strip_comments(text);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -184,7 +181,7 @@ pub(super) fn set_value(text: &str, name: &str, value: &Value) -> String {
     format!("{head}{comma}{rest}{line_end}{indent}{entry}{tail}")
 }
 
-/// From `from` over blanks, comments and a comma to what ends the line or comes next; whether there was a comma.
+/// Skips blanks, comments and a comma from `from` up to the line end or the next token; true when there was a comma.
 fn line_rest(text: &str, from: usize) -> (usize, bool) {
     let (mut at, mut comma) = (from, false);
     loop {

@@ -1,9 +1,9 @@
-//! Which chord does what: the defaults, with the user's own over them.
+//! The key map: chords and their actions, the user's chords over the defaults.
 //!
-//! In goes the setting `keys` (`{action: chord or list of chords}`, an empty one for none), out come a [`Keymap`] and
-//! what was wrong with the setting; what was wrong counts as not written. The editor asks what the keys pressed so far
-//! mean, `%ipycodex help keys` lists all. Invariant: no chord begins with another one, except that an action that gives
-//! way shares a chord with one that does not.
+//! In: the setting `keys` (`{action: chord or list of chords}`, an empty value for none). Out: a [`Keymap`], and the
+//! faults of the setting, which are otherwise ignored. The editor looks up the strokes pressed so far;
+//! `%ipycodex help keys` lists all. Invariant: no chord is a prefix of another, except that an action that gives way
+//! shares a chord with one that does not.
 
 mod chord;
 mod table;
@@ -13,42 +13,32 @@ use serde_json::{Map, Value};
 pub use chord::{Chord, Stroke};
 pub use table::{ActionRow, ChordPriority, GROUPS, KeyAction};
 
-/// Chords and their actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
     bindings: Vec<Binding>,
 }
 
-/// A chord that does something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// What.
     pub action: KeyAction,
-    /// The keys.
     pub chord: Chord,
-    /// Said so by the user.
     pub own: bool,
 }
 
-/// What keys pressed one after the other mean.
+/// The meaning of a sequence of strokes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyMatch {
-    /// These actions, the first that has something to do.
+    /// A whole chord; its actions in order of priority: the first that applies runs.
     Actions(Vec<KeyAction>),
-    /// Nothing yet.
     Prefix,
-    /// Nothing.
     NoMatch,
 }
 
-/// Something wrong with the setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongKey {
-    /// The action as written.
     pub action: String,
-    /// Its value.
     pub value: Value,
-    /// What may stand there, in words.
+    /// The values allowed, in words.
     pub allowed: String,
 }
 
@@ -69,7 +59,6 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The defaults with the user's own over them.
     pub fn new(setting: &Map<String, Value>) -> (Self, Vec<WrongKey>) {
         let mut wrong = Vec::new();
         let mut keymap = Keymap::default();
@@ -121,7 +110,7 @@ impl Keymap {
         (keymap, wrong)
     }
 
-    /// Another action the user gave this chord to, or one that begins like it.
+    /// Another action to which the user gave this chord, or one that conflicts with it.
     fn owner(&self, action: KeyAction, chord: &Chord) -> Option<KeyAction> {
         self.bindings
             .iter()
@@ -130,8 +119,8 @@ impl Keymap {
             .map(|binding| binding.action)
     }
 
-    /// The user's own chords take the place of the defaults they meet. Gives the actions nobody spoke of that have no
-    /// chord any more, and who took the last one.
+    /// Removes the defaults that conflict with the user's chords. Returns the actions without an entry in the setting
+    /// that lost their last chord, each with its name and the action that took the chord.
     fn drop_shadowed_defaults(
         &mut self,
         said: &[KeyAction],
@@ -162,7 +151,7 @@ impl Keymap {
             .collect()
     }
 
-    /// What these keys, pressed one after the other, mean.
+    /// The meaning of these strokes, pressed one after the other.
     pub fn lookup(&self, strokes: &[Stroke]) -> KeyMatch {
         let mut actions = Vec::new();
         let mut begun = false;
@@ -182,7 +171,6 @@ impl Keymap {
         }
     }
 
-    /// The chords of an action.
     pub fn bindings_of(&self, action: KeyAction) -> impl Iterator<Item = &Binding> {
         self.bindings
             .iter()
@@ -190,13 +178,13 @@ impl Keymap {
     }
 }
 
-/// Two actions may have this chord: one of them gives way.
+/// True when two actions may have this chord: one of them gives way.
 fn shared(binding: &Binding, action: KeyAction, chord: &Chord) -> bool {
     binding.action == action
         || (binding.chord == *chord && binding.action.gives_way() != action.gives_way())
 }
 
-/// The chords a value stands for; `None`: the defaults.
+/// The chords that a value names; `None`: the defaults.
 fn chords(value: &Value) -> Result<Option<Vec<Chord>>, String> {
     let one = |text: &str| match text.trim() {
         "" => Ok(None),
@@ -219,7 +207,7 @@ fn chords(value: &Value) -> Result<Option<Vec<Chord>>, String> {
     }
 }
 
-/// What may stand in place of a name that is none.
+/// The allowed names, for a name that is unknown.
 fn known_actions(name: &str) -> String {
     let alike = KeyAction::rows()
         .map(|row| (row.name, shared_length(row.name, name)))
@@ -231,7 +219,7 @@ fn known_actions(name: &str) -> String {
     }
 }
 
-/// How many characters two names begin and end with alike.
+/// The length of the common prefix and suffix of two names.
 fn shared_length(a: &str, b: &str) -> usize {
     let start = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a.as_bytes()[start..], &b.as_bytes()[start..]);

@@ -1,9 +1,9 @@
-//! Settings: what the file, the environment and the command line say, resolved once.
+//! Settings from the file, the environment and the command line, resolved once.
 //!
-//! [`resolve::resolve`] turns them into a [`Settings`] snapshot and reports of what was wrong; a broken file never
-//! keeps the program from starting. A change at run time is a command to the session, not to these values.
+//! [`resolve::resolve`] returns a [`Settings`] snapshot and reports on faults; a broken file never keeps the program
+//! from starting. A change at run time is a command to the session, which changes its own copy.
 //!
-//! Absent on purpose: what the settings do.
+//! Absent on purpose: the effect of each setting.
 
 mod agents;
 mod choice;

@@ -1,22 +1,20 @@
-//! Where our files are: the XDG directories, or what the user named.
+//! The paths of our files: the XDG directories, or paths that the user named.
 //!
-//! In go the surroundings as values, out come absolute paths. Nothing is created or read here. Document: XDG Base
-//! Directory Specification 0.8 (a relative value counts as unset).
+//! In: the surroundings as values. Out: absolute paths. Creates and reads nothing. Document: XDG Base Directory
+//! Specification 0.8 (a relative value counts as unset).
 
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 
-/// Every file and directory the program uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
     /// Settings, system prompt, snapshot, raw log.
     pub config_dir: PathBuf,
-    /// The record and what belongs to it.
+    /// The record and its companions.
     pub state_dir: PathBuf,
-    /// What can be made again.
+    /// Files that can be generated again.
     pub cache_dir: PathBuf,
-    /// The managed Python environment.
     pub data_dir: PathBuf,
     /// `config.json`.
     pub config_file: PathBuf,
@@ -26,16 +24,16 @@ pub struct Paths {
     pub startup_notebook: PathBuf,
     /// `exact-log.jsonl`.
     pub exact_log: PathBuf,
-    /// `history.sqlite`, or the file the user named.
+    /// `history.sqlite`, or the file that the user named.
     pub history: PathBuf,
-    /// Long outputs.
+    /// Texts too long for the model.
     pub artifacts: PathBuf,
     /// Sockets of running shells.
     pub run_dir: PathBuf,
 }
 
 impl Paths {
-    /// Computes the paths; `config_dir` and `hist_file` are what the command line named.
+    /// Computes the paths; `config_dir` and `hist_file` come from the command line.
     pub fn new(
         environment: &Environment,
         config_dir: Option<&Path>,
@@ -68,7 +66,7 @@ impl Paths {
         }
     }
 
-    /// The record is at our own place, whoever named it.
+    /// True when the record lies at the default path, even if the user named it.
     pub fn history_is_ours(&self) -> bool {
         self.history == own_history(&self.state_dir)
     }
@@ -78,8 +76,8 @@ fn own_history(state_dir: &Path) -> PathBuf {
     state_dir.join("history.sqlite")
 }
 
-/// Where sockets lie. Programs that start others for an agent often pass no `XDG_RUNTIME_DIR` on: it is where systems
-/// have it.
+/// The directory of sockets. Programs that start others for an agent often drop `XDG_RUNTIME_DIR`; the usual path is
+/// tried then.
 fn run_dir(environment: &Environment, state_dir: &Path) -> PathBuf {
     let set = environment.variable("XDG_RUNTIME_DIR").map(PathBuf::from);
     if let Some(path) = set.filter(|path| path.is_absolute()) {
@@ -93,7 +91,7 @@ fn run_dir(environment: &Environment, state_dir: &Path) -> PathBuf {
     }
 }
 
-/// `path` with `~` expanded, relative to the working directory at the start.
+/// `path` with `~` expanded, relative to the working directory at start-up.
 pub(crate) fn absolute(environment: &Environment, path: &Path) -> PathBuf {
     if let (Ok(below), Some(home)) = (path.strip_prefix("~"), &environment.home) {
         return home.join(below);
@@ -111,7 +109,7 @@ fn xdg(environment: &Environment, variable: &str, below_home: &str) -> PathBuf {
     }
     match &environment.home {
         Some(home) => home.join(below_home),
-        // Without a home: a place of this user, whose owner is checked before anything is written.
+        // Without a home: a directory named after the user, whose owner is checked before any write.
         None => {
             let temporary = environment.variable("TMPDIR").unwrap_or("/tmp");
             let user = rustix::process::geteuid().as_raw();

@@ -1,6 +1,6 @@
-//! Where the values of the start come from, and which files there are: what a listing of settings tells beside values.
+//! The origins of setting values, and the paths of the configuration files, for listings of settings.
 //!
-//! Absent on purpose: the values in force, which are the session's.
+//! Absent on purpose: the values in force, which the session owns.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,11 @@ use serde_json::Value;
 
 use super::{Choices, Paths, Setting};
 
-/// Who decided a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// Nobody.
+    /// No source set it.
     Default,
-    /// `config.json`.
     File,
-    /// A variable.
     Environment,
     /// The command line.
     Flag,
@@ -25,7 +22,6 @@ pub enum SettingOrigin {
 }
 
 impl SettingOrigin {
-    /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
             SettingOrigin::Default => "default",
@@ -37,7 +33,6 @@ impl SettingOrigin {
     }
 }
 
-/// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Provenance {
     origins: BTreeMap<&'static str, (SettingOrigin, Value)>,
@@ -46,7 +41,6 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Nobody has decided anything yet.
     pub(super) fn new(paths: &Paths, home: Option<&Path>) -> Self {
         Provenance {
             origins: BTreeMap::new(),
@@ -61,12 +55,11 @@ impl Provenance {
         }
     }
 
-    /// `origin` has decided the setting `row`, as `choices` has it.
+    /// Notes that `origin` set the setting `row` to its value in `choices`.
     pub(super) fn decided(&mut self, row: &Setting, origin: SettingOrigin, choices: &Choices) {
         self.origins.insert(row.name, (origin, row.get(choices)));
     }
 
-    /// Who decided the value that `choices` has now.
     pub fn origin(&self, row: &Setting, choices: &Choices) -> SettingOrigin {
         let value = row.get(choices);
         let follows = row.name == "code_theme" && !choices.code_theme_chosen;
@@ -77,14 +70,14 @@ impl Provenance {
         }
     }
 
-    /// The files, each with what it is.
+    /// The configuration files, each with a description.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         self.files
             .iter()
             .map(|(what, path)| (*what, path.as_path()))
     }
 
-    /// A path as people write it: `~` for their home.
+    /// A path for display, with `~` for the user's home.
     pub fn display_path(&self, path: &Path) -> String {
         let inside = self
             .home

@@ -1,4 +1,4 @@
-//! Flag, environment, file, default: the first that says something decides.
+//! Resolves the settings: flag, then environment, then file, then default; the first that sets a value wins.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,74 +20,53 @@ use super::{
     SETTINGS, Setting, SettingOrigin,
 };
 
-/// The variable that says what the agent works with.
+/// The variable for the setting `agent_tools`.
 const TOOLS: &str = "IPYCODEX_TOOLS";
 
-/// The system prompt for users without one of their own.
+/// The system prompt for users without `sysp.txt`.
 const SYSTEM_PROMPT: &str = include_str!("../../assets/prompts/system.md");
 
-/// What the command line may set; what is absent is decided by the environment, the file or the default.
+/// Values from the command line; `None` leaves a value to the environment, the file or the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigFlags {
-    /// `--model`
     pub model: Option<String>,
-    /// `--completion-model`
     pub completion_model: Option<String>,
-    /// `--think`
     pub think: Option<Effort>,
-    /// `--search`
     pub search: Option<WebSearchUse>,
-    /// `--code-theme`
     pub code_theme: Option<String>,
-    /// `--agent`
     pub agent: Option<AgentChoice>,
-    /// `--python`
     pub python: Option<PathBuf>,
-    /// `--profile`, or nothing for `--no-profile`
+    /// `--profile`; empty for `--no-profile`.
     pub ipython_profile: Option<String>,
-    /// `--runtime`
     pub runtime: Option<RuntimeChoice>,
-    /// `--hist-file`
     pub hist_file: Option<PathBuf>,
-    /// `--config-dir`
     pub config_dir: Option<PathBuf>,
-    /// `--color`
     pub color: Option<ColorChoice>,
-    /// `--no-ipython`
     pub no_ipython: bool,
-    /// `-p`: turns the file's `prompt_mode` round.
+    /// `-p`: inverts the file's `prompt_mode`.
     pub prompt_mode: bool,
-    /// `--no-record`
     pub no_record: bool,
 }
 
-/// What holds for this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What the file can set, flags and environment applied.
     pub choices: Choices,
-    /// What the line editor's keys do.
     pub keys: Arc<Keymap>,
-    /// When output is coloured.
     pub color: ColorChoice,
-    /// IPython's shell is used where it can be imported.
+    /// Uses IPython's shell where it can be imported.
     pub ipython: bool,
-    /// Sessions are recorded.
     pub record: bool,
-    /// Agents that have a name.
     pub agents: Agents,
     /// The command that starts Codex, without its arguments; never empty.
     pub codex_command: Vec<String>,
-    /// The instructions of the user (`sysp.txt`), or ours.
+    /// The user's instructions (`sysp.txt`), or ours.
     pub system_prompt: String,
-    /// Where everything is.
     pub paths: Paths,
-    /// Who decided the values.
     pub provenance: Provenance,
 }
 
-/// Reads the settings file and the system prompt and decides what holds. What is wrong is reported, and counts as not
-/// written.
+/// Reads the settings file and the system prompt and resolves the settings. A fault is reported and otherwise
+/// ignored.
 pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec<Report>) {
     let paths = Paths::new(
         environment,
@@ -142,7 +121,6 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
     (settings, reports)
 }
 
-/// Flags and the environment before the file.
 fn apply_overrides(choices: &mut Choices, flags: &ConfigFlags, environment: &Environment) {
     fn put<T: Clone>(place: &mut T, flag: Option<&T>) {
         if let Some(value) = flag {
@@ -168,7 +146,7 @@ fn apply_overrides(choices: &mut Choices, flags: &ConfigFlags, environment: &Env
     choices.prompt_mode ^= flags.prompt_mode;
 }
 
-/// What [`apply_overrides`] decides, and by whom.
+/// The settings that [`apply_overrides`] sets, with their origins.
 fn override_origins(
     flags: &ConfigFlags,
     environment: &Environment,
@@ -204,7 +182,7 @@ fn override_origins(
     .map(|(name, origin, _)| (name, origin))
 }
 
-/// What the file says, and what is wrong with it.
+/// Resolves the values of the file and collects reports on its faults.
 struct FileResolver<'a> {
     file: &'a ConfigFile,
     reports: Vec<Report>,
@@ -243,7 +221,7 @@ impl FileResolver<'_> {
         );
     }
 
-    /// The defaults, and what the file has in their place.
+    /// The defaults with the file's values over them.
     fn choices(&mut self, provenance: &mut Provenance) -> Choices {
         let mut choices = Choices::default();
         for row in SETTINGS {
@@ -309,7 +287,7 @@ fn not_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// A bare name stays one, to be found on `PATH`; anything else becomes absolute.
+/// Keeps a bare name, to be found on `PATH`; makes any other path absolute.
 fn program(environment: &Environment, path: &Path) -> PathBuf {
     if path.components().count() == 1 && !path.starts_with("~") && !path.starts_with(".") {
         path.to_owned()

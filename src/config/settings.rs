@@ -1,4 +1,4 @@
-//! The settings, a row each: whoever reads, sets, lists, completes or explains one uses its row.
+//! The table of settings, a row each. Code that reads, sets, lists, completes or explains a setting uses its row.
 //!
 //! A new setting is a field of [`Choices`] with its default, and a row here.
 
@@ -11,16 +11,14 @@ use super::{AgentChoice, Choices, RuntimeChoice, Seconds};
 use crate::agent::AgentCapabilities;
 use crate::markdown::Theme;
 
-/// A setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name: a key of `config.json`, and what a command calls it.
+    /// The name, as a key of `config.json` and in commands.
     pub name: &'static str,
-    /// What it decides, in one short line.
+    /// One short line.
     pub help: &'static str,
-    /// Its values and what each means, where that is not plain.
+    /// Values with their meanings, where those are not obvious.
     pub meanings: &'static [(&'static str, &'static str)],
-    /// When a new value counts.
     pub when: TakesEffect,
     get: fn(&Choices) -> Value,
     set: fn(&mut Choices, &str) -> Result<(), InvalidValue>,
@@ -28,42 +26,34 @@ pub struct Setting {
     able: fn(&AgentCapabilities) -> bool,
 }
 
-/// When a new value of a setting counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakesEffect {
-    /// At once.
     Now,
-    /// From the next start on.
     NextStart,
-    /// From the next start on, and only the file is to be changed.
+    /// At the next start, and only the file can change it.
     InFile,
 }
 
-/// The largest number that most settings take.
+/// The maximum of most settings that are numbers.
 const MOST_COUNTED: u32 = 100;
 
-/// The most seconds that may be waited for something.
+/// The maximum of settings in seconds.
 const MOST_SECONDS: u32 = 3600;
 
-/// What a setting takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingValues {
-    /// One of these words.
     Words(Vec<&'static str>),
-    /// Yes or no.
+    /// `true` or `false`.
     Truth,
-    /// A theme for code.
     Themes,
-    /// A model the agent has.
     Models,
     /// A number from 0 to this.
     Count(u32),
-    /// Any text.
     Text,
 }
 
 impl SettingValues {
-    /// The words there are; none for text.
+    /// The words to offer in completion; empty for free text.
     pub fn words(self) -> Vec<&'static str> {
         match self {
             SettingValues::Words(words) => words,
@@ -76,28 +66,27 @@ impl SettingValues {
 }
 
 impl Setting {
-    /// The row of this name.
     pub fn from_name(name: &str) -> Option<&'static Setting> {
         SETTINGS.iter().find(|row| row.name == name)
     }
 
-    /// The value in force, as the file has it.
+    /// The value in force, in the form of the file.
     pub fn get(&self, choices: &Choices) -> Value {
         (self.get)(choices)
     }
 
-    /// Sets it to what was written.
+    /// Sets the value from a text.
     ///
     /// # Errors
-    /// When that is no value of it; nothing has changed then.
+    /// The setting does not take this value; it is unchanged then.
     pub fn set(&self, choices: &mut Choices, written: &str) -> Result<(), InvalidValue> {
         (self.set)(choices, written)
     }
 
-    /// Sets it to what the file says.
+    /// Sets the value from the JSON of the file.
     ///
     /// # Errors
-    /// As [`Setting::set`]; also when it is no text where text is wanted.
+    /// As [`Setting::set`]; also when the JSON is of the wrong type.
     pub fn set_from(&self, choices: &mut Choices, value: &Value) -> Result<(), InvalidValue> {
         match (value, self.values()) {
             (Value::Null, _) => Ok(()),
@@ -116,18 +105,17 @@ impl Setting {
         }
     }
 
-    /// True when it means something to such an agent.
+    /// True when the setting has an effect on an agent with these capabilities.
     pub fn is_supported_by(&self, able: &AgentCapabilities) -> bool {
         (self.able)(able)
     }
 
-    /// What it takes.
     pub fn values(&self) -> SettingValues {
         (self.values)()
     }
 }
 
-/// A setting whose name is that of its field.
+/// A row whose name is that of the field.
 macro_rules! row {
     ($field:ident, $when:ident, $help:literal) => {
         Setting {
@@ -146,7 +134,7 @@ macro_rules! row {
     };
 }
 
-/// Every setting, in the order they are told. `keys`, which is no one value, is beside them.
+/// All settings, in the order in which they are listed. `keys`, which is not a single value, is not a row.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         values: || SettingValues::Models,
@@ -321,7 +309,7 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// An empty name is none: the theme follows the terminal's background.
+/// An empty name makes the theme follow the terminal's background.
 fn set_theme(choices: &mut Choices, name: &str) -> Result<(), InvalidValue> {
     choices.code_theme_chosen = match name.trim() {
         "" => false,
@@ -334,12 +322,11 @@ fn set_theme(choices: &mut Choices, name: &str) -> Result<(), InvalidValue> {
     Ok(())
 }
 
-/// What a field takes.
 fn values<T: SettingValue>(_field: fn(&Choices) -> &T) -> SettingValues {
     T::values()
 }
 
-/// A value as people write it and as the file has it.
+/// A value with its text form and its JSON form in the file.
 trait SettingValue: Sized {
     fn read(text: &str) -> Result<Self, InvalidValue>;
     fn written(&self) -> Value;

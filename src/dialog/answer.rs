@@ -1,65 +1,58 @@
-//! An answer while it comes, its stored form, and the stored form read back.
+//! A streamed answer, its stored form, and the stored form read back.
 //!
-//! Stored: markdown as it came, `<thinking>` blocks, a `<details>` block for each tool call, command and piece of work
-//! of the agent's own, and for its plan (their JSON is one line, so a result can never end its block). Shown for
-//! earlier turns: reasoning as quote, a call as one line.
+//! Stored: markdown as received, `<thinking>` blocks, and a `<details>` block for each tool call, command and piece
+//! of the agent's own work, and for its plan (their JSON is one line, so a result can never end its block). Displayed
+//! for earlier turns: reasoning as a quote, a call as one line.
 
 use serde_json::{Value, json};
 
 use super::context::INTERRUPTED;
 use super::python;
 
-/// A tool call and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolRecord {
     /// The agent's id of the call.
     pub id: String,
-    /// Which tool.
     pub name: String,
     /// A JSON object.
     pub arguments: Value,
-    /// What the model got, as text.
+    /// The reply to the model, as text.
     pub result: String,
     /// False for exceptions and refusals.
     pub success: bool,
 }
 
-/// A command the agent ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRecord {
-    /// The agent's id of it.
     pub id: String,
-    /// As run.
     pub command: String,
-    /// Where.
     pub cwd: String,
-    /// Whole output.
+    /// The whole output.
     pub output: String,
-    /// Its exit code, when it ended by itself.
+    /// The exit code; `None` unless the command ended by itself.
     pub exit_code: Option<i32>,
     /// `completed`, `failed`, [`DENIED`], …
     pub status: String,
 }
 
-/// Work the agent did with tools of its own.
+/// Work of the agent with tools of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkRecord {
-    /// The agent's id of it.
+    /// The agent's id of the work.
     pub id: String,
-    /// What sort of thing it was, in a word: `search`.
+    /// A word: `search`.
     pub kind: &'static str,
     /// One line.
     pub title: String,
-    /// What came of it, as far as that is told.
+    /// The result, as far as the agent reports it.
     pub result: String,
-    /// False when it failed.
     pub success: bool,
 }
 
-/// The status of a command that was not allowed: it did not run.
+/// The status of a command that was not allowed and did not run.
 pub const DENIED: &str = "declined";
 
-/// Gathers an answer piece by piece.
+/// Collects an answer piece by piece.
 #[derive(Debug, Clone, Default)]
 pub struct AnswerBuilder {
     blocks: Vec<Block>,
@@ -74,7 +67,6 @@ enum Block {
 }
 
 impl AnswerBuilder {
-    /// Appends to the text of `message`.
     pub fn push_text(&mut self, message: u64, delta: &str) {
         let tail = self.blocks.iter_mut().rev();
         let known = tail
@@ -92,13 +84,13 @@ impl AnswerBuilder {
         }
     }
 
-    /// Drops what came for `message`: it starts again.
+    /// Drops the text of `message`, which starts again.
     pub fn restart_message(&mut self, message: u64) {
         self.blocks
             .retain(|block| !matches!(block, Block::Text { message: m, .. } if *m == message));
     }
 
-    /// Appends to the reasoning; another part is another paragraph.
+    /// Appends to the reasoning; a new part begins a new paragraph.
     pub fn push_thought(&mut self, part: u64, delta: &str) {
         match self.blocks.last_mut() {
             Some(Block::Thought { part: p, text }) => {
@@ -115,7 +107,6 @@ impl AnswerBuilder {
         }
     }
 
-    /// Adds a finished tool call.
     pub fn push_tool(&mut self, record: &ToolRecord) {
         let data = json!({
             "id": record.id,
@@ -126,7 +117,6 @@ impl AnswerBuilder {
         self.details(&python::call(&record.name, &record.arguments), &data);
     }
 
-    /// Adds a finished command.
     pub fn push_command(&mut self, record: &CommandRecord) {
         let data = json!({
             "id": record.id,
@@ -141,7 +131,6 @@ impl AnswerBuilder {
         self.details(&record.command, &data);
     }
 
-    /// Adds work of the agent's own that has ended.
     pub fn push_work(&mut self, record: &WorkRecord) {
         let data = json!({
             "id": record.id,
@@ -152,7 +141,7 @@ impl AnswerBuilder {
         self.details(&record.title, &data);
     }
 
-    /// Takes the plan, each step with its status in a word; it stays where it came first.
+    /// Sets the plan, each step with its status in a word; later plans replace the first in its place.
     pub fn set_plan(&mut self, steps: &[(&str, &str)]) {
         let done = steps.iter().filter(|(_, status)| *status == DONE).count();
         let summary = format!("plan: {done} of {} done", steps.len());
@@ -176,12 +165,12 @@ impl AnswerBuilder {
             .push(Block::Details(details_block(summary, data)));
     }
 
-    /// True when nothing came that would be stored.
+    /// True while there is no text to store.
     pub fn is_empty(&self) -> bool {
         self.stored().is_empty()
     }
 
-    /// The texts that came so far, without reasoning and work.
+    /// The texts so far, without reasoning and work.
     pub fn texts(&self) -> Vec<String> {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text { text, .. } if !text.is_empty() => Some(text.clone()),
@@ -190,7 +179,7 @@ impl AnswerBuilder {
         texts.collect()
     }
 
-    /// The stored form of what came so far.
+    /// The stored form of the answer so far.
     pub fn stored(&self) -> String {
         let mut stored = String::new();
         let mut after_details = false;
@@ -222,11 +211,10 @@ impl AnswerBuilder {
     }
 }
 
-/// What stands for a step that is done.
 const DONE: &str = "done";
 
 fn details_block(summary: &str, data: &Value) -> String {
-    // The summary is one line of markup; the whole of it stands in the JSON.
+    // The summary is one line of markup; the JSON holds the whole of it.
     let summary = html(&summary.replace('\n', " "));
     format!(
         "{DETAILS}\n<summary><code>{summary}</code></summary>\n\n```json\n{}\n```\n\n</details>\n",
@@ -234,7 +222,8 @@ fn details_block(summary: &str, data: &Value) -> String {
     )
 }
 
-/// The model's own words. What it writes like the beginning of a tool's block does not begin one: results name tools.
+/// Appends the model's own words. Text that looks like the beginning of a tool's block is escaped, so that results
+/// cannot be forged.
 fn push_model_text(stored: &mut String, text: &str) {
     let mut pieces = text.split(DETAILS);
     stored.push_str(pieces.next().unwrap_or_default());
@@ -252,7 +241,7 @@ fn blank_line(stored: &mut String) {
     }
 }
 
-/// The stored form of an answer the user stopped; empty when nothing had come.
+/// The stored form of an answer that the user stopped; empty when nothing was received.
 pub fn interrupted(stored: &str) -> String {
     if stored.is_empty() {
         String::new()
@@ -262,17 +251,17 @@ pub fn interrupted(stored: &str) -> String {
 }
 
 const DETAILS: &str = "<details class='tool-usage-details'>";
-/// The same tag as the model may write it.
+/// The spelling of the tag in the model's own words, which begins no block.
 const DETAILS_IN_TEXT: &str = "<details class=\"tool-usage-details\">";
 
-/// Characters a result is cut to on its line.
+/// Characters of a result on its line.
 const RESULT_CHARACTERS: usize = 100;
 
-/// Characters a call is cut to on its line.
+/// Characters of a call on its line.
 const CALL_CHARACTERS: usize = 200;
 
-/// `f(x=1)` on one line: arguments sorted by name, as Python writes them, cut to 200 characters. Cells to be run are
-/// counted: they are shown as cells.
+/// `f(x=1)` on one line: arguments sorted by name, in Python's notation, cut to 200 characters. Cells to run are only
+/// counted, since they are displayed as cells.
 pub fn call_line(name: &str, arguments: &Value) -> String {
     match arguments["cells"].as_array().map(Vec::len) {
         Some(1) if name == "run_cells" => return "run_cells(1 cell)".to_owned(),
@@ -287,8 +276,8 @@ pub fn call_line(name: &str, arguments: &Value) -> String {
     format!("{head}...)")
 }
 
-/// `f(x=1) => 2` on one line, the result cut to 100 characters. Of cells that ran only their numbers are told: what
-/// they showed stands above.
+/// `f(x=1) => 2` on one line, the result cut to 100 characters. For cells that ran the result is their numbers, since
+/// their outputs are displayed above.
 pub fn tool_line(name: &str, arguments: &Value, result: &str) -> String {
     let call = call_line(name, arguments);
     match result.strip_prefix("ran\n") {
@@ -309,7 +298,7 @@ pub fn command_line(command: &str, exit_code: Option<i32>, output: &str) -> Stri
     }
 }
 
-/// `✗ not allowed: cmd`, and the reason when there is one.
+/// `✗ not allowed: cmd`, with the reason if there is one.
 pub fn denied_line(what: &str, reason: &str) -> String {
     format!("✗ not allowed: {}", result_line(what, reason))
 }
@@ -327,7 +316,7 @@ fn result_line(call: &str, result: &str) -> String {
     format!("{call} => {head}...")
 }
 
-/// The tool calls of a stored answer, commands not among them.
+/// The tool calls of a stored answer, without commands.
 pub fn tool_records(stored: &str) -> Vec<ToolRecord> {
     stored
         .match_indices(DETAILS)
@@ -348,7 +337,7 @@ pub fn tool_records(stored: &str) -> Vec<ToolRecord> {
 /// The length in bytes of the details block at the start of `text`, and its JSON.
 fn details_data(text: &str) -> Option<(usize, Value)> {
     let rest = text.strip_prefix(DETAILS)?.strip_prefix("\n<summary>")?;
-    // A line each: a text full of beginnings is not searched to its end for every one.
+    // Each part is looked for in its own line: a text full of block beginnings is not searched to its end for each.
     let (summary, rest) = rest.split_once('\n')?;
     let rest = summary.ends_with("</summary>").then_some(rest)?;
     let rest = rest.strip_prefix("\n```json\n")?;
@@ -358,23 +347,19 @@ fn details_data(text: &str) -> Option<(usize, Value)> {
     Some((text.len() - rest.len(), data))
 }
 
-/// A part of a stored answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerPart {
-    /// Markdown.
     Text(String),
-    /// Reasoning, in markdown.
     Thought(String),
     /// A tool call or command.
     Call {
-        /// On one line, its result cut.
+        /// One line, with the result cut.
         line: String,
-        /// Its result.
+        /// The whole result.
         result: String,
     },
 }
 
-/// The parts of a stored answer, in order.
 pub fn answer_parts(stored: &str) -> Vec<AnswerPart> {
     let mut parts = Vec::new();
     let mut rest = stored;
@@ -431,7 +416,7 @@ fn line_of(data: &Value, result: &str) -> String {
     format!("🔧 {}", tool_line(name, &call["arguments"], result))
 }
 
-/// A plan as a list, a box for each step.
+/// A plan as a list with a check box for each step.
 fn plan_lines(steps: &[Value]) -> String {
     let line = |step: &Value| {
         let mark = match step["status"].as_str() {
@@ -446,7 +431,7 @@ fn plan_lines(steps: &[Value]) -> String {
     steps.iter().map(line).collect()
 }
 
-/// A stored answer as markdown to show: reasoning quoted, each tool call and command one line.
+/// A stored answer as markdown for display: reasoning quoted, each tool call and command one line.
 pub fn display_form(stored: &str) -> String {
     let mut shown = String::new();
     for part in answer_parts(stored) {

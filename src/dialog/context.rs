@@ -1,8 +1,8 @@
-//! Entries to the XML the model reads: `<context>`, `<user-request>`, `<conversation-history>`.
+//! Renders entries as the XML that the model reads: `<context>`, `<user-request>`, `<conversation-history>`.
 //!
-//! Invariants: no text of the user or the model leaves its element (`& < >` are escaped, characters XML 1.0 forbids are
-//! dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. A hidden exchange
-//! leaves its cells to the next one: they still describe the namespace.
+//! Invariants: no text of the user or the model leaves its element (`& < >` are escaped, characters that XML 1.0
+//! forbids are dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. The
+//! cells before a hidden prompt belong to the context of the next one: they still describe the namespace.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -13,23 +13,23 @@ use crate::input::{is_ipycodex_input, note_value};
 use crate::output::{MODEL_CHARACTERS, Rest, cell_id, shorten_naming};
 use crate::text::{xml_attribute, xml_text};
 
-/// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
+/// Replaces the answer of a prompt stopped before its first word, and ends one stopped later.
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
 
 /// One session. `cells` ascend by line, `prompts` by id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dialog {
-    /// Every recorded input, those that are prompts or commands too (they are skipped when building).
+    /// All recorded inputs, prompts and commands included (they are skipped in the context).
     pub cells: Vec<CellEntry>,
-    /// Finished exchanges.
+    /// Finished prompts with their answers.
     pub prompts: Vec<PromptEntry>,
     /// Cells up to this line are no longer part of the conversation.
     pub reset_line: u32,
 }
 
 impl Dialog {
-    /// Takes the entries with these In numbers out of the conversation, or back in, whatever took them out; the record
-    /// does the same.
+    /// Hides the entries with these In numbers from the conversation, or shows them again, whatever hid them; the
+    /// record does the same.
     pub fn hide(&mut self, lines: &RangeInclusive<u32>, hidden: bool) {
         let cells = self.cells.iter_mut();
         for cell in cells.filter(|cell| lines.contains(&cell.line)) {
@@ -42,7 +42,7 @@ impl Dialog {
         }
     }
 
-    /// The interpreter has stepped back over these cells, or forward again; the record does the same.
+    /// Marks cells over which the interpreter stepped back, or forward again; the record does the same.
     pub fn step_over(&mut self, lines: &[u32], over: bool) {
         let cells = self.cells.iter_mut();
         for cell in cells.filter(|cell| lines.contains(&cell.line)) {
@@ -50,12 +50,12 @@ impl Dialog {
         }
     }
 
-    /// The newest exchange that is part of the conversation.
+    /// The newest prompt that is part of the conversation.
     pub fn last_exchange(&self) -> Option<&PromptEntry> {
         self.prompts.iter().rev().find(|prompt| !prompt.hidden)
     }
 
-    /// The visible earlier exchanges, oldest first, as they were sent and answered.
+    /// The visible earlier prompts with their answers, oldest first, as they were sent and answered.
     pub fn exchanges(&self) -> Vec<PastExchange> {
         let cells = self.context_cells();
         let mut cells = cells.as_slice();
@@ -83,24 +83,24 @@ impl Dialog {
             .collect()
     }
 
-    /// What the next prompt would be preceded by: `<context>…</context>` and a newline, or nothing.
+    /// The context of the next prompt: `<context>…</context>` and a newline, or nothing.
     pub fn next_context(&self) -> String {
         context(&self.next_cells())
     }
 
-    /// In numbers of the cells in the next prompt's context that showed pictures too large to be sent.
+    /// In numbers of the cells in the next prompt's context with pictures too large to be sent.
     pub fn next_too_large(&self) -> Vec<u32> {
         let cells = self.next_cells().into_iter();
         let cells = cells.filter(|cell| cell.too_large > 0);
         cells.map(|cell| cell.line).collect()
     }
 
-    /// The pictures that go with the next prompt: those it refers to, then those of its context.
+    /// The pictures sent with the next prompt: those of its references, then those of its context.
     pub fn next_pictures(&self, expansion: &Expansion) -> Vec<Arc<str>> {
         pictures(expansion, &self.next_cells())
     }
 
-    /// The cells since the last exchange that the model is told of.
+    /// The cells since the last visible prompt that belong to the context.
     fn next_cells(&self) -> Vec<&CellEntry> {
         let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
@@ -109,7 +109,7 @@ impl Dialog {
         cells
     }
 
-    /// The cells that are context of some exchange: not those another exchange of the conversation tells of.
+    /// The cells that belong to the context of some prompt, without those that a visible answer contains.
     fn context_cells(&self) -> Vec<&CellEntry> {
         let visible = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let visible: HashSet<u32> = visible.map(|prompt| prompt.line).collect();
@@ -179,13 +179,13 @@ fn push_shell(xml: &mut String, cell: &CellEntry, shell: &ShellEntry) {
     xml.push_str("</shell>");
 }
 
-/// What is referred to, context and request, as one input.
+/// References, context and request, as one input.
 pub fn user_entry(expansion: &str, context: &str, prompt: &str) -> String {
     let prompt = prompt.trim();
     format!("{expansion}{context}<user-request>{prompt}</user-request>")
 }
 
-/// A file that goes with a prompt.
+/// A file attached to a prompt.
 pub fn file_entry(path: &str, text: &str) -> String {
     format!(
         "<file path=\"{}\">{}</file>\n",
@@ -196,7 +196,7 @@ pub fn file_entry(path: &str, text: &str) -> String {
 
 /// All earlier turns as one block, for agents that keep none; empty without turns.
 ///
-/// Turns are markup already, so only what could be taken for this block's own tags is escaped in them.
+/// Turns are markup already, so only text that looks like this block's own tags is escaped in them.
 pub fn conversation_history(exchanges: &[(String, String)]) -> String {
     if exchanges.is_empty() {
         return String::new();
@@ -228,7 +228,7 @@ fn push_turn(xml: &mut String, text: &str) {
     xml.push_str(rest);
 }
 
-/// The warning about names a prompt mentions and the interpreter does not know, with its newline; empty without names.
+/// The warning about references to names that the interpreter does not know, with its newline; empty without names.
 pub fn warnings(names: &[String]) -> String {
     if names.is_empty() {
         return String::new();
@@ -246,7 +246,7 @@ pub fn warnings(names: &[String]) -> String {
     xml
 }
 
-/// A value the prompt asked to be sent: its name (or expression), type name and text.
+/// The value of a `$` reference: its name (or expression), type name and text.
 pub fn variable(name: &str, type_name: &str, value: &str) -> String {
     let mut xml = String::from("<variable name=\"");
     push_escaped(&mut xml, name, true);
@@ -258,7 +258,6 @@ pub fn variable(name: &str, type_name: &str, value: &str) -> String {
     xml
 }
 
-/// The output of a command the prompt asked to be sent.
 pub fn shell(command: &str, output: &str) -> String {
     let mut xml = String::from("<shell cmd=\"");
     push_escaped(&mut xml, command, true);
@@ -268,7 +267,7 @@ pub fn shell(command: &str, output: &str) -> String {
     xml
 }
 
-/// The newest cell that failed: its number, and what it was and showed where the context does not say so.
+/// The newest cell that failed: its number, and, unless the context contains it, its source and output.
 pub fn last_error(cell: &CellEntry, in_context: bool) -> String {
     let mut xml = format!("<last-error line=\"{}\"", cell.line);
     if in_context {
@@ -310,7 +309,7 @@ fn push_escaped(xml: &mut String, text: &str, attribute: bool) {
             b'"' if attribute => ("&quot;", 1),
             b'\n' if attribute => ("&#10;", 1),
             b'\t' if attribute => ("&#9;", 1),
-            // A parser would make a line feed of it.
+            // An XML parser would normalise it to a line feed.
             b'\r' => ("&#13;", 1),
             b'\n' | b'\t' => continue,
             0..=0x1f => ("", 1),

@@ -1,7 +1,7 @@
-//! The conversation as values: entries, the context XML the model reads, the stored form of an answer.
+//! The conversation as values: entries, the context XML that the model reads, the stored form of an answer.
 //!
-//! In: what the record holds ([`Dialog`]) and what an agent sends. Out: text, byte for byte as the contract has it.
-//! Nothing here knows SQL, agents or the terminal; nothing is cached, since the record is the one truth.
+//! In: the record's entries ([`Dialog`]) and an agent's events. Out: text, byte for byte as the contract specifies.
+//! Absent on purpose: SQL, agents, the terminal, and caches, since the record is the one truth.
 
 mod answer;
 mod context;

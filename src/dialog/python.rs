@@ -1,4 +1,4 @@
-//! JSON the way Python writes it: `repr` for the eye, `json.dumps` for the record.
+//! JSON in Python's notation: `repr` for display, `json.dumps` for the record.
 
 use std::fmt::Write as _;
 use std::io;
@@ -82,7 +82,7 @@ fn repr_text(out: &mut String, text: &str) {
     out.push(quote);
 }
 
-/// One line, `", "` and `": "` between, nothing escaped to ASCII.
+/// One line, with `", "` and `": "` as separators, nothing escaped to ASCII.
 pub(super) fn dumps(value: &Value) -> String {
     let mut bytes = Vec::new();
     value

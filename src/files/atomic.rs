@@ -1,12 +1,12 @@
-//! Replaces a file as a whole: after a crash it is the old one or the new one.
+//! Replaces a file atomically: after a crash it is the old one or the new one.
 //!
 //! The bytes go into a temporary file beside the target (created exclusively, never through a link, random name), are
-//! flushed to the disk, and take the target's name. All steps work on the opened directory, so nobody can exchange it
-//! in between. When anything fails the target is as before and the temporary file is gone; what a kill leaves is
-//! removed by the next write of that file. The new file has the owner, mode and attributes of the one it replaces.
+//! flushed to the disk, and are renamed to the target. All steps use the opened directory, so that no process can
+//! exchange it in between. After an error the target is unchanged and the temporary file is removed; one that a kill
+//! leaves is removed by the next write of that file. The new file has the owner, mode and attributes of the old one.
 //!
-//! A target that is a symbolic link stays one: what it points to is replaced, if link and goal lie in directories
-//! that only the user can write. Absent on purpose: locks between processes.
+//! A target that is a symbolic link stays one: the file that it points to is replaced, if link and file lie in
+//! directories that only the user can write. Absent on purpose: locks between processes.
 
 mod attributes;
 mod leftovers;
@@ -33,26 +33,26 @@ use leftovers::MARK;
 /// The permissions of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileMode {
-    /// Those of the file it replaces, with its owner, access list and extended attributes; a new file gets what the
-    /// umask leaves of 0666.
+    /// Those of the old file, with its owner, access list and extended attributes; a file that did not exist gets
+    /// 0666 less the umask.
     Keep,
     /// 0600.
     Private,
 }
 
-/// Replaces the file at `path` with `contents`, or creates it. Its directory has to exist.
+/// Replaces the file at `path` with `contents`, or creates it. Its directory must exist.
 ///
 /// # Errors
-/// [`FileError`]; the old file is untouched then.
+/// [`FileError`]; the old file is unchanged then.
 pub fn write_whole(path: &Path, contents: &[u8], mode: FileMode) -> Result<(), FileError> {
     write_whole_with(path, mode, |file| file.write_all(contents)).map(drop)
 }
 
-/// As [`write_whole`], for contents that are made while writing. What `fill` gets is unbuffered. Returns what of the
-/// old file could not be kept.
+/// Like [`write_whole`], for contents that `fill` writes, unbuffered. Returns the attributes of the old file that
+/// were lost.
 ///
 /// # Errors
-/// [`FileError`], those of `fill` included; the old file is untouched then.
+/// [`FileError`], those of `fill` included; the old file is unchanged then.
 pub fn write_whole_with(
     path: &Path,
     mode: FileMode,
@@ -65,7 +65,7 @@ pub fn write_whole_with(
     let (temporary, file) = target.create_temporary(mode)?;
     let written = target.fill_and_rename(&temporary, file, mode, fill);
     if written.is_err() {
-        // Failing to remove it as well changes nothing for the caller; the next write tries again.
+        // A temporary file that cannot be removed is left to the next write.
         let _ = unlinkat(&target.directory, &temporary, AtFlags::empty());
     }
     written.map_err(|error| FileError::system("write", path, error))
@@ -101,17 +101,18 @@ pub fn refuse_linked_parents(root: &Path, path: &Path) -> Result<(), FileError> 
     Ok(())
 }
 
-/// The file while it is written. It goes to the disk meanwhile, so that its sync waits for the end of it only.
+/// The file while it is written. Writeback starts during the writes, so that the final sync waits for the last part
+/// only.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
     written: u64,
-    /// Up to here it is on its way.
+    /// Writeback has been started up to this offset.
     begun: u64,
 }
 
 impl NewFile {
-    /// What goes on its way at once, in bytes.
+    /// Bytes for which writeback is started at once.
     const PART: usize = 8 << 20;
 }
 
@@ -132,12 +133,10 @@ impl Write for NewFile {
     }
 }
 
-/// Where the new file goes.
 struct Target {
     directory: OwnedFd,
     name: OsString,
     existing: Option<Stat>,
-    /// As given, for messages.
     path: PathBuf,
 }
 
@@ -185,7 +184,7 @@ impl Target {
         })
     }
 
-    /// A file that is there must be one we may write: replacing it would get around its protection.
+    /// Refuses an existing file that the user may not write: a rename would bypass its protection.
     fn require_writable(self) -> Result<Self, FileError> {
         let Some(stat) = &self.existing else {
             return Ok(self);
@@ -207,7 +206,7 @@ impl Target {
         Ok(self)
     }
 
-    /// The directory belongs to the user and nobody else can write there.
+    /// Refuses a directory that another user owns or can write to.
     fn require_private_directory(&self, reason: &str) -> Result<(), FileError> {
         let stat = fstat(&self.directory)
             .map_err(|error| FileError::system("access", &self.path, error))?;
@@ -249,9 +248,9 @@ impl Target {
         Err(FileError::system("create a file beside", &self.path, last))
     }
 
-    /// What the names of all temporary files of this target begin with.
+    /// The prefix of the names of all temporary files of this target.
     fn temporary_start(&self) -> OsString {
-        /// Bytes of the target's name that are kept: the whole must stay under the 255 of a file name.
+        /// Bytes of the target's name in the prefix: a file name has at most 255 bytes.
         const KEPT: usize = 150;
         let mut name = OsString::from(".");
         let bytes = self.name.as_bytes();

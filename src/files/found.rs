@@ -1,7 +1,7 @@
-//! A file as it was found: its text, and what tells that it is still so when it is written.
+//! A file as it was read: its text, and its status, compared before it is written.
 //!
-//! Invariant: what another program wrote in the meantime is not overwritten. What the file's status cannot tell (a
-//! change within one tick of the clock that keeps the size) is not seen.
+//! Invariant: changes that another program made in the meantime are not overwritten. A change that the status cannot
+//! show (within one tick of the clock, with the same size) is not noticed.
 
 use std::fs::Metadata;
 use std::io::{BufWriter, ErrorKind, Read, Write};
@@ -12,17 +12,16 @@ use super::FileError;
 use super::atomic::{FileMode, LostAttributes, write_whole_with};
 use crate::process::large_buffer;
 
-/// A file that was read.
 #[derive(Debug, Clone)]
 pub struct TrackedFile {
     path: PathBuf,
-    /// `None`: it was not there.
+    /// `None`: the file was missing.
     status: Option<FileStatus>,
-    /// What was lost when it was replaced.
+    /// Attributes lost in the last replacement.
     unkept: LostAttributes,
 }
 
-/// What changes when a file does.
+/// The parts of a file's status that change with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileStatus {
     place: (u64, u64),
@@ -43,10 +42,10 @@ impl FileStatus {
 }
 
 impl TrackedFile {
-    /// Reads a file of at most `most` bytes; `None` when there is none.
+    /// Reads a file of at most `most` bytes; `None` when it is missing.
     ///
     /// # Errors
-    /// It cannot be read, is no regular file, is too large, or is not UTF-8.
+    /// The file cannot be read, is not a regular file, is too large, or is not UTF-8.
     pub fn read(path: &Path, most: u64) -> Result<(Option<String>, Self), FileError> {
         let cannot = |error| FileError::system("read", path, error);
         let refused = |reason: String, hint: &str| {
@@ -96,10 +95,10 @@ impl TrackedFile {
         }
     }
 
-    /// A file that is to be written, whatever it holds now.
+    /// A file to be written, whatever it contains now.
     ///
     /// # Errors
-    /// It cannot be looked at.
+    /// Its status cannot be read.
     pub fn open_for_write(path: &Path) -> Result<Self, FileError> {
         let status = match std::fs::metadata(path) {
             Ok(metadata) => Some(FileStatus::from_metadata(&metadata)),
@@ -113,32 +112,31 @@ impl TrackedFile {
         })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// It was there.
     pub fn existed(&self) -> bool {
         self.status.is_some()
     }
 
-    /// Nobody has written it since.
+    /// True when the file has not been written since it was read.
     pub fn is_unchanged(&self) -> bool {
         let now = std::fs::metadata(&self.path).ok();
         now.as_ref().map(FileStatus::from_metadata) == self.status
     }
 
-    /// What is to be said of what it was besides its bytes, when the last [`TrackedFile::replace`] could not keep all
-    /// of that: its owner, group, access list or attributes.
+    /// The message about attributes (owner, group, access list, others) that the last [`TrackedFile::replace`] could
+    /// not keep.
     pub fn lost_attributes(&self) -> Option<String> {
         self.unkept.sentence(&self.path)
     }
 
-    /// Replaces it by `parts`, or creates it.
+    /// Replaces the file by `parts`, or creates it.
     ///
     /// # Errors
-    /// [`FileError::Refused`] when it was changed since it was read; it is untouched then, and after any other error.
+    /// [`FileError::Refused`] when the file was changed since it was read; it is unchanged then, and after any other
+    /// error.
     pub fn replace<'a>(
         &mut self,
         parts: impl Iterator<Item = &'a [u8]>,

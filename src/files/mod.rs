@@ -1,4 +1,4 @@
-//! Files written whole or not at all, and directories nobody else can write.
+//! Files that are replaced atomically, and directories that no other user can write.
 
 mod atomic;
 mod found;
@@ -17,25 +17,20 @@ pub use private::{check_private_dir, private_dir};
 /// Why a file or directory could not be used. Always names it.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system refused.
     #[error("cannot {action} `{}`", path.display())]
     System {
-        /// What was tried: `write`, `create`, ….
+        /// The action that failed: `write`, `create`, ….
         action: &'static str,
-        /// On what.
         path: PathBuf,
-        /// Its answer.
         #[source]
         source: std::io::Error,
     },
-    /// We refuse, because of what is there.
+    /// We refuse, because of the file's state.
     #[error("`{}` {reason}", path.display())]
     Refused {
-        /// What.
         path: PathBuf,
-        /// Goes on after the name: `is owned by another user (uid 0)`.
+        /// Continues a sentence after the path: `is owned by another user (uid 0)`.
         reason: String,
-        /// What the user can do.
         hint: String,
     },
 }

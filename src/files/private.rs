@@ -1,4 +1,4 @@
-//! Directories that belong to the user alone.
+//! Directories that only the user can write.
 
 use std::fs::{DirBuilder, Metadata, Permissions};
 use std::io::ErrorKind;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::FileError;
 
-/// Creates `path` and its missing parents with mode 0700, whatever the umask; one that exists is only checked.
+/// Creates `path` and its missing parents with mode 0700, whatever the umask; an existing directory is only checked.
 ///
 /// # Errors
-/// [`FileError::Refused`] when another user owns it or can write into it, [`FileError::System`] otherwise.
+/// [`FileError::Refused`] when another user owns it or can write to it, [`FileError::System`] otherwise.
 pub fn private_dir(path: &Path) -> Result<(), FileError> {
     match std::fs::metadata(path) {
         Ok(metadata) => return check(path, &metadata),
@@ -27,13 +27,13 @@ pub fn private_dir(path: &Path) -> Result<(), FileError> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => std::fs::set_permissions(path, Permissions::from_mode(0o700))
             .map_err(|error| FileError::system("set the mode of", path, error)),
-        // Another process of ours was quicker.
+        // Another process of ours may have created it in the meantime.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => check_private_dir(path),
         Err(error) => Err(FileError::system("create", path, error)),
     }
 }
 
-/// Refuses a directory that another user owns or can write into; one that does not exist is fine.
+/// Refuses a directory that another user owns or can write to; a missing one is accepted.
 ///
 /// # Errors
 /// As [`private_dir`].
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_directory_of_another_user_is_refused() {
-        // Only root can make one, and only then is `/` not somebody else's.
+        // Only root can create one; for other users, `/` is a directory of another user.
         let home = tempfile::tempdir().unwrap();
         let foreign = if rustix::process::geteuid().is_root() {
             let path = home.path().join("foreign");

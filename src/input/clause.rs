@@ -1,12 +1,12 @@
-//! Where a line that goes on with a statement above (`else:`, `except X:`, `case y:`) belongs.
+//! The indent of a clause (`else:`, `except X:`, `case y:`) that continues a statement above.
 //!
-//! In: the text up to the colon just typed. Out: the indent of the statement it goes on with, when the line stands
-//! deeper than that. Nothing is said of a line in brackets or strings, or where no statement above can go on so.
+//! In: the text up to the colon just typed. Out: the indent of the continued statement, when the line is indented
+//! deeper. `None` for a line in brackets or strings, or without a statement that it can continue.
 
 use super::scan::{self, End, LogicalKind};
 use super::{Mode, has_dot, without_leading_blank_lines};
 
-/// The columns of white space the last line of `text` should begin with instead of those it has; `None` to leave it.
+/// The columns of white space that should begin the last line of `text`; `None` to leave the line as it is.
 pub fn clause_indent(text: &str, mode: Mode) -> Option<usize> {
     let body = without_leading_blank_lines(text);
     let python = match mode {
@@ -26,7 +26,7 @@ pub fn clause_indent(text: &str, mode: Mode) -> Option<usize> {
     if !ends_here || clause.end != End::Closed || clause.last != b':' {
         return None;
     }
-    // Names that begin so are names; what needs nothing takes nothing.
+    // A longer name is no keyword, and `else` and `finally` take no expression.
     let alone = clause.text.trim() == format!("{}:", clause.first);
     let goes_on: &[&str] = match clause.first {
         "else" if alone => &["if", "elif", "for", "async", "while", "except"],
@@ -36,7 +36,7 @@ pub fn clause_indent(text: &str, mode: Mode) -> Option<usize> {
         "case" => &["case"],
         _ => return None,
     };
-    // Only the nearest line at each level is open still, its own level included.
+    // Only the nearest line of each level is still open, that of the clause's own level included.
     let mut below = clause.indent + 1;
     for line in lines.iter().rev() {
         if line.indent >= below {

@@ -1,30 +1,30 @@
-//! Whether Enter submits a text or begins a new line, and how far that line is indented.
+//! Decides whether Enter submits a text or begins a new line, and how far that line is indented.
 //!
 //! IPython's rules (`check_complete`, 9.x) without compiling: a block ends with a blank line, a cell magic with two,
 //! since scripts and texts have single ones inside; an open bracket, string, `try`, decorator or trailing backslash
-//! goes on. A prompt goes on only after `\`.
+//! continues. A prompt continues only after `\`.
 
 use super::mode::{Mode, without_leading_blank_lines};
 use super::scan::{self, End, Line, LogicalKind};
 use super::{has_dot, is_pythons_in_shell_mode, shell};
 
-/// What Enter does.
+/// The effect of Enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
     /// Submits.
     Complete,
-    /// Makes a new line.
+    /// Begins a new line.
     Incomplete {
-        /// Spaces the new line begins with.
+        /// Spaces that begin the new line.
         indent: usize,
     },
-    /// No further line can mend it: submitting shows Python's own error.
+    /// No further line can complete the text: submitting shows Python's own error.
     Invalid,
 }
 
 use Completeness::{Complete, Incomplete, Invalid};
 
-/// Says whether `text`, all that was typed so far, can be submitted.
+/// Decides for `text`, the whole input so far.
 pub fn completeness(text: &str, mode: Mode) -> Completeness {
     let body = without_leading_blank_lines(text);
     if body.trim().is_empty() {
@@ -32,7 +32,7 @@ pub fn completeness(text: &str, mode: Mode) -> Completeness {
     }
     if mode == Mode::Shell && !is_pythons_in_shell_mode(body) {
         return match shell::needs_more(body) {
-            // The end of a document stands at the start of its line.
+            // The end mark of a here-document stands at the start of its line.
             true => Incomplete { indent: 0 },
             false => Complete,
         };
@@ -143,7 +143,7 @@ fn python(body: &str) -> Completeness {
     }
 }
 
-/// `try:` and not a name that begins so.
+/// True for `try:`, not for a name that begins with `try`.
 fn opens_try(line: &Line<'_>) -> bool {
     line.text
         .trim_start()

@@ -1,19 +1,19 @@
-//! Files a prompt names to have them attached: `@data.csv`, `@"two words.txt"`.
+//! References to files that a prompt attaches: `@data.csv`, `@"two words.txt"`.
 //!
-//! In: any text. Out: what stands behind each `@`, read as the name of a file. Pure and total: whether there is such a
-//! file is not known here, and an `@` that begins something else (`@property`, an address) is told as well. A mark
-//! counts at the start of a word; the name ends at a blank that has no backslash before it, or at the closing quote.
+//! In: any text. Out: the name behind each `@`. Pure and total: the file need not exist, and an `@` that begins
+//! something else (`@property`, an address) is returned as well. A mark counts at the start of a word; the name ends
+//! at a blank without a backslash before it, or at the closing quote.
 
-/// What stands behind an `@`.
+/// A name behind an `@`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReference {
-    /// As a path, escapes taken off.
+    /// The path, with escapes removed.
     pub path: String,
-    /// It stands in quotes: nothing else can be meant.
+    /// The name is in quotes, and can only be a file.
     pub quoted: bool,
 }
 
-/// Finds them; each once, in the order of first mention.
+/// Finds all references; each once, in the order of first mention.
 pub fn file_references(text: &str) -> Vec<FileReference> {
     let mut found: Vec<FileReference> = Vec::new();
     let mut before = ' ';
@@ -32,7 +32,8 @@ pub fn file_references(text: &str) -> Vec<FileReference> {
     found
 }
 
-/// Where the name behind the last `@` of `line` begins, and its quote, when the end of `line` is still part of it.
+/// The byte offset of the name behind the last `@` of `line`, and its quote, when the end of `line` is still part of
+/// it.
 pub fn file_reference_at_end(line: &str) -> Option<(usize, Option<char>)> {
     let (at, _) = line.match_indices('@').rfind(|(at, _)| {
         let before = line[..*at].chars().next_back();
@@ -47,7 +48,7 @@ pub fn file_reference_at_end(line: &str) -> Option<(usize, Option<char>)> {
     }
 }
 
-/// What may stand before the mark.
+/// True for a character that may precede the mark.
 fn begins_word(before: char) -> bool {
     before.is_whitespace() || matches!(before, '(' | '[' | '{' | '"' | '\'' | '<')
 }
@@ -67,7 +68,7 @@ fn named(rest: &str) -> Option<FileReference> {
     (!path.trim().is_empty()).then_some(FileReference { path, quoted })
 }
 
-/// A name without quotes, and where it ends.
+/// A name without quotes, and its length in bytes.
 fn bare(text: &str) -> (String, usize) {
     let mut name = String::new();
     let mut rest = text.char_indices();

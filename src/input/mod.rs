@@ -1,8 +1,8 @@
-//! What a submitted text is. Pure rules, the one place that looks at leading characters.
+//! Classifies submitted texts. Pure rules, and the one place that looks at leading characters.
 //!
-//! In: the text of the editor, of a notebook cell, of standard input. Out: an [`Input`]. Any text is one of them:
-//! nothing here fails, and broken Python is a [`Input::Cell`] like any other (Python says what is wrong with it).
-//! Editor, highlighter, batch and history all ask here. Absent on purpose: running anything, knowing names.
+//! In: the text of the editor, of a notebook cell, of standard input. Out: an [`Input`]. Total: any text is one of
+//! them, and broken Python is an [`Input::Cell`] like any other (Python reports the error). Editor, highlighter,
+//! batch and history all use these rules. Absent on purpose: running code, looking up names.
 
 mod clause;
 mod completeness;
@@ -33,36 +33,36 @@ use mode::without_leading_blank_lines;
 /// A prompt for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// What was asked, without the dot, joined over `\` line ends; never blank.
+    /// The text without the dot, joined over `\` line ends; never blank.
     pub text: String,
     /// One line for the user when the text may have been meant otherwise (`.5`).
     pub hint: Option<String>,
 }
 
 impl Prompt {
-    /// True for `.!`: the last prompt is meant.
+    /// True for `.!`, which repeats the last prompt.
     pub fn repeats(&self) -> bool {
         self.text.trim() == "!"
     }
 }
 
-/// What a submitted text is.
+/// A classified text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing: takes no number, is not recorded.
+    /// Blank: takes no number, is not recorded.
     Empty,
-    /// For the agent.
+    /// A prompt for the agent.
     Prompt(Prompt),
     /// A cell whose only statement is a string literal.
     Note {
-        /// As typed: it runs like any cell.
+        /// As typed: the source runs like any cell.
         source: String,
-        /// The string it makes.
+        /// The value of the literal.
         value: String,
     },
     /// `%ipycodex …`.
     Command {
-        /// What follows `%ipycodex`, trimmed; may be empty.
+        /// The text behind `%ipycodex`, trimmed; may be empty.
         line: String,
     },
     /// Python with IPython's syntax.
@@ -79,7 +79,7 @@ pub enum Input {
     Exit,
 }
 
-/// Says what `text` is. Total: any text is something.
+/// Classifies `text`. Total: never fails.
 pub fn classify(text: &str, mode: Mode) -> Input {
     let text = unix_line_ends(text);
     let body = without_leading_blank_lines(&text);
@@ -116,12 +116,12 @@ fn has_dot(body: &str) -> bool {
     body.starts_with('.') && body.trim_end() != "..."
 }
 
-/// What begins a cell of a shell.
+/// The first line of a shell cell.
 const BASH_CELL: &str = "%%bash\n";
 const ZSH_CELL: &str = "%%script zsh\n";
 
-/// True when `source` is for us and not for Python: a prompt or an `%ipycodex` command. Such lines of the record are
-/// never context and never saved as code.
+/// True when `source` is a prompt or an `%ipycodex` command, not code. Such entries of the record are never context
+/// and never saved as code.
 pub fn is_ipycodex_input(source: &str) -> bool {
     let source = source.trim_start();
     has_dot(source)
@@ -129,18 +129,17 @@ pub fn is_ipycodex_input(source: &str) -> bool {
         || magic_rest(source, "%ipycodex").is_some()
 }
 
-/// The way a prompt is written in the record: with its dot, whatever mode it was typed in.
+/// The form of a prompt in the record: with its dot, whatever the mode it was typed in.
 pub fn prompt_source(prompt: &str) -> String {
     format!(".{prompt}")
 }
 
-/// `%ipycodex` commands and IPython's `!` are in shell mode what they are everywhere.
+/// `%ipycodex` commands and IPython's `!` keep their meaning in shell mode.
 fn is_pythons_in_shell_mode(body: &str) -> bool {
     let first = body.trim_start();
     first.starts_with('!') || magic_rest(first, "%ipycodex").is_some()
 }
 
-/// In shell mode.
 fn in_shell_mode(body: &str) -> Input {
     if is_pythons_in_shell_mode(body) {
         return python(body);
@@ -153,7 +152,7 @@ fn in_shell_mode(body: &str) -> Input {
     }
 }
 
-/// A command of the `shell` of this name as it is typed at any prompt: IPython runs it, too.
+/// A command for the `shell` of this name in the form that works in any mode: IPython runs it, too.
 pub fn shell_source(command: &str, shell: &str) -> String {
     match command.contains('\n') {
         true => shell_cell(command, shell),
@@ -181,7 +180,7 @@ fn python(body: &str) -> Input {
         return Input::Empty;
     }
     let source = if first.starts_with("%%") {
-        // The blank line that ended the magic goes; other blank lines may be part of what it writes.
+        // The blank line that ended the magic is removed; other blank lines may be part of a file that it writes.
         match body.rsplit_once('\n') {
             Some((head, last)) if last.trim().is_empty() => head,
             _ => body,
@@ -196,7 +195,7 @@ fn python(body: &str) -> Input {
     }
 }
 
-/// `typed`: the dot before `rest` may have been meant for a number.
+/// `typed`: the user typed the dot before `rest`, and may have meant a number.
 fn prompt(rest: &str, typed: bool) -> Input {
     if rest.trim().is_empty() {
         return Input::Empty;
@@ -211,7 +210,7 @@ fn prompt(rest: &str, typed: bool) -> Input {
     Input::Prompt(Prompt { text, hint })
 }
 
-/// What follows the magic `name` at the start of `text`, when it is that magic and not a longer name.
+/// The text behind the magic `name` at the start of `text`; `None` when `text` begins with a longer name.
 fn magic_rest<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.strip_prefix(name)
         .filter(|rest| rest.chars().next().is_none_or(char::is_whitespace))
@@ -225,7 +224,7 @@ fn unix_line_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The command of a cell that only runs one; `None`: it is another cell.
+/// The command of a cell that only runs a shell command; `None` for any other cell.
 pub fn shell_command_of(source: &str) -> Option<&str> {
     let command = source
         .strip_prefix(BASH_CELL)
@@ -234,7 +233,7 @@ pub fn shell_command_of(source: &str) -> Option<&str> {
     Some(command).filter(|command| !command.trim().is_empty())
 }
 
-/// The same as a notebook has it: IPython has no magic named zsh.
+/// A shell command as a notebook cell: IPython has no magic named zsh.
 pub fn shell_cell(command: &str, shell: &str) -> String {
     match shell {
         "zsh" => format!("{ZSH_CELL}{command}"),

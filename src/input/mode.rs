@@ -1,6 +1,6 @@
-//! How a text without a leading mark is read, and where it begins.
+//! Input modes: how a text without a leading mark is read, and where it begins.
 
-/// What a text without a leading mark is.
+/// The meaning of a text without a leading mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// Python; a leading `.` makes a prompt.
@@ -8,7 +8,7 @@ pub enum Mode {
     Cells,
     /// A prompt; a leading `;` makes Python.
     Prompts,
-    /// A command for the shell, or a script for it; `%ipycodex` commands stay ours.
+    /// A command or a script for the shell; `%ipycodex` commands keep their meaning.
     Shell,
 }
 

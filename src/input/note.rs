@@ -1,11 +1,11 @@
-//! A cell that is one string literal, evaluated the way Python does (language reference, "String and Bytes literals").
+//! Evaluates a cell that is one string literal, as Python does (language reference, "String and Bytes literals").
 //!
 //! Absent on purpose: f-strings, t-strings and bytes (they are cells), and the Unicode name table: `\N{…}` stays as
 //! written. A surrogate escape becomes U+FFFD, since our text is UTF-8.
 
-/// The string that `source` makes when a string literal is its only statement; `None` for any other text.
+/// The value of the string literal that is the only statement of `source`; `None` for any other text.
 pub fn note_value(source: &str) -> Option<String> {
-    // Cheap for the ordinary cell: only these can begin a literal.
+    // A cheap test for ordinary cells: only these characters begin a literal.
     if !source
         .trim_start()
         .starts_with(['"', '\'', '(', 'r', 'R', 'u', 'U', '#', '\\'])
@@ -28,7 +28,7 @@ pub fn note_value(source: &str) -> Option<String> {
                 open += 1;
                 rest = &rest[1..];
             }
-            // A literal after a closed group would be a call: `("a") "b"`.
+            // A literal behind a closed group would be a call: `("a") "b"`.
             ')' if strings > 0 && open > 0 => {
                 open -= 1;
                 rest = &rest[1..];
@@ -59,7 +59,7 @@ fn ends_statement(text: &str) -> bool {
     only_blank(text.strip_prefix(';').unwrap_or(text))
 }
 
-/// Reads one literal at the start of `text`, appends what it makes, returns what follows.
+/// Reads one literal at the start of `text`, appends its value to `value`, returns the rest.
 fn literal<'a>(text: &'a str, value: &mut String) -> Option<&'a str> {
     let at = text.find(['"', '\''])?;
     let raw = match &text[..at] {
@@ -90,7 +90,7 @@ fn literal<'a>(text: &'a str, value: &mut String) -> Option<&'a str> {
             }
             '\\' => rest = escape(&rest[1..], value)?,
             _ => {
-                // The stretch up to the next character that may mean something.
+                // The length up to the next special character.
                 let length = rest.find(['\\', '\n', '"', '\'']).unwrap_or(rest.len());
                 let length = length.max(c.len_utf8());
                 value.push_str(&rest[..length]);
@@ -100,7 +100,7 @@ fn literal<'a>(text: &'a str, value: &mut String) -> Option<&'a str> {
     }
 }
 
-/// Reads what follows a backslash; `None` where Python reports an error.
+/// Reads the rest of an escape behind its backslash; `None` where Python reports an error.
 fn escape<'a>(text: &'a str, value: &mut String) -> Option<&'a str> {
     let c = text.chars().next()?;
     let rest = &text[c.len_utf8()..];

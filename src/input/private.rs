@@ -1,12 +1,12 @@
-//! What is kept to oneself: an input that begins with a blank runs and is recorded nowhere.
+//! Private inputs: an input that begins with a blank runs and is not recorded.
 //!
-//! The rule of shells (`ignorespace`), made safe for Python, where blanks mean something: a pasted block that kept its
-//! indentation is no secret. Absent on purpose: what is done with it (`session`).
+//! The rule of shells (`ignorespace`), restricted for Python, where leading blanks have a meaning: a pasted block
+//! that kept its indentation is not private. Absent on purpose: the treatment of such inputs (`session`).
 
-/// True when `text`, as typed at a prompt, is not to be recorded.
+/// True when `text`, as typed at a prompt, must not be recorded.
 ///
-/// One line is when it begins with a blank (space or tab); a text of several lines when its first line begins with
-/// exactly one space: a tab, or two spaces and more, are an indentation. Blank lines at both ends do not count.
+/// One line is private when it begins with a blank (space or tab); a text of several lines when its first line begins
+/// with exactly one space: a tab, or two spaces and more, are an indentation. Blank lines at both ends do not count.
 pub fn is_private(text: &str) -> bool {
     let body = super::without_leading_blank_lines(text).trim_end();
     let blank = |c: char| c == ' ' || c == '\t';

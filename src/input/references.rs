@@ -1,23 +1,23 @@
-//! The names a prompt, a note or a skill mentions: ``&`tool` ``, ``$`variable` ``, ``!`command` ``.
+//! References in a prompt, a note or a skill: ``&`tool` ``, ``$`variable` ``, ``!`command` ``.
 //!
-//! In: any text. Out: what it refers to. Invariants: total, and linear in the text. Absent on purpose: Markdown; a
-//! reference shown in a code block is one, since a user who writes a mark before a backtick means it.
+//! In: any text. Out: its references. Invariants: total, and linear in the text. Absent on purpose: Markdown; a
+//! reference inside a code block counts, since a user who writes a mark before a backtick means a reference.
 
 use std::collections::HashSet;
 
-/// What a text refers to; each list in the order of first mention, without repeats.
+/// The references of a text; each list in the order of first mention, without repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct References {
     /// ``&`name` ``: functions offered to the agent.
     pub tools: Vec<String>,
-    /// ``$`name` ``, ``$`f(x)` ``, ``$`d["k"]` ``: expressions whose values are to be sent, or what stands in their
-    /// place.
+    /// ``$`name` ``, ``$`f(x)` ``, ``$`d["k"]` ``: expressions whose values, or a message in their place, are sent.
     pub variables: Vec<String>,
-    /// ``!`cmd` ``: commands whose output is to be sent.
+    /// ``!`cmd` ``: commands whose output is sent.
     pub shells: Vec<String>,
 }
 
-/// Finds the references in `text`. One stands on one line; a `!` after a word character or a backtick is none.
+/// Finds the references in `text`. A reference does not span lines; a `!` after a word character or a backtick is not
+/// a mark.
 pub fn references(text: &str) -> References {
     let mut found = References::default();
     let mut seen = HashSet::new();
@@ -58,14 +58,15 @@ pub fn references(text: &str) -> References {
     found
 }
 
-/// True for a word Python takes for a name.
+/// True for a valid Python identifier.
 pub fn is_name(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with(|c: char| c.is_numeric())
         && text.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 
-/// True for an expression that may be a call, which runs the user's code for good; anything else is only looked at.
+/// True for an expression that may contain a call, which runs the user's code with all its effects; any other
+/// expression is only looked up.
 pub fn may_call(expression: &str) -> bool {
     expression.trim_end().ends_with(')') || expression.contains('#')
 }

@@ -1,26 +1,22 @@
-//! Python text cut into logical lines, tolerant of everything IPython adds.
+//! Splits Python text into logical lines, with IPython's syntax.
 //!
 //! A logical line ends where Python's tokenizer would end it: not inside brackets, strings or after a backslash.
-//! Magics, `!` and the right side of `x = !cmd` are opaque to their line end. Nothing fails: what is wrong with a line
-//! is its [`End`]. Absent on purpose: names, keywords, syntax; f-strings follow Python 3.12 (nested quotes).
+//! Magics, `!` and the right side of `x = !cmd` are opaque up to their line end. Total: a malformed line has another
+//! [`End`]. Absent on purpose: names, keywords, syntax; f-strings follow Python 3.12 (nested quotes).
 
-/// What a logical line holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogicalKind {
-    /// White space.
     Blank,
     /// A comment alone.
     Comment,
     /// `%magic`, `!cmd`, `?help` and the like, up to the line end.
     Escape,
-    /// Python.
     Code,
 }
 
 /// How a logical line ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// As it should.
     Closed,
     /// The text ended in a bracket.
     Bracket,
@@ -32,24 +28,21 @@ pub(super) enum End {
     Broken,
 }
 
-/// One logical line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
-    /// All of it, line end included.
+    /// The whole line, line end included.
     pub(super) text: &'a str,
     /// Leading white space in columns; a tab goes to the next multiple of 8.
     pub(super) indent: usize,
-    /// What it holds.
     pub(super) kind: LogicalKind,
-    /// The first word, or the first character that is none.
+    /// The first word, or the first character that does not begin a word.
     pub(super) first: &'a str,
-    /// The last byte that is neither white space nor comment, strings counting as their quote.
+    /// The last byte that is neither white space nor comment; a string counts as its quote.
     pub(super) last: u8,
-    /// How it ended.
     pub(super) end: End,
 }
 
-/// The logical lines of a text; their `text`s put together are the whole.
+/// The logical lines of a text; their `text`s joined are the whole text.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -75,7 +68,7 @@ pub(super) fn indent_of(text: &str) -> usize {
     columns
 }
 
-/// The first logical line of `text`, which is not empty.
+/// The first logical line of `text`, which must not be empty.
 pub(super) fn line(text: &str) -> Line<'_> {
     let mut scanner = LineScanner {
         bytes: text.as_bytes(),
@@ -124,7 +117,7 @@ struct LineScanner<'a> {
     at: usize,
     brackets: Vec<u8>,
     last: u8,
-    /// Bytes of replacement fields that may still be read.
+    /// Bytes of replacement fields that may still be scanned.
     fuel: usize,
 }
 
@@ -150,7 +143,7 @@ impl LineScanner<'_> {
         }
     }
 
-    /// To the end of a line that is not Python; a backslash at its end joins the next.
+    /// Skips to the end of a line that is not Python; a backslash at its end joins the next.
     fn escape(&mut self) -> End {
         loop {
             self.skip_line();
@@ -256,7 +249,7 @@ impl LineScanner<'_> {
         }
     }
 
-    /// Whether the line ends in the question mark at `at`: help for what stands before it, whatever is open
+    /// True when the question mark at `at` ends the line: help on the text before it, even inside brackets
     /// (`f(a, b?`).
     fn ends_in_help(&self) -> bool {
         let rest = &self.bytes[self.at..];
@@ -265,7 +258,7 @@ impl LineScanner<'_> {
         rest[..end].iter().all(blank)
     }
 
-    /// Whether the quote at `at` has a prefix with `f` or `t`.
+    /// True when the quote at `at` has a prefix with `f` or `t`.
     fn is_formatted(&self) -> bool {
         let head = &self.bytes[self.at.saturating_sub(3)..self.at];
         let prefix = head
@@ -286,13 +279,13 @@ impl LineScanner<'_> {
     }
 }
 
-/// Deeper fields of f-strings than this are read as plain text.
+/// Fields of f-strings nested deeper than this are read as plain text.
 const FIELD_DEPTH: usize = 4;
 
-/// So many bytes of fields are looked into in a logical line, whatever the nesting; keeps hostile text linear.
+/// Bytes of fields scanned in a logical line, whatever the nesting; keeps hostile text linear.
 const FIELD_BYTES: usize = 16 * 1024;
 
-/// The offset after the string that opens at `at`, or how it failed to end.
+/// The offset after the string that opens at `at`, or the way in which it failed to end.
 fn string(
     bytes: &[u8],
     at: usize,
@@ -366,8 +359,8 @@ fn field(bytes: &[u8], mut at: usize, depth: usize, fuel: &mut usize) -> Result<
                 brackets = brackets.saturating_sub(1);
                 at += 1;
             }
-            // A format specification ends with its brace, quotes in it end the string: leave both to the caller's
-            // plain reading unless it is simple.
+            // A format specification ends with its brace, and quotes in it end the string: unless it is simple, both
+            // are left to the caller's reading as plain text.
             b':' if brackets == 0 => {
                 while let Some(&byte) = bytes.get(at) {
                     *fuel = fuel.checked_sub(1).ok_or(End::Broken)?;

@@ -1,22 +1,20 @@
-//! Whether a command for the shell goes on in a further line: quotes, brackets, blocks and documents that are open.
+//! Decides whether a shell command continues on a further line: open quotes, brackets, blocks and here-documents.
 //!
-//! In: text in the language bash and zsh share. Invariants: nothing is run; what is wrong beyond that is complete, the
-//! shell says what is wrong with it; time is linear. Absent on purpose: all else a shell knows of its language.
+//! In: text in the common language of bash and zsh. Invariants: nothing runs; a text with any other error is
+//! complete, since the shell reports it; time is linear. Absent on purpose: the rest of the shell language.
 
-/// What is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
-    /// `"`.
     Double,
     /// `(`, `$(`.
     Round,
     /// `${`.
     Parameter,
-    /// A word that begins a block, by the one that ends it.
+    /// A block, by the word that ends it.
     Block(&'static str),
 }
 
-/// Words that begin a block, and what ends it.
+/// Words that begin a block, and the words that end it.
 const BLOCKS: [(&str, &str); 8] = [
     ("if", "fi"),
     ("for", "done"),
@@ -28,7 +26,7 @@ const BLOCKS: [(&str, &str); 8] = [
     ("{", "}"),
 ];
 
-/// Words that a command may follow at once.
+/// Words behind which a command may begin.
 const BEFORE_COMMANDS: [&str; 10] = [
     "if", "then", "elif", "else", "while", "until", "do", "{", "!", "time",
 ];
@@ -38,13 +36,13 @@ struct ShellScanner<'a> {
     open: Vec<Open>,
     /// A command may begin here.
     begins: bool,
-    /// Ends of the documents that begin with the next line.
+    /// End marks of the here-documents that begin with the next line.
     documents: Vec<String>,
-    /// A further line is needed, whatever is open.
+    /// A further line is needed, even without an open construct.
     wants: bool,
 }
 
-/// True when `text` goes on in a further line.
+/// True when `text` continues on a further line.
 pub(super) fn needs_more(text: &str) -> bool {
     let mut scan = ShellScanner {
         rest: text,
@@ -62,7 +60,7 @@ pub(super) fn needs_more(text: &str) -> bool {
 }
 
 impl ShellScanner<'_> {
-    /// Takes a piece off the front; `None`: whether the text goes on is known.
+    /// Reads one piece; `None`: the text continues, or no further line can complete it.
     fn step(&mut self) -> Option<()> {
         let first = self.rest.chars().next()?;
         let quoted = self.open.last() == Some(&Open::Double);
@@ -122,7 +120,6 @@ impl ShellScanner<'_> {
         self.rest = &self.rest[bytes..];
     }
 
-    /// A comment may follow a blank.
     fn skip_blank(&mut self, blank: char) {
         self.skip(blank.len_utf8());
         if self.rest.starts_with('#') {
@@ -143,7 +140,7 @@ impl ShellScanner<'_> {
         self.begins = false;
     }
 
-    /// Up to the next of these; without one the text goes on.
+    /// Skips past the next `end`; without one the text continues.
     fn until(&mut self, end: &str) -> Option<()> {
         match self.rest[1..].find(end) {
             Some(at) => {
@@ -167,7 +164,7 @@ impl ShellScanner<'_> {
         self.wants = joins.is_some() && self.rest.trim().is_empty();
     }
 
-    /// `<<END`: its lines begin below this one.
+    /// `<<END`: the document begins on the next line.
     fn document(&mut self) {
         self.skip(2);
         self.rest = self.rest.strip_prefix('-').unwrap_or(self.rest);
@@ -201,7 +198,7 @@ impl ShellScanner<'_> {
 
     fn word(&mut self) -> Option<()> {
         let ends = |c: char| c.is_whitespace() || ";&|()<>'\"`\\".contains(c);
-        // A dollar sign begins something inside the word.
+        // A dollar sign begins an expansion inside the word.
         let parameter = self.open.last() == Some(&Open::Parameter);
         let stops = |(at, c): &(usize, char)| {
             let rest = &self.rest[*at..];
@@ -220,7 +217,7 @@ impl ShellScanner<'_> {
                     if let Some((_, closes)) = BLOCKS.iter().find(is) {
                         self.open.push(Open::Block(closes));
                     } else if ["fi", "done", "esac", "}"].contains(&word) && open.is_some() {
-                        // Wrong as it stands: no further line mends it.
+                        // An error that no further line can mend.
                         return None;
                     }
                 }

@@ -1,30 +1,29 @@
-//! Piped text cut into the pieces that are run one after another, as it comes.
+//! Splits piped text into the pieces that run one after another, while it arrives.
 //!
-//! In: text, bit by bit. Out: pieces, none blank, each as soon as nothing that follows can change it: a statement of
-//! one line at its end, a block when the next statement begins, from the first `# %%` on a cell at each such line.
-//! Invariant: the pieces do not depend on the bits the text came in. Absent on purpose: reading, and what a piece is.
+//! In: text in chunks. Out: pieces, none blank, each as soon as no later text can change it: a statement of one line
+//! at its end, a block when the next statement begins, and from the first `# %%` on a cell at each such line.
+//! Invariant: the pieces do not depend on the chunks. Absent on purpose: reading, and classifying a piece.
 
 use super::scan::{self, End, LogicalKind};
 
-/// Words that begin what may go on after its first line.
+/// Words that begin a statement that may continue after its first line.
 const BLOCKS: [&str; 8] = ["if", "for", "while", "try", "with", "match", "async", "@"];
 
-/// A text that comes bit by bit.
+/// A text that arrives in chunks.
 #[derive(Debug, Default)]
 pub struct PipedText {
     rest: String,
     marked: bool,
-    /// So long was the rest when it was looked at in vain.
+    /// The length of the rest when it was last scanned without a whole piece.
     looked_at: usize,
 }
 
 impl PipedText {
-    /// Adds what has come.
     pub fn push(&mut self, text: &str) {
         self.rest.push_str(text);
     }
 
-    /// The pieces that are whole. While more is `coming` at once, a long rest is not looked at again and again.
+    /// The whole pieces so far. While more text is `coming` at once, a long rest is not scanned again for each chunk.
     pub fn whole(&mut self, coming: bool) -> Vec<String> {
         if coming && self.rest.len() < 2 * self.looked_at {
             return Vec::new();
@@ -36,14 +35,14 @@ impl PipedText {
         pieces
     }
 
-    /// What is left when the text has ended.
+    /// The remaining pieces, at the end of the text.
     pub fn rest(mut self) -> Vec<String> {
         let (mut pieces, from) = self.cut(self.rest.len());
         add(&mut pieces, &self.rest[from..]);
         pieces
     }
 
-    /// The whole pieces of the first `end` bytes, and where what is none begins.
+    /// The whole pieces of the first `end` bytes, and the offset of the rest.
     fn cut(&mut self, end: usize) -> (Vec<String>, usize) {
         let text = &self.rest[..end];
         let mut pieces = Vec::new();
@@ -74,7 +73,7 @@ impl PipedText {
     }
 }
 
-/// The pieces of a text that is there.
+/// The pieces of a whole text.
 pub fn split_piped(text: &str) -> Vec<String> {
     let mut all = PipedText::default();
     all.push(text);
@@ -91,7 +90,7 @@ fn is_marker(line: &str) -> bool {
     line.starts_with("# %%") || line.starts_with("#%%")
 }
 
-/// The pieces of `text` that nothing changes that may follow it, and where the rest begins.
+/// The pieces of `text` that no later text can change, and the offset of the rest.
 fn statements(text: &str) -> (Vec<&str>, usize) {
     let mut pieces = Vec::new();
     let mut start = 0; // of the piece being made
@@ -113,7 +112,7 @@ fn statements(text: &str) -> (Vec<&str>, usize) {
                 pieces.push(&text[start..pending]);
                 start = pending;
             }
-            // What stands before is blank or comment; it must not hide the leading mark.
+            // The text before is blank or comment; it must not hide the leading mark.
             pieces.push(&text[start..at]);
             start = at;
             if !whole {
@@ -151,7 +150,7 @@ fn statements(text: &str) -> (Vec<&str>, usize) {
     (pieces, start)
 }
 
-/// A statement that no line after it belongs to.
+/// True for a statement that no later line continues.
 fn is_whole(line: &scan::Line<'_>) -> bool {
     let ended = line.text.ends_with('\n') && matches!(line.end, End::Closed | End::Broken);
     let block =
@@ -159,7 +158,7 @@ fn is_whole(line: &scan::Line<'_>) -> bool {
     ended && !block && line.indent == 0
 }
 
-/// Length in bytes of the prompt at the start of `text`, line end included, and whether that is all of it.
+/// Length in bytes of the prompt at the start of `text`, line end included; true when it is complete.
 fn prompt_length(text: &str) -> (usize, bool) {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
@@ -171,7 +170,8 @@ fn prompt_length(text: &str) -> (usize, bool) {
     (length, false)
 }
 
-/// Length in bytes of the cell magic at the start of `text`: up to and with the first blank line, which ends it.
+/// Length in bytes of the cell magic at the start of `text`, up to and including the blank line that ends it; true
+/// when it is complete.
 fn magic_length(text: &str) -> (usize, bool) {
     let mut length = 0;
     for line in text.split_inclusive('\n') {

@@ -1,10 +1,10 @@
-//! Where the Python of a text begins: what colours ask at every key, without the copies [`classify`](super::classify)
-//! makes.
+//! Where the Python of a text begins, for the highlighter at every key, without the copies that
+//! [`classify`](super::classify) makes.
 
 use super::{Mode, has_dot, is_pythons_in_shell_mode, magic_rest, without_leading_blank_lines};
 
-/// Where the Python of `text` begins, in bytes from its start; `None` when it is a prompt (`.why`, `%%ipycodex`, prompt
-/// mode), a command of the shell, or blank.
+/// The byte offset of the Python in `text`; `None` for a prompt (`.why`, `%%ipycodex`, prompt mode), a command of the
+/// shell, or a blank text.
 pub fn code_start(text: &str, mode: Mode) -> Option<usize> {
     let body = without_leading_blank_lines(text);
     let mut start = text.len() - body.len();
@@ -58,7 +58,7 @@ mod tests {
     proptest! {
         #![proptest_config(properties::cases(properties::USUAL))]
 
-        /// No prompt is painted as code, and no code is left plain.
+        /// Prompts are never highlighted as code, and code always is.
         #[test]
         fn agrees_with_what_the_text_is(
             text in "[;.%! \n]{0,3}(ipycodex|%%ipycodex|exit|x)?[ \na.;]{0,4}",

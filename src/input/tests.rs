@@ -1,4 +1,4 @@
-//! The rules of input: cases anybody can read in `tests/data/input`, and what holds for any text.
+//! The rules of input: readable cases in `tests/data/input`, and properties of any text.
 
 use proptest::prelude::*;
 
@@ -79,7 +79,7 @@ fn where_enter_submits() {
     }
 }
 
-/// The pieces of a text that comes in these bits.
+/// The pieces of a text that arrives in these chunks.
 fn split(bits: &[&str]) -> Vec<String> {
     let mut text = PipedText::default();
     let mut pieces = Vec::new();
@@ -197,7 +197,7 @@ proptest! {
         }
     }
 
-    /// The pieces stand in the text in order, and between them is nothing but white space and markers.
+    /// The pieces occur in the text in order, with only white space and markers between them.
     #[test]
     fn splitting_loses_nothing(text in any_text()) {
         let is_marker = |text: &str| text.starts_with("# %%") || text.starts_with("#%%");
@@ -217,7 +217,6 @@ proptest! {
         }
     }
 
-    /// The pieces do not depend on the bits the text comes in.
     #[test]
     fn splitting_does_not_depend_on_when_text_comes(text in any_text(), at in any::<prop::sample::Index>()) {
         let places: Vec<usize> = text.char_indices().map(|(place, _)| place).chain([text.len()]).collect();
@@ -225,7 +224,6 @@ proptest! {
         prop_assert_eq!(split(&[one, other]), split(&[&text]), "{:?} {:?}", one, other);
     }
 
-    /// The logical lines of a text are the text.
     #[test]
     fn scanning_loses_nothing(text in any_text()) {
         let whole: String = scan::lines(&text).map(|line| line.text).collect();

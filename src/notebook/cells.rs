@@ -1,7 +1,7 @@
-//! Notebook cells as a session.
+//! Reads the cells of a notebook as a session.
 //!
-//! In: a notebook of ours (`writer.rs` describes its form) or of another program, of which code cells are code and
-//! markdown cells notes. Out: what is to be run again.
+//! In: a notebook of ours (`writer.rs` describes its form) or of another program, whose code cells become code and
+//! whose markdown cells become notes. Out: the cells to run again.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use super::validation::fault;
 use crate::input::note_value;
 
-/// The prompt that a markdown cell is the answer of, where we saved one.
+/// The prompt whose answer the markdown cell holds, when we saved the cell.
 pub fn saved_prompt(cell: Cell<'_>) -> Option<String> {
     match read_cell(cell)? {
         SavedEntry::Prompt(prompt) => Some(prompt.prompt),
@@ -21,8 +21,8 @@ pub fn saved_prompt(cell: Cell<'_>) -> Option<String> {
     }
 }
 
-/// What a notebook holds to be run again, without outputs; broken cells are left out. Of one that is ours, cells we
-/// did not write are left out, and order is that of the lines; any other is read from top to bottom.
+/// The cells to run again, without outputs; broken cells are left out. In a notebook of ours, cells that we did not
+/// write are left out and the order is that of the lines; any other notebook is read from top to bottom.
 pub fn read_session(notebook: &Document) -> SavedSession {
     let ours = is_ours(notebook);
     let mut entries = Vec::new();
@@ -41,12 +41,11 @@ pub fn read_session(notebook: &Document) -> SavedSession {
     }
 }
 
-/// The entry that a cell we wrote is.
 pub(super) fn read_cell(cell: Cell<'_>) -> Option<SavedEntry> {
     own_entry(cell, &cell.metadata(OURS)?)
 }
 
-/// A cell we wrote; the text in it counts, where it was edited since.
+/// Reads a cell that we wrote; where its text was edited since, the edited text counts.
 fn own_entry(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
     let text = cell.source();
     match known.get("kind")?.as_str()? {
@@ -75,7 +74,6 @@ fn own_entry(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
     }
 }
 
-/// A cell of another program.
 fn foreign_entry(cell: Cell<'_>, line: u32) -> Option<SavedEntry> {
     let text = cell.source();
     if text.trim().is_empty() {

@@ -1,5 +1,5 @@
-//! `startup.json`, the snapshot of versions before notebooks: `{version, events: [{kind, line, source}, {kind, line,
-//! prompt, response, history_line}]}`. Read, never written.
+//! `startup.json`, the snapshot format of versions before notebooks:
+//! `{version, events: [{kind, line, source}, {kind, line, prompt, response, history_line}]}`. Read, never written.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use super::document::NotebookError;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use crate::text::parse_json;
 
-/// The session in it.
+/// Reads the session.
 ///
 /// # Errors
-/// Not JSON, or no list of events. An event of another kind is left out.
+/// Not JSON, or no list of events. An event of an unknown kind is left out.
 pub fn read_events(text: &str) -> Result<SavedSession, NotebookError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = parse_json(text.as_bytes())?;
@@ -39,12 +39,12 @@ fn event(event: &Value) -> Option<SavedEntry> {
     }
 }
 
-/// A number of what we wrote, when it is one.
+/// The number under `key`, if it is one.
 pub(super) fn number(value: &Value, key: &str) -> Option<u32> {
     u32::try_from(value.get(key)?.as_u64()?).ok()
 }
 
-/// An exchange with the numbers of `value`.
+/// A prompt with the line numbers of `value`.
 pub(super) fn prompt(value: &Value, prompt: String, response: String) -> SavedPrompt {
     let line = number(value, "line");
     let history_line =

@@ -1,7 +1,8 @@
-//! A session as one page: code highlighted, answers as markdown, pictures inside; nothing is loaded, nothing runs.
+//! A session as one HTML page: code highlighted, answers rendered from markdown, pictures embedded; the page loads
+//! and runs nothing.
 //!
-//! In: a session, all of whose text is untrusted. Out: HTML. Invariants: foreign text reaches the page escaped; markup
-//! in an answer is shown, not used; links lead to the web or nowhere; pictures are only those that are in the record.
+//! In: a session, all of whose text is untrusted. Out: HTML. Invariants: foreign text reaches the page escaped;
+//! markup in an answer is shown as text; links lead to the web or are dropped; all pictures come from the record.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -15,7 +16,8 @@ use crate::markdown::code_to_html;
 use crate::output::{CellOutput, MimeBundle};
 use crate::text::xml_text;
 
-/// The page of a session. `done` is told how many entries are; highlighting many takes seconds.
+/// The page of a session. Calls `done` with the number of finished entries: highlighting a long session takes
+/// seconds.
 pub fn to_html(session: &SavedSession, title: &str, mut done: impl FnMut(usize)) -> String {
     let mut page = page::head(&xml_text(title));
     for (count, entry) in session.entries().iter().enumerate() {
@@ -64,7 +66,7 @@ fn value(bundle: &MimeBundle, page: &mut String) {
         return;
     }
     if let Some(svg) = bundle.text("image/svg+xml") {
-        // As a picture it can load and run nothing.
+        // SVG as a picture can load and run nothing.
         picture("image/svg+xml", &BASE64_STANDARD.encode(svg), page);
     } else if let Some(markdown) = bundle.text("text/markdown") {
         prose(&markdown, page);
@@ -112,7 +114,6 @@ fn exchange(prompt: &SavedPrompt, page: &mut String) {
     }
 }
 
-/// Markdown as HTML.
 fn prose(markdown: &str, page: &mut String) {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -147,7 +148,7 @@ fn prose(markdown: &str, page: &mut String) {
     page.push_str("</div>\n");
 }
 
-/// Markup as text, pictures as links, links to the web only.
+/// Markup becomes text, pictures become links, and only links to the web stay.
 fn sanitize(event: Event<'_>) -> Event<'_> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),

@@ -1,11 +1,11 @@
-//! The language of a notebook's code: what says that it is Python, and whether it is for the runtime at hand.
+//! The language of a notebook's code: its metadata for Python, and whether it fits the runtime.
 
 use serde_json::{Value, json};
 
 use super::Document;
 use crate::report::Report;
 
-/// What is said of Python under `language_info`, by notebooks and kernels; a kernel adds the version.
+/// The `language_info` of Python, for notebooks and kernels; a kernel adds the version.
 pub fn python_language_info() -> Value {
     json!({
         "codemirror_mode": {"name": "ipython", "version": 3},
@@ -17,8 +17,8 @@ pub fn python_language_info() -> Value {
     })
 }
 
-/// What is wrong with a notebook, called `shown`, for a runtime of `language`: nothing when it is of the same one or
-/// does not say.
+/// The warning about a notebook, called `shown`, for a runtime of `language`; `None` when the languages agree or the
+/// notebook names none.
 pub fn language_mismatch(document: &Document, shown: &str, language: &str) -> Option<Report> {
     let other = document.language()?;
     let [ours, theirs] = [language, &other].map(str::to_ascii_lowercase);

@@ -1,8 +1,8 @@
-//! A text as a Python string literal, so that a cell of prose can be a note.
+//! A text as a Python string literal, so that a cell of prose can become a note.
 //!
-//! Invariant: [`note_value`](crate::input::note_value) of what comes out is the text.
+//! Invariant: [`note_value`](crate::input::note_value) of the literal is the text.
 
-/// The literal: three quotes, with as little escaped as can be.
+/// The literal in triple quotes, with as few escapes as possible.
 pub(super) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     out.push_str("\"\"\"");
@@ -12,7 +12,7 @@ pub(super) fn literal(text: &str) -> String {
         quotes = if c == '"' { quotes + 1 } else { 0 };
         match c {
             '\\' => out.push_str("\\\\"),
-            // Three in a row would end the literal, and so would one before the end.
+            // Three quotes in a row would end the literal, and so would one at its end.
             '"' if quotes == 3 || rest.as_str().is_empty() => {
                 out.push_str("\\\"");
                 quotes = 0;

@@ -1,14 +1,13 @@
-//! A session as a markdown document: prompts quoted, answers as they are shown, code and outputs fenced, pictures
-//! inside; cells under their In and Out numbers.
+//! A session as a markdown document: prompts quoted, answers as they are, code and outputs fenced, pictures embedded;
+//! cells under their In and Out numbers.
 //!
-//! Invariant: a fence is longer than any in what it holds, so text stays text. Answers are markdown of their own.
+//! Invariant: a fence is longer than any fence in its text, so that text stays text.
 
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use crate::dialog::display_form;
 use crate::input::note_value;
 use crate::output::{CellOutput, MimeBundle};
 
-/// The document of a session.
 pub fn to_markdown(session: &SavedSession, title: &str) -> String {
     let mut page = format!("# {title}\n");
     for entry in session.entries() {

@@ -1,4 +1,4 @@
-//! What we say in the metadata of a notebook: that it is ours, what each cell was, and when it ran.
+//! Our metadata in a notebook: the mark that we wrote it, the kind of each cell, and the times of its run.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
@@ -6,21 +6,21 @@ use serde_json::{Map, Value, json};
 use super::document::{Cell, Document};
 use super::saved::CellTiming;
 
-/// The key of what we know of a cell, in its metadata.
+/// The key of our metadata of a cell.
 pub(super) const OURS: &str = "ipycodex";
 
-/// The key of the times of a run, in the metadata of a cell, as Jupyter has it.
+/// The key of a run's times in the metadata of a cell, as Jupyter names it.
 pub const TIMES: &str = "execution";
 
-/// The key of the format of what we know, in the notebook's metadata.
+/// The key of the version of our metadata, in the notebook's metadata.
 const VERSION: &str = "ipycodex_version";
 
-/// True when we wrote it.
+/// True for a notebook that we wrote.
 pub fn is_ours(notebook: &Document) -> bool {
     notebook.metadata(VERSION).is_some()
 }
 
-/// What of a cell's metadata is not ours and says nothing of a run.
+/// A cell's metadata without ours and without the times of its run.
 pub(super) fn foreign_metadata(cell: Cell<'_>) -> Map<String, Value> {
     let mut metadata = match cell.value("metadata") {
         Some(Value::Object(metadata)) => metadata,
@@ -30,7 +30,7 @@ pub(super) fn foreign_metadata(cell: Cell<'_>) -> Map<String, Value> {
     metadata
 }
 
-/// The times of a run that began and ended then, as Jupyter writes them; `None`: it goes on.
+/// The times of a run, as Jupyter writes them; `ended` is `None` while the cell runs.
 pub fn times(began: DateTime<Utc>, ended: Option<DateTime<Utc>>) -> Value {
     let written = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Micros, true);
     let began = written(began);
@@ -46,7 +46,7 @@ pub fn times(began: DateTime<Utc>, ended: Option<DateTime<Utc>>) -> Value {
     }
 }
 
-/// The times of a run as it is recorded; `None`: no such time can be written.
+/// The times of a recorded run; `None` when a time is beyond what can be written.
 pub(super) fn recorded_times(ran: CellTiming) -> Option<Value> {
     let began = DateTime::from_timestamp(ran.began, 0)?;
     let took = ran.took.and_then(chrono::TimeDelta::try_milliseconds);

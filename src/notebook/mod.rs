@@ -1,11 +1,11 @@
 //! Sessions as files: notebooks, scripts, pages; and notebooks as sessions.
 //!
-//! In: what the record keeps of a session ([`SavedSession`]), or the text of a file. Out: the text of a file, or what
-//! is to be run again. A notebook file is a [`Document`]: what we do not know in it stays as it was. Documents:
+//! In: a session as the record keeps it ([`SavedSession`]), or the text of a file. Out: the text of a file, or the
+//! cells to run again. A notebook file is a [`Document`]: its parts that we do not know stay as they were. Documents:
 //! nbformat 4.5; the percent format of scripts as Jupytext and editors read it.
 //!
-//! Invariants: what is written is read back equal and validates with `nbformat`; any text is read or refused with the
-//! place of its fault, never half. Absent on purpose: files, the record, running anything.
+//! Invariants: a written notebook is read back equal and validates with `nbformat`; a text is read whole, or refused
+//! with the place of its fault. Absent on purpose: file access, the record, running code.
 
 mod cells;
 pub mod document;
@@ -42,5 +42,5 @@ pub use update::update_notebook;
 pub use validation::{broken_cells, fault as cell_fault};
 pub use writer::{output_value, write_session};
 
-/// Larger files are not read for people, in bytes.
+/// The largest file that is read for users, in bytes.
 pub const LARGEST: u64 = 256 << 20;

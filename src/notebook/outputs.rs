@@ -1,7 +1,7 @@
-//! What cells of a file showed: outputs of nbformat as ours, as text, and the pictures in them.
+//! The outputs of cells in a file: as ours, as text, and the pictures in them.
 //!
-//! In: outputs as a [`Document`](super::Document) has them. Out: [`CellOutput`]s; what is no output is left out.
-//! Streams keep their names, displays all their forms and metadata.
+//! In: outputs as a [`Document`](super::Document) has them. Out: [`CellOutput`]s; malformed outputs are left out.
+//! Streams keep their names, displays all their formats and metadata.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,21 +10,19 @@ use serde_json::{Map, Value};
 use super::document::Cell;
 use crate::output::{CellError, CellOutput, MimeBundle, STDOUT, Transcript};
 
-/// Bytes of one text that are looked at.
+/// The largest part of one text that is read, in bytes.
 const LONGEST: usize = 16 << 20;
 
 /// A picture in an output or an attachment of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPicture {
-    /// `cell-3-output-1.png`: cells from 0 on, as they are shown, outputs from 1; `cell-3-NAME` of an attachment.
+    /// `cell-3-output-1.png`: cells from 0, as they are shown, outputs from 1; `cell-3-NAME` for an attachment.
     pub name: String,
     /// `image/png`.
     pub mime: String,
-    /// The file it is.
     pub bytes: Vec<u8>,
 }
 
-/// Reads them.
 pub fn read_outputs(outputs: &[Value]) -> Vec<CellOutput> {
     outputs.iter().filter_map(read).collect()
 }
@@ -73,7 +71,7 @@ fn bundle(output: &Value) -> MimeBundle {
             .iter()
             .map(|(mime, data)| (mime.clone(), data.clone()))
             .collect(),
-        // Before format 4 the forms stand in the output itself, under short names.
+        // Before format 4 the formats stand in the output itself, under short names.
         _ => [
             ("text", "text/plain"),
             ("html", "text/html"),
@@ -90,7 +88,7 @@ fn bundle(output: &Value) -> MimeBundle {
     MimeBundle::new(entries).with_metadata(metadata)
 }
 
-/// What outputs say, as text: pictures by their names. Ends in a newline unless it is empty.
+/// Outputs as text, with pictures by their names. Ends in a newline unless it is empty.
 pub fn outputs_text(cell: usize, outputs: &[CellOutput]) -> String {
     let mut out = String::new();
     for (number, output) in (1..).zip(outputs) {
@@ -122,7 +120,7 @@ pub fn outputs_text(cell: usize, outputs: &[CellOutput]) -> String {
     out
 }
 
-/// Printed text as it was seen: escapes and overwriting applied.
+/// Printed text as a terminal shows it: escapes and overwriting applied.
 fn plain(text: &str) -> String {
     let mut transcript = Transcript::new(LONGEST);
     transcript.push(text.as_bytes());
@@ -130,7 +128,6 @@ fn plain(text: &str) -> String {
     transcript.snapshot().text
 }
 
-/// The types and names of the pictures of a bundle.
 fn picture_names(cell: usize, output: usize, bundle: &MimeBundle) -> Vec<(String, String)> {
     let kinds = bundle
         .iter()
@@ -156,7 +153,7 @@ fn suffix(mime: &str) -> Option<&'static str> {
     })
 }
 
-/// The pictures of a cell: attachments, then outputs. Those that are no base64 are left out.
+/// The pictures of a cell: attachments, then outputs. Pictures that are not valid base64 are left out.
 pub fn pictures_of(number: usize, cell: Cell<'_>) -> Vec<CellPicture> {
     let mut found = Vec::new();
     if let Some(Value::Object(attachments)) = cell.value("attachments") {
@@ -176,7 +173,7 @@ pub fn pictures_of(number: usize, cell: Cell<'_>) -> Vec<CellPicture> {
     found
 }
 
-/// The file name of an attachment: letters, digits, `.`, `-` and `_` of its own name, and no other's.
+/// The file name of an attachment: letters, digits, `.`, `-` and `_` of its own name, unlike all `others`.
 fn attachment_name(number: usize, name: &str, mime: &str, others: &[CellPicture]) -> String {
     let plain = |c: char| match c {
         '.' | '-' | '_' => c,
@@ -197,7 +194,6 @@ fn attachment_name(number: usize, name: &str, mime: &str, others: &[CellPicture]
     candidates.into_iter().find(is_free).unwrap_or_default()
 }
 
-/// The picture of this type in a bundle.
 fn bytes(bundle: &MimeBundle, mime: &str) -> Option<Vec<u8>> {
     let mut text = bundle.text(mime)?;
     if mime == "image/svg+xml" {

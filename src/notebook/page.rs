@@ -1,6 +1,6 @@
 //! The frame of an exported page: one file that loads nothing and runs nothing.
 
-/// Up to the first entry. `title` is escaped already.
+/// Everything before the first entry. `title` is escaped already.
 pub(super) fn head(title: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -11,7 +11,6 @@ pub(super) fn head(title: &str) -> String {
     )
 }
 
-/// After the last entry.
 pub(super) const TAIL: &str = "</body>\n</html>\n";
 
 const STYLE: &str = "\

@@ -1,32 +1,29 @@
-//! Parameters of a notebook that is run, as papermill has them: a cell of assignments behind the one tagged
-//! `parameters`.
+//! Parameters of a notebook run, as papermill has them: a cell of assignments behind the one tagged `parameters`.
 //!
-//! In: names and values as typed. Out: a [`Draft`] with that cell, tagged `injected-parameters`; one that is there
-//! already is replaced. Values are read as papermill reads them: `True`, `False`, `None`, numbers, else text.
+//! In: names and values as typed. Out: a [`Draft`] with that cell, tagged `injected-parameters`; an existing one is
+//! replaced. Values are read as papermill reads them: `True`, `False`, `None`, numbers, else text.
 
 use serde_json::json;
 
 use super::document::{Cell, CellChanges, CellKind, Document, Draft, DraftCell, NewCell};
 
-/// The tag of the cell that holds what is assumed.
+/// The tag of the cell with the default values.
 const DEFAULTS_TAG: &str = "parameters";
 
-/// The tag of the cell that is put in.
+/// The tag of the inserted cell.
 const INJECTED_TAG: &str = "injected-parameters";
 
-/// A notebook with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithParameters {
-    /// The notebook as it shall be.
     pub draft: Draft,
-    /// It has no cell tagged `parameters`: they stand at its top.
+    /// True when no cell is tagged `parameters`: the inserted cell is the first.
     pub untagged: bool,
 }
 
-/// Puts parameters into a notebook of Python.
+/// Inserts parameters into a Python notebook.
 ///
 /// # Errors
-/// A name is none of Python.
+/// A name is not a Python identifier.
 pub fn with_parameters(
     document: &Document,
     parameters: &[(String, String)],
@@ -74,7 +71,6 @@ fn is_code(cell: Cell<'_>) -> bool {
     cell.kind() == Some(CellKind::Code)
 }
 
-/// A value as Python has it.
 fn python_literal(value: &str) -> String {
     let whole = value.strip_prefix('-').unwrap_or(value);
     let is_whole = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,7 +90,7 @@ fn python_literal(value: &str) -> String {
     }
 }
 
-/// A literal of a text.
+/// The Python literal of a text.
 fn text(value: &str) -> String {
     let mut out = String::from("\"");
     for c in value.chars() {

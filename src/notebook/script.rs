@@ -1,13 +1,12 @@
 //! Sessions as scripts: `# %%` cells, prompts and answers as comments; and scripts as cells.
 //!
-//! The percent format as editors read it: a line `# %%` begins a cell, `# %% [markdown]` one of comments, which is not
-//! code. A source line that would be such a mark gains one `%` when written and loses it when read. A script without
-//! marks is one cell.
+//! The percent format as editors read it: a line `# %%` begins a cell, `# %% [markdown]` a cell of comments, which is
+//! not code. A source line that would be such a mark gains one `%` when written and loses it when read. A script
+//! without marks is one cell.
 
 use super::saved::{SavedEntry, SavedPrompt, SavedSession};
 use crate::dialog::display_form;
 
-/// The script of a session.
 pub fn to_script(session: &SavedSession) -> String {
     let mut script = String::new();
     for entry in session.entries() {
@@ -28,16 +27,14 @@ pub fn to_script(session: &SavedSession) -> String {
     script
 }
 
-/// A cell of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptCell {
-    /// The line of the script that it begins at, from 1.
+    /// The line of the script where the cell begins, from 1.
     pub line: u32,
-    /// Its text.
     pub source: String,
 }
 
-/// The cells of a script, none blank.
+/// The cells of a script; blank ones are left out.
 pub fn read_script(text: &str) -> Vec<ScriptCell> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut cells = Vec::new();
@@ -78,14 +75,12 @@ fn push_cell(cell: &mut String, first: u32, prose: bool, cells: &mut Vec<ScriptC
     });
 }
 
-/// What a line means.
 enum ScriptLine {
     None,
-    /// A cell begins; of prose.
     Cell {
         prose: bool,
     },
-    /// A source line that was masked: where the added `%` stands.
+    /// An escaped source line: the byte offset of the added `%`.
     Masked(usize),
 }
 
@@ -107,7 +102,7 @@ impl ScriptLine {
     }
 }
 
-/// A source line that reads as a mark gets one more `%`.
+/// Adds one `%` to a source line that reads as a mark.
 fn escape_mark(line: &str) -> String {
     match ScriptLine::parse(line) {
         ScriptLine::None => line.to_owned(),

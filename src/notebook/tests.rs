@@ -1,4 +1,4 @@
-//! Sessions written and read back; strangers' notebooks; what is refused and how it is said.
+//! Sessions written and read back; foreign notebooks; refusals and their messages.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn session() -> SavedSession {
     )
 }
 
-/// Without what reading leaves out.
+/// The session without the parts that reading leaves out.
 fn to_run(session: &SavedSession) -> SavedSession {
     let entries = session.entries().iter().cloned().map(|entry| match entry {
         SavedEntry::Code(cell) => SavedEntry::Code(SavedCell {

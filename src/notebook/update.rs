@@ -1,8 +1,8 @@
 //! Updates a notebook with the session that was saved in it before.
 //!
-//! In: that notebook as it is now, and the session. Out: a [`Draft`] with the session's cells in their order. A cell
-//! that is in both stays as it is but for what the session knows better: its outputs, number, times and what we say of
-//! it. What others added to it and to the notebook (tags, a kernel) stays.
+//! In: the notebook as it is now, and the session. Out: a [`Draft`] with the session's cells in their order. A cell
+//! that is in both keeps its bytes except for its outputs, number, times and our metadata, which come from the
+//! session. Additions of other programs to the cell and the notebook (tags, a kernel) stay.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use super::writer::{Ids, cell_metadata, exchange_metadata, output_value};
 use crate::input::note_value;
 
-/// The notebook as it shall be; `None` when it has no ids to know its cells by.
+/// The updated notebook; `None` when its format has no ids to match cells by.
 pub fn update_notebook(old: &Document, session: &SavedSession) -> Option<Draft> {
     if old.format().0 != 4 || !old.has_ids() {
         return None;
@@ -41,7 +41,6 @@ pub fn update_notebook(old: &Document, session: &SavedSession) -> Option<Draft> 
     })
 }
 
-/// The cell of this number is this entry.
 fn is_same(old: &Document, number: usize, entry: &SavedEntry) -> bool {
     let there = old.cell(number).and_then(read_cell);
     there.is_some_and(|there| there.texts() == entry.texts())

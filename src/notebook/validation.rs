@@ -1,4 +1,4 @@
-//! Broken cells of a notebook: they are left out and reported.
+//! Broken cells of a notebook, which are left out and reported.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub fn broken_cells(notebook: &Document) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with a cell, what we said of it included.
+/// The fault of a cell, our metadata included.
 pub fn fault(cell: Cell<'_>) -> Option<String> {
     if let Some(fault) = cell.fault() {
         return Some(fault);

@@ -1,11 +1,11 @@
-//! Sessions to the text of a notebook.
+//! Writes sessions as the text of a notebook.
 //!
-//! Our form (product contract, §9): code is a code cell, a note a markdown cell that remembers its source, an exchange
-//! a markdown cell of the answer that remembers its prompt; `metadata.ipycodex` says which. The text is the one
-//! `nbformat` writes: keys sorted, one blank an indent, a final newline. It is written straight from the session, with
-//! no tree of values between: a long session is saved while one waits.
+//! Our form (product contract, §9): code is a code cell, a note a markdown cell that stores its source, a prompt a
+//! markdown cell of the answer that stores the prompt; `metadata.ipycodex` names the kind. The text is the one
+//! `nbformat` writes: keys sorted, an indent of one blank, a final newline. The text is written straight from the
+//! session, without a tree of values, since the user waits while a long session is saved.
 //!
-//! Ids are a function of what the cell is and its line, so that saving again changes only what changed.
+//! Ids are a function of the cell and its line, so that a second save changes only cells that changed.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,6 @@ use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use crate::input::note_value;
 use crate::output::{CellError, CellOutput, MimeBundle};
 
-/// The notebook of a session: the text of its file.
 pub fn write_session(session: &SavedSession) -> String {
     let mut bytes = Vec::new();
     let formatter = PrettyFormatter::with_indent(b" ");
@@ -125,8 +124,8 @@ impl Serialize for Members {
     }
 }
 
-/// The metadata of a cell of code, which remembers this source: what it was, when it ran, what it was loaded with; by
-/// the alphabet.
+/// The metadata of a code cell, or of a note with `source`: kind, times, and the metadata it was loaded with; keys in
+/// alphabetical order.
 pub(super) fn cell_metadata(cell: &SavedCell, source: Option<&str>) -> Vec<(String, Value)> {
     let known = OwnMetadata::Code {
         kind: "code",
@@ -139,7 +138,6 @@ pub(super) fn cell_metadata(cell: &SavedCell, source: Option<&str>) -> Vec<(Stri
     members(&cell.metadata, &known, times)
 }
 
-/// The same of an exchange.
 pub(super) fn exchange_metadata(prompt: &SavedPrompt) -> Vec<(String, Value)> {
     let known = OwnMetadata::Prompt {
         history_line: prompt.history_line,
@@ -180,7 +178,6 @@ enum OwnMetadata<'a> {
     },
 }
 
-/// What a cell showed.
 struct Outputs<'a>(&'a SavedCell);
 
 impl Serialize for Outputs<'_> {
@@ -194,7 +191,7 @@ impl Serialize for Outputs<'_> {
     }
 }
 
-/// An output as notebooks have it, a value of this number.
+/// An output as notebooks store it, under this In number.
 pub fn output_value(output: &CellOutput, line: Option<u32>) -> Value {
     serde_json::to_value(Output::new(output, line)).unwrap_or_default()
 }
@@ -260,7 +257,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The forms of a value. Of types that are not JSON only text is valid in a file.
+/// The formats of a value. A type that is not JSON is valid in a file only as text.
 struct Data<'a>(&'a MimeBundle);
 
 impl Serialize for Data<'_> {
@@ -286,12 +283,12 @@ impl Serialize for Data<'_> {
     }
 }
 
-/// Which types `nbformat` writes as lists of lines.
+/// True for types that `nbformat` writes as lists of lines.
 fn is_line_list(mime: &str) -> bool {
     mime.starts_with("text/") || ["application/javascript", "image/svg+xml"].contains(&mime)
 }
 
-/// A text as notebooks have it: its lines, each but the last with its newline.
+/// A text as notebooks store it: its lines, each but the last with its newline.
 struct Lines<'a>(&'a str);
 
 impl Serialize for Lines<'_> {
@@ -300,14 +297,14 @@ impl Serialize for Lines<'_> {
     }
 }
 
-/// Ids given so far.
+/// Generates ids; remembers those given.
 #[derive(Default)]
 pub(super) struct Ids {
     given: HashSet<u32>,
 }
 
 impl Ids {
-    /// The one of an entry; entries are asked for in their order.
+    /// The id of an entry; the caller asks in the order of the entries.
     pub(super) fn entry(&mut self, entry: &SavedEntry) -> String {
         match entry {
             SavedEntry::Code(cell) => self.of("code", cell.line),
@@ -315,7 +312,7 @@ impl Ids {
         }
     }
 
-    /// 8 hex digits that no other cell of the notebook has.
+    /// 8 hex digits, unique in the notebook.
     fn of(&mut self, kind: &str, line: u32) -> String {
         let digest = Sha256::digest(format!("{kind} {line}"));
         let mut id = digest

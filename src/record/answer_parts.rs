@@ -1,9 +1,8 @@
 //! Streamed answers: each new part is a row until the answer is complete.
 //!
-//! In: the whole text so far, each time. Out: rows of `ipycodex_answer_parts`, each with the byte it begins at.
-//! Invariant: the parts of a turn, in order, are the last text that was handed over; a text that grows is written once,
-//! however often it is handed over. The table has no index: only running answers are in it, and each page touched is
-//! a page written.
+//! In: the whole text so far, each time. Out: rows of `ipycodex_answer_parts`, each with its byte offset. Invariant:
+//! the parts of a turn, in order, are the last text received; text is written once, however often it is passed in.
+//! The table has no index: it holds running answers only, and each page touched is a page written.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +20,6 @@ pub(super) struct StreamedAnswers {
 #[derive(Debug, Default)]
 struct StreamedAnswer {
     text: String,
-    /// Bytes at which its parts begin.
     part_starts: Vec<usize>,
 }
 
@@ -30,8 +28,7 @@ impl StreamedAnswers {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The part that makes `stored` of what was handed over before, and the byte it begins at; `None` when there is
-    /// nothing to do.
+    /// The part to write so that the parts equal `stored`, and its byte offset; `None` when they do already.
     pub(super) fn next_part(&self, key: TurnKey, stored: &str) -> Option<(usize, String)> {
         let mut answers = self.answers();
         let sent = answers.entry(key).or_default();
@@ -44,7 +41,7 @@ impl StreamedAnswers {
             let both = sent.text.bytes().zip(stored.bytes());
             both.take_while(|(old, new)| old == new).count()
         };
-        // Parts are replaced whole: what was appended to them is new.
+        // Parts are replaced whole: text that was appended to one counts as new.
         let at = match sent.part_starts.iter().rposition(|start| *start <= same) {
             _ if same == sent.text.len() => same,
             Some(part) => sent.part_starts[part],
@@ -57,18 +54,17 @@ impl StreamedAnswers {
         Some((at, stored[at..].to_owned()))
     }
 
-    /// Forgets a complete answer.
     pub(super) fn finish(&self, key: TurnKey) {
         self.answers().remove(&key);
     }
 
-    /// The file with the parts is gone: each answer is written again from its beginning.
+    /// Forgets what was written, after the file was lost: each answer is written again from its beginning.
     pub(super) fn clear(&self) {
         self.answers().clear();
     }
 }
 
-/// Writes a part in place of all that begin at its byte or later.
+/// Writes a part and deletes all parts that begin at its byte or later.
 pub(super) fn write_part(
     db: &Connection,
     turn: i64,
@@ -83,7 +79,7 @@ pub(super) fn write_part(
     Ok(())
 }
 
-/// The answer as far as it came.
+/// The answer as far as it was received.
 pub(super) fn read_parts(db: &Connection, turn: i64) -> rusqlite::Result<String> {
     let mut parts =
         db.prepare_cached("SELECT text FROM ipycodex_answer_parts WHERE turn = ?1 ORDER BY at")?;
@@ -95,7 +91,7 @@ pub(super) fn read_parts(db: &Connection, turn: i64) -> rusqlite::Result<String>
     Ok(text)
 }
 
-/// Drops the parts of an answer that is kept whole elsewhere.
+/// Deletes the parts of an answer that is stored whole.
 pub(super) fn delete_parts(db: &Connection, turn: i64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM ipycodex_answer_parts WHERE turn = ?1")?
         .execute([turn])?;
@@ -113,7 +109,7 @@ mod tests {
     proptest! {
         #![proptest_config(properties::cases(properties::USUAL))]
 
-        /// Texts that grow, shrink and change in the middle: the parts are always the last one.
+        /// Texts that grow, shrink and change in the middle: the parts always equal the last one.
         #[test]
         fn parts_are_the_last_text(texts in proptest::collection::vec("[aé€]{0,12}", 1..12)) {
             let (db, streamed, key) = (file::open_in_memory(), StreamedAnswers::default(), TurnKey(7));

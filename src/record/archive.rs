@@ -1,10 +1,10 @@
 //! The sessions of a record file, for callers that do not record: list, preview, search, rename, delete.
 //!
-//! A connection of its own beside the history thread's, so a list can be read before a session begins and while one
-//! goes on. Invariant: reading changes nothing, makes nothing and renames nothing; a session a living process has open
-//! is never deleted; what is deleted is gone from all tables at once, IPython's included.
+//! Uses a connection of its own beside the history thread's, so that a list can be read before a session begins and
+//! while one runs. Invariants: reading changes, creates and renames nothing; a session that a living process has open
+//! is never deleted; a deleted session is gone from all tables at once, IPython's included.
 //!
-//! Absent on purpose: asking the user; whoever calls [`Archive::delete`] has.
+//! Absent on purpose: the confirmation, which the caller of [`Archive::delete`] asks for.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,50 +24,46 @@ use crate::notebook::SavedSession;
 use crate::report::Report;
 use crate::text::needle::Needle;
 
-/// How long a file that another program writes to is waited for.
+/// The longest wait for a file that another program writes to.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Inputs of a glance at most.
+/// Inputs of a preview at most.
 const INPUTS: u32 = 12;
 
-/// Sessions, open to look through.
+/// The sessions of one file, opened for reading. Methods that read fail when the file cannot be read.
 #[derive(Debug)]
 pub struct Archive {
     look: Option<ReadConnection>,
-    /// What was looked for last.
     plan: Option<SearchPlan>,
     path: PathBuf,
     artifacts: PathBuf,
 }
 
-/// The end of a session, to recognise it by.
+/// The end of a session, by which the user recognises it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionPreview {
-    /// Its last exchange: prompt, and the start of the stored answer.
+    /// The last prompt, and the start of its stored answer.
     pub exchange: Option<(String, String)>,
-    /// In numbers and texts of the inputs after it (without one: the last inputs), oldest first.
+    /// In numbers and texts of the inputs after that prompt (without a prompt: the last inputs), oldest first.
     pub inputs: Vec<(u32, String)>,
 }
 
-/// How a record is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordHealth {
-    /// Length of the file.
     pub bytes: u64,
-    /// Sessions in it, those of one command line too.
     pub sessions: usize,
-    /// How many migrations its tables have seen; 0: IPython wrote it.
+    /// The number of migrations applied; 0: IPython wrote the file.
     pub schema: usize,
-    /// What SQLite finds wrong with it; at most five.
+    /// Faults that SQLite finds; at most five.
     pub faults: Vec<String>,
 }
 
 impl Archive {
-    /// Opens the record at `path`; `None` when there is none, or nothing in it. `artifacts` is the directory of what
-    /// was too long for it.
+    /// Opens the record at `path`; `None` when the file is missing or empty. `artifacts` is the directory of texts
+    /// too long for the record.
     ///
     /// # Errors
-    /// It is no record of ours or IPython's, it is damaged, or another program holds it.
+    /// The file is not a record of ours or IPython's, is damaged, or is locked by another program.
     pub fn open(path: &Path, artifacts: &Path) -> Result<Option<Self>, Report> {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -77,7 +73,7 @@ impl Archive {
                     .because("it is not a file")
                     .hint("name another file with --hist-file"));
             }
-            // SQLite would take a single byte for an empty file.
+            // SQLite would take a file of one byte for an empty one.
             Ok(found) if found.len() == 1 => {
                 return Err(file::damage_report(path, &file::not_a_database()));
             }
@@ -96,10 +92,6 @@ impl Archive {
         }
     }
 
-    /// Looks the whole file through.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn health(&mut self) -> Result<RecordHealth, Report> {
         let path = self.path.clone();
         let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
@@ -127,26 +119,17 @@ impl Archive {
         .map_err(|error| failed(&path, &error))
     }
 
-    /// The sessions of `cwd`, else of the git root above it.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// The scope of `cwd`, or of the git root above it when `cwd` has no listed sessions.
     pub fn nearby_scope(&mut self, cwd: &Path) -> Result<Scope, Report> {
         self.read(|db| listing::nearby(db, cwd))
     }
 
-    /// The same to search in: what is in no list of a directory counts too.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// Like [`Archive::nearby_scope`], for a search: sessions that no list of a directory shows count too.
     pub fn search_scope(&mut self, cwd: &Path) -> Result<Scope, Report> {
         self.read(|db| listing::nearby_with_unlisted(db, cwd))
     }
 
-    /// At most `most` sessions with a number below `before`, newest first; those nothing was recorded of are left out.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// At most `most` sessions with a number below `before`, newest first; empty sessions are left out.
     pub fn page(
         &mut self,
         scope: &Scope,
@@ -156,18 +139,11 @@ impl Archive {
         self.read(|db| listing::page(db, scope, before, most))
     }
 
-    /// The end of a session.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn preview(&mut self, session: i64) -> Result<SessionPreview, Report> {
         self.read(|db| glance(db, session))
     }
 
     /// The numbers of the sessions with this name, newest first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn named(&mut self, name: &str) -> Result<Vec<i64>, Report> {
         self.read(|db| {
             let mut rows = db.prepare_cached(
@@ -178,18 +154,15 @@ impl Archive {
         })
     }
 
-    /// What of a session is saved to a file; `None` when there is no such session.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// A session in the form that is saved to a file; `None` when the number is unknown.
     pub fn read_session(&mut self, session: i64) -> Result<Option<SavedSession>, Report> {
         self.read(|db| saved_session::read(db, session))
     }
 
-    /// Names a session; a blank name takes its name away.
+    /// Names a session; a blank name removes the name.
     ///
     /// # Errors
-    /// A name that is a number, or a file that cannot be written.
+    /// The name is a number, or the file cannot be written.
     pub fn rename(&mut self, session: i64, name: &str) -> Result<(), Report> {
         let name = name.trim();
         if name.parse::<i64>().is_ok() {
@@ -205,10 +178,10 @@ impl Archive {
         Ok(())
     }
 
-    /// Deletes a session from every table, and the long outputs kept beside the record.
+    /// Deletes a session from every table, and its artifacts.
     ///
     /// # Errors
-    /// A session a living process has open, or a file that cannot be written; then all of it is still there.
+    /// A living process has the session open, or the file cannot be written; the session is unchanged then.
     pub fn delete(&mut self, session: i64) -> Result<(), Report> {
         let holder = self.write(|db| delete(db, session))?;
         match holder {
@@ -225,11 +198,8 @@ impl Archive {
         }
     }
 
-    /// What holds `needle` in sessions with a number below `before`: newest first, at most `most` sessions looked at.
-    /// The number is the last session looked at; `None` when there are no more.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// Entries that contain `needle`, in sessions with a number below `before`: newest first, in at most `most`
+    /// sessions. Also returns the last session searched; `None` when there are no more.
     pub fn search(
         &mut self,
         needle: &Needle,
@@ -253,12 +223,11 @@ impl Archive {
             .map_err(|error| failed(&self.path, &error))
     }
 
-    /// A connection that writes, for one change.
     fn write<T>(
         &mut self,
         change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Report> {
-        // While one that only reads is there, the index of the log is open for reading alone, to all of this process.
+        // While a read-only connection is open, SQLite shares the log's index within this process as read-only.
         self.look = None;
         let changed = match file::connect(&self.path, PATIENCE) {
             Ok((mut db, MigrationOutcome::Ready { .. })) => change(&mut db),
@@ -290,7 +259,7 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Report {
     }
     let report = unreadable(path).because(error);
     if sqlite_error::is_transient(error) {
-        // A log without its index, or a change cut off: only whoever may write can bring them in.
+        // A log without its index, or an interrupted change: only a connection that writes can recover it.
         return report.hint(format!(
             "if it was not closed properly, starting `ipycodex --hist-file {}` once repairs it",
             path.display()
@@ -326,7 +295,6 @@ fn glance(db: &Connection, session: i64) -> rusqlite::Result<SessionPreview> {
     })
 }
 
-/// Deletes it, or gives the living process that has it open.
 fn delete(db: &mut Connection, session: i64) -> rusqlite::Result<Option<u32>> {
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let open: Option<bool> = change
@@ -351,13 +319,13 @@ fn delete(db: &mut Connection, session: i64) -> rusqlite::Result<Option<u32>> {
             [session],
         )?;
     }
-    // What is left of its texts in the index goes, too.
+    // The index must not keep pieces of the deleted texts.
     index::clear(&change)?;
     change.commit()?;
     Ok(None)
 }
 
-/// IPython's tables, `ai_prompts`, and every one of ours with a session.
+/// IPython's tables, `ai_prompts`, and each of our tables with a session column.
 fn tables(db: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut rows = db.prepare_cached(
         "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
@@ -372,7 +340,7 @@ fn tables(db: &Connection) -> rusqlite::Result<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// Sessions 1 (`mine`, two cells and a prompt) and 2 (open in `process`, which is that one when it began so).
+    /// Sessions 1 (`mine`, two cells and a prompt) and 2 (open in `process`, which began at `since`).
     fn archive(process: u32, since: i64) -> (tempfile::TempDir, Archive, Connection) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.sqlite");

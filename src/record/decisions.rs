@@ -1,4 +1,4 @@
-//! What the user decided when asked: one row each, never changed.
+//! The user's decisions on approvals: one row each, never changed.
 
 use std::time::UNIX_EPOCH;
 
@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::values::RecordedDecision;
 
-/// Adds a decision made in the prompt that has `line` in the file.
+/// Inserts a decision made during the prompt at `line`, a number of the file.
 pub(super) fn write(
     db: &Connection,
     session: i64,

@@ -1,4 +1,4 @@
-//! Inputs, outputs and turns: each write as one short transaction, the dialog read back.
+//! Inputs, outputs and turns: each write is one short transaction; the dialog is read back.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -20,7 +20,7 @@ pub(super) fn write<'a>(
     rows: &mut RowMap,
     entries: impl Iterator<Item = &'a PendingWrite> + Clone,
 ) -> rusqlite::Result<()> {
-    // An answer cannot be typed again: it survives a power cut too.
+    // An answer cannot be typed again: its commit is synced, to survive a power cut.
     let precious = entries
         .clone()
         .any(|entry| matches!(entry.write, RecordWrite::FinishTurn { .. }));
@@ -111,7 +111,7 @@ fn apply(
             usage,
         } => {
             let Some(turn) = rows.turns.remove(key) else {
-                return Ok(()); // its begin was let go
+                return Ok(()); // the row of its begin was dropped
             };
             let state = match outcome {
                 RecordedOutcome::Complete => "complete",
@@ -191,7 +191,7 @@ fn apply(
     Ok(())
 }
 
-/// What makes an entry a command of the shell; `source`: as a notebook has it, or as it was typed.
+/// Marks an entry as a shell command; `source` is as a notebook has it, or as typed.
 pub(super) fn shell(
     command: Option<String>,
     exit: Option<i32>,
@@ -200,7 +200,7 @@ pub(super) fn shell(
     command.map(|command| ShellEntry {
         cell: match source.starts_with("%%") {
             true => source.to_owned(),
-            // Written before there was zsh.
+            // Rows written before zsh was supported name no shell.
             false => shell_cell(&command, "bash"),
         },
         command,
@@ -213,7 +213,7 @@ pub(super) fn seconds(at: SystemTime) -> Option<i64> {
     i64::try_from(since.as_secs()).ok()
 }
 
-/// The place of an input in the file: its own number, or behind the last row when another has it.
+/// The line of an input in the file: its own number, or one behind the last row when the number is taken.
 fn free_line(db: &Connection, session: i64, rows: &mut RowMap, line: u32) -> rusqlite::Result<u32> {
     let place = rows.lines.to_file(line);
     let taken: bool = db
@@ -227,7 +227,6 @@ fn free_line(db: &Connection, session: i64, rows: &mut RowMap, line: u32) -> rus
     Ok(free)
 }
 
-/// The whole session.
 pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> {
     let mut cells = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), o.output, coalesce(e.hidden, 0), e.told,
@@ -276,7 +275,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
     })
 }
 
-/// Applies writes that wait to a dialog read from the file (or to an empty one).
+/// Applies pending writes to a dialog read from the file (or to an empty one).
 pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &RecordWrite>) {
     let mut begun: HashMap<TurnKey, &PromptStart> = HashMap::new();
     for write in waiting {

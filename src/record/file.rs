@@ -1,9 +1,9 @@
-//! The file itself: recognised, made private, opened, or set aside.
+//! The record file: recognised, made private, opened, or set aside.
 //!
-//! Directory 0700, file 0600 whatever the umask (SQLite gives `-wal` and `-shm` the file's mode). Invariants: nothing
-//! of a file changes, its mode included, before it is known to be ours or IPython's, or empty; a damaged one is renamed
-//! with its companions, never overwritten, and only at our own place or when it is known whose it is; a locked one is
-//! [`OpenError::Locked`].
+//! The directory has mode 0700, the file 0600, whatever the umask (SQLite gives `-wal` and `-shm` the file's mode).
+//! Invariants: a file is not changed, its mode included, before it is known to be ours, IPython's, or empty; a
+//! damaged one is renamed with its companions, never overwritten, and only at our default path or when it is known to
+//! be a record; a locked one is [`OpenError::Locked`].
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
@@ -20,27 +20,26 @@ use super::sqlite_error::{is_corrupt, is_locked};
 use super::values::RecordOptions;
 use crate::report::Report;
 
-/// Pages of the log at which a commit waits until they are in the file; before that, idle time is used.
+/// Pages of the log at which a commit waits for a checkpoint; below that, checkpoints use idle time.
 const LOG_PAGES: u32 = 8_000;
 
 /// Why there is no connection.
 pub(super) enum OpenError {
-    /// Another program holds it: try again.
+    /// Another program holds a lock: retry.
     Locked(Report),
-    /// Full or failing: try again.
+    /// The disk is full or failing: retry.
     Retry(Report),
-    /// This file will not do, and why.
+    /// The file cannot be used, and why.
     Unusable(Report),
 }
 
-/// A database in memory with our tables.
 pub(super) fn open_in_memory() -> Connection {
     let mut db = Connection::open_in_memory().expect("a database in memory needs no file");
     schema::migrate(&mut db, |_| Ok(())).expect("the schema is valid");
     db
 }
 
-/// Opens the file, making it when missing; what happened on the way goes to `tell`.
+/// Opens the file, creating it when missing; reports go to `tell`.
 pub(super) fn open(
     opening: &RecordOptions,
     patience: Duration,
@@ -50,7 +49,7 @@ pub(super) fn open(
     let file = open_or_create(path).map_err(|error| io_error(path, error))?;
     match probe(opening, &file, patience) {
         Ok(()) => {}
-        // At our own place whatever is no record is in the way of one.
+        // At our default path, any file that is not a record is in the way of one.
         Err(ProbeError::Corrupt(error)) if !opening.named => {
             drop(file);
             return replace_corrupt(path, &error, patience, report);
@@ -87,7 +86,6 @@ pub(super) fn open(
     }
 }
 
-/// Renames the damaged file and begins another one in its place.
 fn replace_corrupt(
     path: &Path,
     damage: &rusqlite::Error,
@@ -102,15 +100,12 @@ fn replace_corrupt(
     }
 }
 
-/// Why a file is not written to.
 enum ProbeError {
-    /// It is no database, or its tables cannot be told.
     Corrupt(rusqlite::Error),
     Foreign(RecordKind),
     Busy(rusqlite::Error),
 }
 
-/// Whether this may be written to; nothing is changed to find out.
 fn probe(opening: &RecordOptions, file: &fs::File, patience: Duration) -> Result<(), ProbeError> {
     if !has_sqlite_header(file) {
         return Err(ProbeError::Corrupt(not_a_database()));
@@ -123,13 +118,13 @@ fn probe(opening: &RecordOptions, file: &fs::File, patience: Duration) -> Result
     }
 }
 
-/// What SQLite says of most files that are not its own.
+/// SQLite's error for most files that are not databases.
 pub(super) fn not_a_database() -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
     rusqlite::Error::SqliteFailure(error, None)
 }
 
-/// True for a file that begins as SQLite's do, or has nothing in it yet. SQLite takes one of one byte for empty, too.
+/// True for an empty file, or one that begins with SQLite's header. (SQLite also takes a file of one byte for empty.)
 fn has_sqlite_header(mut file: &fs::File) -> bool {
     const HEADER: &[u8; 16] = b"SQLite format 3\0";
     let mut start = [0; HEADER.len()];
@@ -137,7 +132,6 @@ fn has_sqlite_header(mut file: &fs::File) -> bool {
         || file.read_exact(&mut start).is_ok() && start == *HEADER
 }
 
-/// What is said of a file that is not ours to write to.
 pub(super) fn foreign_report(path: &Path, kind: RecordKind) -> Report {
     let shown = path.display();
     let (what, hint) = match kind {
@@ -153,7 +147,7 @@ pub(super) fn foreign_report(path: &Path, kind: RecordKind) -> Report {
     Report::failure(what).hint(hint)
 }
 
-/// What is said of a file that is damaged, or was never a record, and stays as it is.
+/// The report on a file that is damaged, or was never a record, and is left as it is.
 pub(super) fn damage_report(path: &Path, error: &rusqlite::Error) -> Report {
     let shown = path.display();
     let other = "name another file with --hist-file";
@@ -188,7 +182,7 @@ fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> OpenError {
     }
 }
 
-/// Says that a write has to wait, by its cause.
+/// The report that a write must wait, by its cause.
 pub(super) fn delay_report(path: &Path, error: &rusqlite::Error) -> Report {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => disk_full_report(path),
@@ -217,7 +211,7 @@ fn unwritable_report(path: &Path) -> Report {
         .hint("make it writable, or name another file with --hist-file")
 }
 
-/// Opens the file for writing, making it and its directory when missing; refuses what is no file of the user's.
+/// Opens the file for writing, creating it and its directory when missing; refuses anything but a regular file.
 fn open_or_create(path: &Path) -> io::Result<fs::File> {
     if let Some(directory) = path
         .parent()
@@ -228,7 +222,7 @@ fn open_or_create(path: &Path) -> io::Result<fs::File> {
             .mode(0o700)
             .create(directory)?;
     }
-    // Opening a device or a pipe may already do something.
+    // Opening a device or a pipe may have an effect already.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::other("it is not a file"));
     }
@@ -251,7 +245,7 @@ fn make_private(file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file that is there, brings its tables up to date and sets what holds for the connection.
+/// Opens an existing file, migrates its tables and configures the connection.
 pub(super) fn connect(
     path: &Path,
     patience: Duration,
@@ -261,7 +255,7 @@ pub(super) fn connect(
     keep_query_plans(&db)?;
     db.busy_timeout(patience)?;
     let journal = if on_network(path) { "DELETE" } else { "WAL" };
-    // Look before touching: a foreign or newer file keeps even its journal mode.
+    // Read before any change: a foreign or newer file keeps even its journal mode.
     let _: i64 = db.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
     let schema = schema::migrate(&mut db, |db| {
         let copy = free_sibling(path, "before-migration");
@@ -278,12 +272,12 @@ pub(super) fn connect(
     Ok((db, schema))
 }
 
-/// True when the file that was open here may be renamed: it still says that it is SQLite's, or it is at our own place.
+/// True when the damaged file may be renamed: it still has SQLite's header, or lies at our default path.
 pub(super) fn may_set_aside(opening: &RecordOptions) -> bool {
     !opening.named || fs::File::open(&opening.path).is_ok_and(|file| has_sqlite_header(&file))
 }
 
-/// Renames a damaged file and its companions; they are never overwritten.
+/// Renames a damaged file and its companions, without overwriting any file.
 pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, Report> {
     let target = free_sibling(path, "corrupt");
     for suffix in ["", "-wal", "-shm"] {
@@ -309,7 +303,7 @@ pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, 
     )))
 }
 
-/// A free name beside `path` with a date in it.
+/// An unused name beside `path`, with the date in it.
 fn free_sibling(path: &Path, word: &str) -> PathBuf {
     let date: String = Connection::open_in_memory()
         .and_then(|db| {
@@ -332,7 +326,7 @@ fn free_sibling(path: &Path, word: &str) -> PathBuf {
         .expect("some name is free")
 }
 
-/// WAL needs shared memory, which network file systems have not.
+/// WAL needs shared memory, which network file systems lack.
 fn on_network(path: &Path) -> bool {
     const NFS: i64 = 0x6969;
     const CIFS: i64 = 0xFF53_4D42;
@@ -352,7 +346,7 @@ fn on_network(path: &Path) -> bool {
     }
 }
 
-/// Names the file behind `path`, to notice when it was deleted or replaced.
+/// Device and inode of the file at `path`, to notice that it was deleted or replaced.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path)
         .ok()

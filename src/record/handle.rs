@@ -1,6 +1,6 @@
-//! The handle on the record: sends writes and queries to its thread, which answers queries in order.
+//! The handle of the record: sends writes and queries to its thread, which replies in order.
 //!
-//! No call waits for a lock. A query whose thread has ended gets its neutral value.
+//! No call waits for a lock. When the thread has ended, queries return their neutral value.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -30,13 +30,13 @@ use super::values::{
 };
 use super::{store, thread};
 
-/// Longest wait for an input to be written while the file is being opened: a new file takes several syncs of the disk.
-/// Errors answer earlier; the bound is for a disk that hangs.
+/// Longest wait for an input to be written while the file is being opened: a new file takes several syncs of the
+/// disk. Errors return earlier; the bound is for a disk that hangs.
 const OPENED: Duration = Duration::from_secs(5);
 /// Longest wait once the file has been opened: one checkpoint of the log, with its sync.
 const RECORDED: Duration = Duration::from_secs(1);
 
-/// A handle on the record; cheap to clone, usable from any thread.
+/// A handle of the record; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
 pub struct RecordHandle {
     messages: mpsc::Sender<StoreRequest>,
@@ -49,7 +49,7 @@ pub struct RecordHandle {
     recall: Recall,
 }
 
-/// Starts the thread that owns the record, and returns at once. Troubles with the file come as reports.
+/// Starts the thread that owns the record, and returns at once. Problems with the file are sent as reports.
 pub fn open(
     opening: RecordOptions,
     begin: SessionSpec,
@@ -57,7 +57,7 @@ pub fn open(
     open_after(opening, begin, || ())
 }
 
-/// As [`open`]; the file is left alone until `turn` returns.
+/// Like [`open`], but does not touch the file until `turn` returns.
 pub fn open_after(
     opening: RecordOptions,
     begin: SessionSpec,
@@ -83,7 +83,7 @@ pub fn open_after(
             thread::run(store, &inbox);
         });
     if let Err(error) = started {
-        // Without its thread every question below gets its neutral answer. The receiver may be gone.
+        // Without its thread, every query below returns its neutral value. The receiver may be gone.
         let _ = report_sender.send(Report::failure("history is not being saved").because(error));
     }
     let history = RecordHandle {
@@ -99,7 +99,7 @@ pub fn open_after(
 
 impl RecordHandle {
     fn send(&self, message: StoreRequest) {
-        // The thread ends only after `close`; what comes later has nowhere to go.
+        // The thread ends only after `close`; later messages are dropped.
         let _ = self.messages.send(message);
     }
 
@@ -107,7 +107,7 @@ impl RecordHandle {
         self.send(StoreRequest::Write(write));
     }
 
-    /// The session as it is known now: asked again later, a session whose file was locked at first has its number.
+    /// The session as it is known now: a session whose file was locked at first gets its number later.
     ///
     /// # Errors
     /// The session to resume is not in the record, or the record cannot be used.
@@ -121,8 +121,8 @@ impl RecordHandle {
         }
     }
 
-    /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was
-    /// typed.
+    /// Records an input before it runs; prompts too, with their dot. `source` is the code that runs, `source_raw` the
+    /// text as typed.
     pub fn record_input(&self, line: u32, source: &str, source_raw: &str) {
         self.recall.push(source_raw);
         self.write(RecordWrite::Input {
@@ -134,7 +134,7 @@ impl RecordHandle {
         });
     }
 
-    /// Records a command of the persistent shell, which has this name, before it runs.
+    /// Records a command of the persistent shell named `shell`, before it runs.
     pub fn record_shell_command(&self, line: u32, command: &str, shell: &str) {
         let raw = shell_source(command, shell);
         self.recall.push(&raw);
@@ -147,16 +147,15 @@ impl RecordHandle {
         });
     }
 
-    /// Records the status a command of the shell ended with.
     pub fn record_shell_exit(&self, line: u32, exit: i32) {
         self.write(RecordWrite::ShellExit { line, exit });
     }
 
-    /// Ends when what was written so far is in the file (about 0.1 ms), so that whoever sees what an input did finds it
-    /// there whatever kills us. Needs a Tokio timer.
+    /// Returns when all earlier writes are in the file (about 0.1 ms), so that a caller that sees the effect of an
+    /// input finds the input recorded even after a crash. Needs a Tokio timer.
     ///
-    /// A file that is locked or full is tried for 200 ms; a disk that answers nothing is waited for once, 1 s at most
-    /// (5 s while the file is being opened). Neither is waited for again before it is well.
+    /// A locked or full file is retried for 200 ms; a disk that hangs is waited for once, 1 s at most (5 s while the
+    /// file is being opened). Later calls do not wait until the file takes writes again.
     pub fn wait_written(&self) -> impl Future<Output = ()> + Send + use<> {
         let (reply, tried) = oneshot::channel();
         let is_stuck = Arc::clone(&self.is_stuck);
@@ -175,7 +174,6 @@ impl RecordHandle {
         }
     }
 
-    /// Records what a cell showed (plain text) and its rich forms, when it has ended.
     pub fn record_output(
         &self,
         line: u32,
@@ -194,7 +192,7 @@ impl RecordHandle {
         );
     }
 
-    /// The same, and where in the text the rich forms stand.
+    /// Like `record_output`, with the places of the rich formats in the text.
     pub fn record_output_with_layout(
         &self,
         line: u32,
@@ -215,7 +213,6 @@ impl RecordHandle {
         });
     }
 
-    /// Records that a prompt was sent.
     pub fn begin_prompt(&self, start: PromptStart) -> TurnKey {
         let key = TurnKey(self.turns.fetch_add(1, Ordering::Relaxed));
         self.write(RecordWrite::BeginTurn {
@@ -225,14 +222,14 @@ impl RecordHandle {
         key
     }
 
-    /// Records the answer so far; the caller decides how often. Only what is new of it is written.
+    /// Records the answer so far; the caller decides how often. Only the new part is written.
     pub fn stream_answer(&self, key: TurnKey, stored: &str) {
         if let Some((at, text)) = self.streamed.next_part(key, stored) {
             self.write(RecordWrite::Stream { key, at, text });
         }
     }
 
-    /// Records the end of a turn. `stored` is the stored form, its interruption mark included.
+    /// Records the end of a turn. `stored` is the stored form, with the mark of an interruption.
     pub fn finish_prompt(
         &self,
         key: TurnKey,
@@ -249,13 +246,13 @@ impl RecordHandle {
         });
     }
 
-    /// Takes the entries with these In numbers out of the conversation, or back in, whatever took them out.
+    /// Hides the entries with these In numbers from the conversation, or shows them again, whatever hid them.
     pub fn hide(&self, lines: RangeInclusive<u32>, hidden: bool) {
         self.write(RecordWrite::Hide { lines, hidden });
     }
 
-    /// Records that the interpreter has stepped back over these cells, or forward again: they are out of the
-    /// conversation meanwhile. `None`: they are of the session at hand.
+    /// Records that the interpreter stepped back over these cells, or forward again; meanwhile they are not part of
+    /// the conversation. `session` is `None` for the current session.
     pub fn step_over(&self, session: Option<i64>, lines: Vec<u32>, over: bool) {
         self.write(RecordWrite::StepOver {
             session,
@@ -264,23 +261,20 @@ impl RecordHandle {
         });
     }
 
-    /// Records that the answer to the prompt with In number `prompt` holds the cell with In number `line`: while that
-    /// exchange is part of the conversation, the cell is not told again.
+    /// Records that the answer to prompt `prompt` contains cell `line`: while the answer is part of the conversation,
+    /// the cell is not in the context again.
     pub fn mark_in_answer(&self, line: u32, prompt: u32) {
         self.write(RecordWrite::InAnswer { line, prompt });
     }
 
-    /// Records what the user decided.
     pub fn record_decision(&self, decided: RecordedDecision) {
         self.write(RecordWrite::Decision(decided));
     }
 
-    /// Names the session.
     pub fn rename(&self, name: &str) {
         self.write(RecordWrite::Rename(name.to_owned()));
     }
 
-    /// Records the agent that is chosen, and its thread, or that there is none.
     pub fn set_thread(&self, provider: &str, thread: Option<RecordedThread>) {
         let provider = provider.to_owned();
         self.write(RecordWrite::Thread { thread, provider });
@@ -295,7 +289,6 @@ impl RecordHandle {
         answer.await.unwrap_or_default()
     }
 
-    /// The agent's thread as last recorded.
     pub async fn recorded_thread(&self) -> Option<RecordedThread> {
         self.request(StoreRequest::Thread).await
     }
@@ -305,32 +298,33 @@ impl RecordHandle {
         self.request(StoreRequest::Dialog).await
     }
 
-    /// The end of the session: at most `most` entries of it, whatever its size.
+    /// The last entries of the session, `most` at most; the cost does not depend on the session's size.
     pub async fn tail(&self, most: u32) -> Option<SessionTail> {
         self.request(|reply| StoreRequest::Tail { most, reply })
             .await
     }
 
-    /// Every cell of the session, in order, prompts and commands left out.
+    /// All cells of the session, in order, without prompts and commands.
     pub async fn cells(&self) -> Vec<RecordedCell> {
         self.request(StoreRequest::Cells).await
     }
 
-    /// Inputs of any session that are in the file, the oldest first.
+    /// Inputs of any session that are in the file, oldest first.
     pub async fn inputs(&self, wanted: InputsQuery) -> Vec<NumberedInput> {
         self.request(|reply| StoreRequest::Inputs(wanted, reply))
             .await
     }
 
-    /// What of the session is saved to a file, all earlier writes included. Hidden entries and commands are left out.
+    /// The session in the form that is saved to a file, all earlier writes included, hidden entries and commands left
+    /// out.
     pub async fn saved(&self) -> SavedSession {
         self.request(StoreRequest::Saved).await
     }
 
-    /// Ends the session and goes on in the one of this number or name. What was sent before belongs to the one ended.
+    /// Ends the session and resumes the one with this number or name. Earlier messages belong to the ended session.
     ///
     /// # Errors
-    /// There is no such session, it is the one that goes on anyway, or the file cannot be written now: nothing changed.
+    /// There is no such session, it is the current one, or the file cannot be written now; nothing has changed then.
     pub fn switch_to(
         &self,
         target: &str,
@@ -338,10 +332,10 @@ impl RecordHandle {
         self.switch_session(Some(target.to_owned()))
     }
 
-    /// Ends the session and begins an empty one. What was sent before belongs to the one ended.
+    /// Ends the session and begins an empty one. Earlier messages belong to the ended session.
     ///
     /// # Errors
-    /// The file cannot be written now: nothing changed.
+    /// The file cannot be written now; nothing has changed then.
     pub fn switch_to_new(&self) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
         self.switch_session(None)
     }
@@ -359,34 +353,33 @@ impl RecordHandle {
         }
     }
 
-    /// Every turn of the session, oldest first; those forgotten by a reset, too.
+    /// All turns of the session, oldest first, those deleted by a reset included.
     pub async fn turns(&self) -> Vec<TurnRow> {
         self.request(StoreRequest::Turns).await
     }
 
-    /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts
-    /// there were; a file that cannot be written now is told later, like any write.
+    /// Ends the conversation so far: deletes its prompts and removes its cells from the context. Returns the number
+    /// of prompts; a write error is reported later, like that of any write.
     pub async fn reset(&self) -> usize {
         self.request(StoreRequest::Reset).await
     }
 
-    /// Sessions newest first, 20 at most: those of `cwd`, else of its git root; every directory's with `all`.
+    /// Sessions, newest first, 20 at most: those of `cwd`, else of its git root; with `all`, of every directory.
     pub async fn sessions(&self, cwd: PathBuf, all: bool) -> Vec<SessionRow> {
         self.request(|reply| StoreRequest::Sessions { cwd, all, reply })
             .await
     }
 
-    /// Returns when everything sent before has been written, or cannot be for now.
+    /// Returns when all earlier messages have been written, or cannot be written for now.
     pub async fn flush(&self) {
         self.request(StoreRequest::Flush).await;
     }
 
-    /// Records the end of the session and ends the thread; a `flush` sent before tells when the writes are done.
+    /// Records the end of the session and ends the thread. Call `flush` first to know when the writes are done.
     pub fn close(&self) {
         self.send(StoreRequest::Close);
     }
 
-    /// What was typed before, for the editor.
     pub fn recall(&self) -> Recall {
         self.recall.clone()
     }

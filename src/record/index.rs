@@ -1,8 +1,8 @@
-//! The index of what was typed: in which blocks of rows a text may stand.
+//! The index of typed texts: which blocks of rows may contain a text.
 //!
-//! Rows of `history` are taken in blocks; of each block the index knows every three characters that stand in its texts,
-//! and its directories. It is made beside the writing, of whole blocks that are no longer new; what it has not yet
-//! (rows of IPython's, too) may hold anything. Invariant: it only rules out.
+//! Rows of `history` form blocks; the index holds all trigrams (three characters) of each block's texts, and its
+//! directories. Full blocks are indexed between writes, once they are no longer new; a block that is not indexed yet
+//! (rows of IPython's, too) may contain anything. Invariant: the index only rules out.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +11,22 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use super::listing::CWD;
 use crate::text::needle::Needle;
 
-/// Rows of a block: the rows whose numbers differ only in what is below this.
+/// Rows of a block; rows whose numbers have the same quotient by this are one block.
 pub(super) const BLOCK_ROWS: i64 = 256;
 
-/// Blocks that are not indexed yet though they are full: the newest rows may still be taken back.
+/// The newest full blocks are not indexed yet: their rows may still be deleted.
 const UNSETTLED_BLOCKS: i64 = 2;
 
-/// Blocks indexed in one transaction: it holds up others for a few ms.
+/// Blocks indexed in one transaction, which holds up other processes for a few ms.
 const BLOCKS_PER_TRANSACTION: i64 = 2;
 
-/// Groups of three characters looked up at most: more tell no more.
+/// Trigrams looked up at most: more do not narrow the result.
 const MAX_TRIGRAMS: usize = 24;
 
-/// Blocks looked in at most, to tell the sessions of a text before any session is looked through.
+/// Blocks read at most to find the sessions of a text before any session is searched.
 const MAX_BLOCKS: usize = 256;
 
-/// Blocks up to that of row `newest`, oldest first, that may hold an input with this text in this directory.
+/// Blocks up to that of row `newest`, oldest first, that may contain an input with this text in this directory.
 pub(super) fn candidate_blocks(
     db: &Connection,
     newest: i64,
@@ -46,7 +46,7 @@ pub(super) fn candidate_blocks(
     Ok(blocks)
 }
 
-/// Sessions with inputs that may hold `needle`; `None`: most may, or the index cannot tell.
+/// Sessions with inputs that may contain `needle`; `None`: most may, or the index cannot say.
 pub(super) fn candidate_sessions(
     db: &Connection,
     mark: IndexProgress,
@@ -55,7 +55,8 @@ pub(super) fn candidate_sessions(
     if mark.blocks == 0 {
         return Ok(None);
     }
-    // Other letters than these may be another's small one; the index knows of those of one length alone.
+    // `i`, `k` and letters beyond ASCII can be the lower case of several letters; the index folds only letters of
+    // equal length.
     let kept = |trigram: &String| {
         !needle.is_folded()
             || trigram
@@ -86,7 +87,7 @@ pub(super) fn candidate_sessions(
     Ok(Some(sessions))
 }
 
-/// At most `most` blocks of the index with all of these, oldest first; `None` when nothing is asked for.
+/// At most `most` blocks of the index that contain all `terms`, oldest first; `None` without any term.
 fn find_blocks(
     db: &Connection,
     terms: impl Iterator<Item = String>,
@@ -105,7 +106,7 @@ fn find_blocks(
     blocks.collect::<Result<_, _>>().map(Some)
 }
 
-/// The groups of three characters of a text, as the index has them; none of a shorter one.
+/// The trigrams of a text as the index stores them; none for a text of less than three characters.
 fn trigrams(text: &str) -> BTreeSet<String> {
     let characters: Vec<char> = text.chars().collect();
     let trigrams = characters
@@ -117,7 +118,7 @@ fn trigrams(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What stands in a block for a directory: one group of characters nobody types.
+/// The token of a directory in a block: characters that nobody types.
 fn directory_token(directory: &str) -> String {
     // FNV-1a: the same in every version of this program.
     let hash = directory
@@ -135,7 +136,6 @@ fn directory_token(directory: &str) -> String {
         .collect()
 }
 
-/// The directory of a session.
 pub(super) fn directory_of(db: &Connection, session: i64) -> rusqlite::Result<Option<String>> {
     let found: Option<Option<String>> = db
         .prepare_cached(&format!(
@@ -146,7 +146,7 @@ pub(super) fn directory_of(db: &Connection, session: i64) -> rusqlite::Result<Op
     Ok(found.flatten())
 }
 
-/// How far the index goes: so many blocks, and what the last row in it was, since other programs may number rows anew.
+/// The number of indexed blocks, and the last row in them, since other programs may renumber the rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct IndexProgress {
     blocks: i64,
@@ -155,7 +155,7 @@ pub(super) struct IndexProgress {
 }
 
 impl IndexProgress {
-    /// Nothing, when the rows are not those that were indexed.
+    /// The recorded progress; empty when the rows are not those that were indexed.
     pub(super) fn read(db: &Connection) -> rusqlite::Result<IndexProgress> {
         let stored: Option<String> = db
             .query_row(
@@ -210,7 +210,7 @@ impl IndexProgress {
     }
 }
 
-/// Forgets all that is indexed: it is made anew.
+/// Deletes the index; indexing starts again from the first block.
 pub(super) fn clear(db: &Connection) -> rusqlite::Result<()> {
     db.execute(
         "INSERT INTO ipycodex_recall (ipycodex_recall) VALUES ('delete-all')",
@@ -219,7 +219,6 @@ pub(super) fn clear(db: &Connection) -> rusqlite::Result<()> {
     IndexProgress::default().write(db)
 }
 
-/// Indexes a few blocks; true when there are more.
 pub(super) fn index_next(db: &mut Connection) -> rusqlite::Result<bool> {
     let full = |db: &Connection| -> rusqlite::Result<i64> {
         let newest: i64 =
@@ -232,7 +231,7 @@ pub(super) fn index_next(db: &mut Connection) -> rusqlite::Result<bool> {
         return Ok(false);
     }
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been first.
+    // Another process may have indexed them in the meantime.
     let (from, full) = (IndexProgress::read(&change)?.blocks, full(&change)?);
     let to = (from + BLOCKS_PER_TRANSACTION).min(full);
     if from == 0 {
@@ -251,7 +250,7 @@ pub(super) fn index_next(db: &mut Connection) -> rusqlite::Result<bool> {
     Ok(to < full)
 }
 
-/// All that is looked for in a block: its texts, and what stands for its directories.
+/// The indexed text of a block: its inputs and the tokens of its directories.
 fn block_text(db: &Connection, block: i64) -> rusqlite::Result<String> {
     let mut rows = db.prepare_cached(
         "SELECT session, coalesce(source_raw, source) FROM history WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid",
@@ -267,7 +266,7 @@ fn block_text(db: &Connection, block: i64) -> rusqlite::Result<String> {
             }
         }
         if let Ok(text) = row.get_ref(1)?.as_str() {
-            // The index takes what comes after it for the end.
+            // FTS takes a NUL for the end of the text.
             all.extend(text.chars().filter(|c| *c != '\0'));
             all.push('\n');
         }

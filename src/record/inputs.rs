@@ -1,44 +1,34 @@
-//! Inputs with their session and number, as clients of Jupyter ask for them.
+//! Inputs with their session and number, as Jupyter clients request them.
 //!
-//! Absent on purpose: what is not in the file yet; whoever asks finds what was recorded before.
+//! Absent on purpose: writes that are not in the file yet; a request returns what was recorded before it.
 
 use rusqlite::{Connection, Row, params};
 
-/// Which inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputsQuery {
-    /// The last ones of all sessions.
     Last(usize),
-    /// Of one session.
     Range {
-        /// Its number; 0 the one that goes on, below that so many before it.
+        /// The session's number; 0 is the current one, a negative number counts back from it.
         session: i64,
-        /// The first In number.
         start: i64,
-        /// The one behind the last; `None`: there is none.
+        /// The In number behind the last; `None`: no bound.
         stop: Option<i64>,
     },
-    /// Those that fit, of all sessions, the last ones.
     Like {
-        /// With `*` and `?`.
+        /// A pattern with `*` and `?`.
         pattern: String,
-        /// So many.
         most: usize,
-        /// Each text once.
         unique: bool,
     },
 }
 
-/// An input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberedInput {
-    /// Its session.
     pub session: i64,
-    /// Its In number.
+    /// The In number.
     pub line: i64,
-    /// As typed.
     pub text: String,
-    /// What the cell showed, where something was recorded.
+    /// The cell's output, where one was recorded.
     pub output: Option<String>,
 }
 
@@ -46,7 +36,7 @@ const COLUMNS: &str =
     "SELECT h.session, h.line, coalesce(h.source_raw, h.source, ''), o.output FROM history h
     LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line";
 
-/// Reads them, the oldest first; `own`: the session that goes on.
+/// Reads inputs, oldest first; `own` is the current session.
 pub(super) fn read(
     db: &Connection,
     own: i64,

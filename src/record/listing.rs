@@ -1,9 +1,9 @@
-//! Sessions as a list: newest first, of one directory or of all.
+//! Lists of sessions: newest first, of one directory or of all.
 //!
-//! Invariants: a session nothing was recorded of is in no list; one of a single command line or text is listed among
-//! all sessions alone, unless it has a name. A directory is compared as recorded: the `cwd` of the remark, or a remark
-//! that is a plain path. Sessions are put beside their directories after they began; of the newest, and of a file of
-//! others, the remarks are read.
+//! Invariants: an empty session is in no list; a session of one command line or text is only in the list of all
+//! sessions, unless it has a name. A directory is compared as recorded: the `cwd` of the remark, or a remark that is
+//! a plain path. Sessions are indexed by directory after they began; for the newest ones, and in files of other
+//! programs, the remarks are read.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,16 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::values::SessionRow;
 
-/// Rows of a listing at most.
+/// Rows of a list at most.
 pub const LIST_LIMIT: u32 = 20;
 
-/// Which sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Of every directory.
     All,
-    /// Of this one.
     Directory(PathBuf),
 }
 
-/// The directory of a remark.
+/// SQL: the directory of a remark.
 pub(super) const CWD: &str =
     "CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.cwd') ELSE s.remark END";
 
@@ -33,12 +30,12 @@ pub(super) fn list(db: &Connection, cwd: &Path, all: bool) -> rusqlite::Result<V
     page(db, &scope, i64::MAX, LIST_LIMIT)
 }
 
-/// The sessions of `cwd`, or of the git root above it when none are listed there.
+/// The scope of `cwd`, or of the git root above it when `cwd` has no listed sessions.
 pub(super) fn nearby(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
     find_scope(db, cwd, IS_LISTED)
 }
 
-/// The same, where those that are not listed count too.
+/// Like `nearby`, but unlisted sessions count too.
 pub(super) fn nearby_with_unlisted(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
     find_scope(db, cwd, "1")
 }
@@ -70,7 +67,7 @@ pub(super) fn page(
     }
 }
 
-/// Numbers and beginnings of at most `most` sessions below `before`, newest first, whatever was recorded of them.
+/// Numbers and start times of at most `most` sessions below `before`, newest first, empty ones included.
 pub(super) fn session_numbers(
     db: &Connection,
     scope: &Scope,
@@ -93,7 +90,6 @@ pub(super) fn session_numbers(
     }
 }
 
-/// Those of a directory for which this holds, too.
 fn in_directory(
     db: &Connection,
     directory: &Path,
@@ -106,8 +102,8 @@ fn in_directory(
     })
 }
 
-/// Reads sessions of a directory: those whose remarks have to be read, then those put beside their directories. `read`
-/// gets a condition on `sessions s`, the number to be below, how many at most, and the values of ?3 and ?4.
+/// Reads the sessions of a directory: first those whose remarks must be read, then those in the index. Calls `read`
+/// with a condition on `sessions s`, the upper bound of the number, the limit, and the values of ?3 and ?4.
 fn query_directory<T>(
     db: &Connection,
     directory: &Path,
@@ -133,11 +129,11 @@ fn query_directory<T>(
     Ok(found)
 }
 
-/// What is no single command line or text, or has a name.
+/// SQL: the session is more than one command line or text, or has a name.
 const IS_LISTED: &str = "NOT EXISTS (SELECT 1 FROM ipycodex_sessions i
     WHERE i.session = s.session AND i.once = 1 AND i.name IS NULL)";
 
-/// Rows of the sessions below `before` for which this holds; it may use ?3 and ?4.
+/// Rows of the sessions below `before` that meet a condition, which may use ?3 and ?4.
 fn rows(
     db: &Connection,
     which: &str,
@@ -178,22 +174,22 @@ fn rows(
     .collect()
 }
 
-/// Sessions put beside their directories in one transaction.
+/// Sessions indexed by directory in one transaction.
 const SESSIONS_PER_TRANSACTION: i64 = 1_000;
 
-/// Up to which number sessions stand beside their directories.
+/// The highest session number that is indexed by directory.
 fn indexed_up_to(db: &Connection) -> rusqlite::Result<i64> {
     let known = db.query_row(
         "SELECT value FROM ipycodex_meta WHERE key = 'placed'",
         [],
         |row| row.get::<_, String>(0),
     );
-    // A file of others has no such table.
+    // A file of another program has no such table.
     let known = known.optional().unwrap_or_default();
     Ok(known.and_then(|known| known.parse().ok()).unwrap_or(0))
 }
 
-/// Puts some more sessions beside their directories; true when there are others.
+/// Indexes some more sessions by directory; true when there are others.
 pub(super) fn index_directories(db: &mut Connection) -> rusqlite::Result<bool> {
     let last = "SELECT coalesce(max(session), 0) FROM sessions";
     let last: i64 = db.query_row(last, [], |row| row.get(0))?;
@@ -218,22 +214,22 @@ pub(super) fn index_directories(db: &mut Connection) -> rusqlite::Result<bool> {
     Ok(to < last)
 }
 
-/// The condition on `sessions s` that goes with the values of `directory`, bound to these parameters.
+/// SQL: the condition on `sessions s` for the values of `directory_values`, bound to these parameters.
 pub(super) fn directory_condition(cwd: &str, inside: &str) -> String {
     format!(
         "({cwd} IS NULL OR (({inside} IS NULL OR instr(s.remark, {inside}) > 0) AND {CWD} = {cwd}))"
     )
 }
 
-/// The directory, NULL for all, and a text that stands in every remark with it (looking for it spares reading the JSON
-/// of all others), NULL when JSON may write it in several ways.
+/// The directory, NULL for all, and a text that occurs in every remark with it (searching for it avoids parsing the
+/// JSON of all others); the text is NULL when JSON may spell it in several ways.
 pub(super) fn directory_values(scope: &Scope) -> [Option<String>; 2] {
     let Scope::Directory(cwd) = scope else {
         return [None, None];
     };
     let cwd = cwd.to_string_lossy().into_owned();
     let plain = |c: u8| (0x20..0x7f).contains(&c) && !matches!(c, b'"' | b'\\' | b'/');
-    // A slash may be written as `\/`: the last name is looked for alone.
+    // JSON may write a slash as `\/`: only the last path component is searched for.
     let name = cwd.rsplit('/').next().unwrap_or_default();
     let inside = (!name.is_empty() && name.bytes().all(plain)).then(|| name.to_owned());
     [Some(cwd), inside]
@@ -323,7 +319,7 @@ mod tests {
         let all = [(5, false), (4, false), (3, true), (2, true), (1, false)];
         assert_eq!(ids(&db, &Scope::All, i64::MAX), all);
         assert_eq!(ids(&db, &here, i64::MAX), [all[0], all[2], all[4]]);
-        // Beside their directories they are found alike; what came since, too.
+        // The index by directory finds the same sessions, and those that came since.
         assert!(!index_directories(&mut db).unwrap());
         db.execute_batch("INSERT INTO sessions (session, remark) VALUES (6, '/a'); INSERT INTO history VALUES (6, 1, \
                           'x', 'x')")

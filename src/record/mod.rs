@@ -1,10 +1,11 @@
-//! The record: one SQLite file in IPython's schema, one thread that owns it.
+//! The record: one SQLite file in IPython's schema, and one thread that owns it.
 //!
-//! In: what happens, when it happens. Out: the dialog of a session, lists of sessions, and reports about the file.
-//! Invariants: no call fails its caller or waits for a lock (messages are queued without bound, in order; dropping one
-//! would lose what the user typed); an input is in the file when [`RecordHandle::wait_written`] ends, unless the file
-//! is in trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt
-//! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
+//! In: inputs, outputs, turns and decisions when they happen. Out: the dialog of a session, lists of sessions, and
+//! reports about the file. Invariants: no call fails its caller or waits for a lock (messages are queued without
+//! bound, in order, since a dropped one would lose the user's text); an input is in the file when
+//! [`RecordHandle::wait_written`] returns, unless the file is in trouble or slow; a locked or full file is retried
+//! with the writes kept in memory, and reported once; a corrupt file is renamed, never overwritten; nothing is
+//! deleted except on `reset`.
 
 mod answer_parts;
 mod archive;

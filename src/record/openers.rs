@@ -1,11 +1,11 @@
-//! Which processes have a session open: any number of them may, and each is told of the others.
+//! The processes that have a session open: any number may, and each gets a report about the others.
 //!
-//! Invariant: a process is named by its number and its beginning, so one that died is never taken for a living one; the
-//! session's own row names one that has it open, as long as there is one.
+//! Invariant: a process is identified by its number and start time, so that a dead one is never taken for a living
+//! one; the session's own row names a process that has it open, as long as there is one.
 
 use rusqlite::{Connection, params};
 
-/// This process opens the session: the others that have it open, in no order.
+/// Registers this process; returns the others that have the session open, in no order.
 pub(super) fn register(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
     let process = std::process::id();
     let others = others(db, session, process)?;
@@ -17,7 +17,7 @@ pub(super) fn register(db: &Connection, session: i64) -> rusqlite::Result<Vec<u3
     Ok(others)
 }
 
-/// This process closes it: those that still have it open.
+/// Unregisters this process; returns those that still have the session open.
 pub(super) fn unregister(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
     let process = std::process::id();
     db.execute(
@@ -31,7 +31,7 @@ pub(super) fn unregister(db: &Connection, session: i64) -> rusqlite::Result<Vec<
     Ok(others)
 }
 
-/// The living ones; what the dead left is cleared away.
+/// The living processes; rows of dead ones are deleted.
 fn others(db: &Connection, session: i64, process: u32) -> rusqlite::Result<Vec<u32>> {
     let mut rows = db
         .prepare_cached("SELECT process, process_start FROM ipycodex_openers WHERE session = ?1")?;
@@ -61,7 +61,7 @@ fn set_owner(db: &Connection, session: i64, process: u32) -> rusqlite::Result<()
     Ok(())
 }
 
-/// When a living process began, in the kernel's ticks; with its number it names a process for good.
+/// When a living process began, in the kernel's ticks; together with its number a unique name of the process.
 pub(super) fn process_start(process: u32) -> Option<i64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(')')?

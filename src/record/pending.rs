@@ -1,24 +1,23 @@
-//! Writes the file has not taken yet, in order, in bounded memory.
+//! Writes that the file has not taken yet, in order, in bounded memory.
 //!
-//! Invariant: never much over [`MAX_BYTES`] bytes. Dropped first are parts of streamed answers (the
-//! finished answer comes whole) and outputs of cells, from the oldest on; then whole entries.
+//! Invariant: never much over [`MAX_BYTES`] bytes. When full, parts of streamed answers (the finished answer comes
+//! whole) and outputs of cells are dropped first, oldest first; then whole entries.
 
 use std::collections::VecDeque;
 
 use super::request::RecordWrite;
 
-/// Bytes that may wait.
+/// Bytes of pending writes at most.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What an entry takes beside its texts, in bytes.
+/// The estimated size of an entry without its texts, in bytes.
 const ENTRY_BYTES: usize = 160;
 
-/// A write, and what its numbers mean.
+/// A write, and the meaning of its numbers.
 #[derive(Debug)]
 pub(super) struct PendingWrite {
-    /// The change.
     pub(super) write: RecordWrite,
-    /// Made while the session was not known: all its numbers are those of this process.
+    /// Made before the session was known: all its numbers are those of this process.
     pub(super) early: bool,
 }
 
@@ -46,7 +45,6 @@ impl PendingWrites {
         self.entries.iter().map(|entry| &entry.write)
     }
 
-    /// The oldest ones.
     pub(super) fn oldest(
         &self,
         most: usize,
@@ -63,7 +61,6 @@ impl PendingWrites {
         Some(entry.write)
     }
 
-    /// Puts a write before all others.
     pub(super) fn push_front(&mut self, write: RecordWrite) {
         self.bytes += size(&write);
         self.entries.push_front(PendingWrite {
@@ -72,7 +69,7 @@ impl PendingWrites {
         });
     }
 
-    /// Adds a write; true when for the first time something had to be let go.
+    /// Appends a write; true when a write had to be dropped for the first time.
     pub(super) fn push(&mut self, write: RecordWrite, early: bool) -> bool {
         self.bytes += size(&write);
         self.entries.push_back(PendingWrite { write, early });
@@ -182,7 +179,7 @@ mod tests {
         assert!(
             matches!(waiting.writes().last(), Some(RecordWrite::Output { text, .. }) if text.len() == 1 << 20)
         );
-        // Inputs cannot be made smaller: the oldest leave.
+        // Inputs cannot be made smaller: the oldest are dropped.
         for line in 0..100 {
             waiting.push(
                 RecordWrite::Input {

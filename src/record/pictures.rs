@@ -1,11 +1,11 @@
-//! Pictures of the conversation: which of those shown go to the model, and where they lie.
+//! Pictures of the conversation: which of them are sent to the model, and where they are stored.
 //!
-//! In: outputs of cells and pictures prompts referred to (kept under the prompt's own number). Out: `data:` URLs in the
-//! entries of a [`Dialog`]. Only PNG, JPEG, GIF and WebP whose data begins as such a file does: one that the model's
-//! service cannot read would spoil every later turn.
+//! In: outputs of cells, and pictures that prompts refer to (stored under the prompt's own number). Out: `data:` URLs
+//! in the entries of a [`Dialog`]. Only PNG, JPEG, GIF and WebP with the signature of their type are sent: one that
+//! the model's service cannot read would make every later turn fail.
 //!
-//! Invariant: what is sent is bounded in number and bytes, newest first, and the bound moves in steps: an exchange that
-//! was sent with its pictures keeps them for a while, so that the agent's thread can be gone on with.
+//! Invariant: pictures sent are bounded in number and bytes, newest first, and the bound moves in steps: a prompt
+//! that was sent with its pictures keeps them for a while, so that the agent's thread still equals the record.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,20 +18,19 @@ use super::values::StoredBundle;
 use crate::dialog::Dialog;
 use crate::output::picture_type;
 
-/// At least so many of the newest are sent, at most twice as many; and the same in bytes of their stored form.
+/// At least this many of the newest are sent, at most twice as many; the same holds for bytes of their stored form.
 const STEP: usize = 8;
 const STEP_BYTES: u64 = 4 << 20;
 
-/// A larger one is not sent, in bytes of its stored form.
+/// The largest picture that is sent, in bytes of its stored form.
 const LARGEST: u64 = 4 << 20;
 
-/// A picture that may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PictureRef {
     line: u32,
     position: i64,
     bytes: u64,
-    /// Its bundle when it is not in the file yet.
+    /// The bundle, when it is not in the file yet.
     json: Option<String>,
 }
 
@@ -52,7 +51,7 @@ pub(super) fn read_stored(db: &Connection, session: i64) -> rusqlite::Result<Vec
     .collect()
 }
 
-/// The pictures that wait to be written.
+/// The pictures in pending writes.
 pub(super) fn from_pending(writes: &mut dyn Iterator<Item = &RecordWrite>) -> Vec<PictureRef> {
     let mut found = Vec::new();
     for write in writes {
@@ -81,7 +80,7 @@ pub(super) fn from_pending(writes: &mut dyn Iterator<Item = &RecordWrite>) -> Ve
     found
 }
 
-/// Counts those of `found` that are too large to be sent, in their cells.
+/// Counts the pictures of `found` that are too large to be sent, in their cells.
 pub(super) fn count_too_large(found: &[PictureRef], dialog: &mut Dialog) {
     for picture in found.iter().filter(|picture| picture.bytes > LARGEST) {
         let at = dialog
@@ -93,7 +92,7 @@ pub(super) fn count_too_large(found: &[PictureRef], dialog: &mut Dialog) {
     }
 }
 
-/// Those of `found` that go with the conversation, in its order.
+/// The pictures of `found` that are sent with the conversation, in its order.
 pub(super) fn select(mut found: Vec<PictureRef>, dialog: &Dialog) -> Vec<PictureRef> {
     if found.is_empty() {
         return found;
@@ -122,12 +121,11 @@ pub(super) fn select(mut found: Vec<PictureRef>, dialog: &Dialog) -> Vec<Picture
     found
 }
 
-/// Where what is kept of `total` begins: at a whole number of steps, at least one step before the end.
+/// The offset in `total` at which the kept part begins: a multiple of `step`, at least one step before the end.
 fn step_before(total: u64, step: u64) -> u64 {
     (total.saturating_sub(1) / step * step).saturating_sub(step)
 }
 
-/// Reads them: In number and `data:` URL.
 pub(super) fn read_urls(
     db: &Connection,
     session: i64,
@@ -157,7 +155,7 @@ fn data_url(json: &str) -> Option<String> {
     has_signature(mime, &base64).then(|| format!("data:{mime};base64,{base64}"))
 }
 
-/// True when the data begins as files of that type do.
+/// True when the data begins with the signature of its type.
 fn has_signature(mime: &str, base64: &str) -> bool {
     let Some(head) = base64
         .get(..16)
@@ -168,7 +166,6 @@ fn has_signature(mime: &str, base64: &str) -> bool {
     picture_type(&head) == Some(mime)
 }
 
-/// Puts them into their entries.
 pub(super) fn attach(dialog: &mut Dialog, pictures: Vec<(u32, String)>) {
     if pictures.is_empty() {
         return;
@@ -188,7 +185,7 @@ pub(super) fn attach(dialog: &mut Dialog, pictures: Vec<(u32, String)>) {
     }
 }
 
-/// Stores the rich forms of an output in their order.
+/// Stores the rich formats of an output in their order.
 pub(super) fn write_bundles(
     change: &Connection,
     session: i64,
@@ -243,7 +240,8 @@ mod tests {
         kept.iter().map(|picture| picture.line).collect()
     }
 
-    /// However many there are, at least a step of the newest is kept, at most two; the bound stands still in between.
+    /// For any number of pictures, at least one step of the newest is kept, at most two; the bound stands still in
+    /// between.
     #[test]
     fn a_bundle_keeps_its_metadata_and_an_old_row_has_none() {
         let metadata = serde_json::json!({"image/png": {"width": 400}});

@@ -1,12 +1,12 @@
-//! Read-only connections: no byte, mode or time of the file changes, nothing appears beside it.
+//! Read-only connections: no byte, mode or time of the file changes, and no file appears beside it.
 //!
-//! In: a path. Out: a connection that reads what is committed, whoever writes there meanwhile, in the tables of this
-//! version: what an older file (or IPython's own) has not is put in its place in memory. Invariant: the file is never
-//! opened but by SQLite, since closing it would let go of the locks this process has on it.
+//! In: a path. Out: a connection that reads committed data, while others may write, in the tables of this version:
+//! tables and columns that an older file (or IPython's own) lacks are added in memory. Invariant: only SQLite opens
+//! the file, since closing another descriptor would release the locks that this process holds on it.
 //!
-//! What a crash leaves is read as it is. A log without its index (`-wal` without `-shm`) is read up to its last whole
-//! commit, with an index in memory and without locks: nobody has such a file open. A change that was cut off (a
-//! `-journal`) is taken back in a copy.
+//! The state that a crash leaves is read as it is. A log without its index (`-wal` without `-shm`) is read up to its
+//! last whole commit, with an index in memory and without locks: no process has such a file open. An interrupted
+//! change (a `-journal`) is rolled back in a copy.
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -21,24 +21,23 @@ use super::recovery_copy::{needs_rollback, open_recovery_copy, with_suffix};
 use super::schema::{self, RecordKind};
 use super::sqlite_error::{is_locked, is_transient};
 
-/// How often a file that changes under the reader is read anew.
+/// How often a file that changes during a read is read again.
 const TRIES: usize = 5;
 
-/// Bytes of the head of a log. Who is killed behind it leaves a log that nobody but a writer comes past: a reader that
-/// may not change the index tries for ten seconds, and gives up.
+/// Bytes of the header of a log. A process killed just behind it leaves a log that only a writer can recover: a
+/// reader that may not change the index tries for ten seconds, and gives up.
 const LOG_HEAD: u64 = 32;
 
-/// A connection that only reads.
 #[derive(Debug)]
 pub(super) struct ReadConnection {
     db: OwnedConnection,
     path: PathBuf,
     patience: Duration,
-    /// As it was when it was opened; `None`: locks keep what is read together.
+    /// The file when it was opened; `None`: locks keep the reads consistent.
     snapshot: Option<FileSnapshot>,
 }
 
-/// What changes with a file nobody holds as soon as somebody writes to it.
+/// The parts of an unlocked file that change as soon as another process writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileSnapshot {
     file: FileStamp,
@@ -48,7 +47,7 @@ struct FileSnapshot {
     index: bool,
 }
 
-/// Bytes of a file, and when they were last written; none of one that is not there.
+/// Length and modification time of a file; empty for a missing one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct FileStamp {
     length: u64,
@@ -75,7 +74,6 @@ impl FileSnapshot {
         }
     }
 
-    /// How the file is read.
     fn mode(&self) -> ReadMode {
         // SQLite would remove the log of an empty file.
         let log = self.file.length > 0 && self.log.length > LOG_HEAD;
@@ -88,18 +86,18 @@ impl FileSnapshot {
     }
 }
 
-/// How a file is read, by what stands beside it.
+/// How a file is read, by the files beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadMode {
-    /// With its log and the index of that, which is made anew in memory where nobody keeps it.
+    /// With its log and the log's index, which is rebuilt in memory where no process keeps it.
     Log,
-    /// With its log, of which nobody has the index.
+    /// With its log, whose index is missing.
     LogAlone,
-    /// A change is under way, or was cut off.
+    /// A change is running, or was interrupted.
     Journal,
-    /// Nobody has it open, or nothing is being written: no lock, no log, no index.
+    /// No process has it open, or none writes: no lock, no log, no index.
     FileAlone,
-    /// A copy of it, in which the change that was cut off is taken back.
+    /// A copy of the file, in which the interrupted change is rolled back.
     Copy,
 }
 
@@ -107,20 +105,18 @@ impl ReadMode {
     fn parameters(self) -> &'static str {
         match self {
             ReadMode::Log => "mode=ro&readonly_shm=1",
-            // Without locks: one that keeps others out needs a file that may be written.
+            // Without locks: an exclusive lock needs a writable file.
             ReadMode::LogAlone => "mode=ro&vfs=unix-none",
             ReadMode::Journal | ReadMode::Copy => "mode=ro",
             ReadMode::FileAlone => "immutable=1",
         }
     }
 
-    /// Locks keep what is read together.
     fn locks(self) -> bool {
         matches!(self, ReadMode::Log | ReadMode::Journal)
     }
 }
 
-/// An open connection.
 #[derive(Debug)]
 struct OwnedConnection {
     /// `None` only while it is dropped.
@@ -135,7 +131,7 @@ impl OwnedConnection {
             mode,
         };
         if mode == ReadMode::LogAlone {
-            // Then the index is kept in memory.
+            // In this mode the index is kept in memory.
             opened.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         }
         Ok(opened)
@@ -153,15 +149,16 @@ impl std::ops::Deref for OwnedConnection {
 impl Drop for OwnedConnection {
     fn drop(&mut self) {
         if self.mode == ReadMode::LogAlone {
-            // Whoever closes a file loses the locks that the process has on it. SQLite waits for their end, but not
-            // where it knows of no locks; so this file stays open: one a crash, as the next writer makes an index.
+            // Closing a file releases the locks that the process has on it. SQLite delays the close until then, but
+            // not where it knows of no locks; so this file stays open. One leaks per crash, as the next writer makes
+            // an index.
             std::mem::forget(self.db.take());
         }
     }
 }
 
 impl ReadConnection {
-    /// Opens `path` and reads whose tables these are.
+    /// Opens `path` and reads the kind of its tables.
     pub(super) fn open(
         path: &Path,
         patience: Duration,
@@ -213,7 +210,7 @@ impl ReadConnection {
         Ok((look, kind))
     }
 
-    /// What the tables say, whatever the state of log and journal: enough to tell whose they are.
+    /// The kind of the tables, whatever the state of log and journal.
     pub(super) fn kind(path: &Path, patience: Duration) -> rusqlite::Result<RecordKind> {
         match ReadConnection::open(path, patience) {
             Ok((_, kind)) => Ok(kind),
@@ -242,8 +239,8 @@ impl ReadConnection {
     }
 }
 
-/// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a
-/// short one that takes longer than running it.
+/// Stops SQLite from compiling a statement anew for each bound value, which it does in search of a better plan: for a
+/// short statement that takes longer than running it.
 pub(super) fn keep_query_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map(drop)
@@ -256,7 +253,6 @@ fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
             b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
                 uri.push(char::from(*byte));
             }
-            // Writing to a string cannot fail.
             _ => drop(write!(uri, "%{byte:02X}")),
         }
     }

@@ -1,9 +1,9 @@
-//! What was typed before, for the editor: a shared list in memory, filled by the history thread.
+//! Recall of typed inputs, for the editor: a shared list in memory, filled by the history thread.
 //!
-//! Its order is the one in which people look back, the last first: what was typed in this session, what was typed in
-//! this directory, all else; each from old to new. Invariant: no text is in it twice; where it stands last it stays.
-//! Never touches the database; holds the newest few thousand inputs plus what is typed now. What is further back is
-//! looked up in the record ([`Recall::search`]).
+//! Its order is that in which users look back, last first: inputs of this session, of this directory, all others;
+//! each from old to new. Invariant: no text is in it twice; the last occurrence stays. The list never touches the
+//! database; it holds the newest few thousand inputs and those typed now. Older ones are searched in the record
+//! ([`Recall::search`]).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
@@ -14,7 +14,7 @@ use rusqlite::{Connection, ToSql};
 use super::listing::{self, Scope};
 use super::recall_search::{RecallSearch, RecallSource, RecordedInput};
 
-/// Inputs loaded from the record, at most; of other directories than this half as many.
+/// Inputs loaded from the record, at most; of other directories at most half as many.
 pub(super) const MAX_LOADED: u32 = 5_000;
 
 /// Inputs in a file whose last row was `newest` when it was opened, newest first: of `session`, of `cwd`, of all
@@ -37,7 +37,7 @@ pub(super) fn earlier(
             MAX_LOADED / 2,
         ),
     ] {
-        // CROSS: sessions from the newest on, so that the scan ends with the last row wanted.
+        // CROSS: sessions from the newest on, so that the scan ends with the last row needed.
         let mut rows = db.prepare(&format!(
             "SELECT h.source_raw, h.rowid FROM sessions s CROSS JOIN history h ON h.session = s.session
              WHERE {sessions} AND h.source_raw <> '' AND h.rowid <= ?2
@@ -59,12 +59,12 @@ pub(super) fn earlier(
     Ok(found)
 }
 
-/// Typed inputs; cheap to clone, all clones are one list.
+/// Typed inputs; cheap to clone, all clones share one list.
 #[derive(Debug, Clone, Default)]
 pub struct Recall {
     inputs: Arc<RwLock<Vec<RecordedInput>>>,
     loaded: Arc<(Mutex<bool>, Condvar)>,
-    /// The file; not there before it is loaded, nor without one.
+    /// The file; unset before the record is loaded, and without a file.
     source: Arc<OnceLock<RecallSource>>,
 }
 
@@ -73,12 +73,10 @@ impl Recall {
         self.inputs.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many inputs are known.
     pub fn len(&self) -> usize {
         self.read().len()
     }
 
-    /// True before anything was typed or loaded.
     pub fn is_empty(&self) -> bool {
         self.read().is_empty()
     }
@@ -88,18 +86,18 @@ impl Recall {
         self.read().get(index).map(|typed| Arc::clone(&typed.text))
     }
 
-    /// All of them, the newest first.
+    /// All inputs, newest first.
     pub fn newest_first(&self) -> Vec<RecordedInput> {
         self.read().iter().rev().cloned().collect()
     }
 
-    /// A look at what the record has beyond these; `None` when there is no file, or it cannot be read.
-    /// It gives what may hold `text` (all for an empty one), those in memory among them.
+    /// A search of the record beyond this list; `None` without a readable file. Returns inputs that may contain
+    /// `text` (all for an empty one), those of the list included.
     pub fn search(&self, text: &str) -> Option<RecallSearch> {
         RecallSearch::open(self.source.get()?, text).ok()
     }
 
-    /// The input that people would find first among those that begin with `start` and go on. Never waits.
+    /// The first input, in the order of recall, that begins with `start` and is longer. Never waits.
     pub fn find_by_prefix(&self, start: &str) -> Option<Arc<str>> {
         let inputs = self.inputs.try_read().ok()?;
         let texts = inputs.iter().rev().map(|typed| &typed.text);
@@ -112,11 +110,11 @@ impl Recall {
     pub fn wait_loaded(&self, patience: Duration) {
         let (loaded, changed) = &*self.loaded;
         let guard = loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whether it came or not, what is there is used.
+        // After the timeout, the inputs present are used.
         drop(changed.wait_timeout_while(guard, patience, |loaded| !*loaded));
     }
 
-    /// Adds an input as the newest; the same text from before is not there any more.
+    /// Appends an input as the newest; an earlier equal text is removed.
     pub fn push(&self, text: &str) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
         inputs.retain(|known| *known.text != *text);
@@ -126,15 +124,15 @@ impl Recall {
         });
     }
 
-    /// Puts `older` (newest first, in the order in which people look back) before what was typed in the meantime.
-    /// `source`: where there is more.
+    /// Inserts `older` (newest first, in the order of recall) before the inputs typed in the meantime. `source`
+    /// locates further inputs.
     pub(super) fn load(
         &self,
         older: impl IntoIterator<Item = RecordedInput>,
         source: Option<RecallSource>,
     ) {
         if let Some(source) = source {
-            // It is loaded once.
+            // The record is loaded once.
             let _ = self.source.set(source);
         }
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);

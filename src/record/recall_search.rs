@@ -1,8 +1,8 @@
 //! Recall beyond the inputs in memory: a search of the whole record, in steps.
 //!
-//! In: a text. Out: the inputs that may hold it, a few hundred rows looked through at a time, in the order in which
-//! people look back: those of this directory, then the others, each from new to old. Rows are taken in blocks, of which
-//! those that the index rules out are never read. Invariant: what comes out was read from its row.
+//! In: a text. Out: the inputs that may contain it, a few hundred rows per step, in the order in which users look
+//! back: those of this directory, then the others, each from new to old. Rows are read in blocks; blocks that the
+//! index rules out are never read. Invariant: each result was read from its row.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,53 +16,48 @@ use super::listing::CWD;
 use super::read_only::ReadConnection;
 use super::values::CellStatus;
 
-/// Blocks looked through at a time.
+/// Blocks read per step.
 const BLOCKS_PER_STEP: usize = 12;
 
-/// How long a file that another program holds is waited for.
+/// The longest wait for a file that another program holds.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Where the rows are.
+/// The file and the scope of a search.
 #[derive(Debug, Clone)]
 pub(super) struct RecallSource {
     pub(super) path: PathBuf,
     /// The directory that comes first.
     pub(super) cwd: String,
-    /// The last row that was there at the beginning.
+    /// The last row when the record was opened.
     pub(super) newest: i64,
 }
 
-/// What is known of an input beside its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputInfo {
-    /// Directory of its session.
     pub directory: String,
-    /// How it ended, where that was recorded.
+    /// How the cell ended, where that was recorded.
     pub state: Option<CellStatus>,
-    /// When it began, or its session: local time, `YYYY-MM-DD HH:MM`.
+    /// When the input, or else its session, began: local time, `YYYY-MM-DD HH:MM`.
     pub time: String,
 }
 
-/// An input of the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedInput {
-    /// As it was typed.
     pub text: Arc<str>,
-    /// Its row; 0 while it is not known.
+    /// Its row; 0 while unknown.
     pub row: i64,
 }
 
-/// A search that continues where it stopped.
 #[derive(Debug)]
 pub struct RecallSearch {
     look: ReadConnection,
     source: RecallSource,
     text: String,
-    /// Those of this directory are still being looked through.
+    /// Inputs of this directory are still being searched.
     in_cwd_pass: bool,
-    /// Blocks still to be looked through, the next one last; `None`: not known yet.
+    /// Blocks still to be read, the next one last; `None`: not known yet.
     blocks: Option<Vec<i64>>,
-    /// Whether a session is of this directory.
+    /// By session: true when it is of this directory.
     sessions: HashMap<i64, bool>,
 }
 
@@ -78,13 +73,12 @@ impl RecallSearch {
         })
     }
 
-    /// The next ones that fit, maybe none of a part; `None`: there are no more.
+    /// The next matching inputs, maybe none in this step; `None`: there are no more.
     pub fn next_batch(&mut self, fits: impl Fn(&str) -> bool) -> Option<Vec<RecordedInput>> {
-        // A record that cannot be read any more has nothing further back.
+        // A record that can no longer be read ends the search.
         self.step(fits).ok().flatten()
     }
 
-    /// What is known of an input.
     pub fn info(&mut self, input: &RecordedInput) -> Option<InputInfo> {
         let newest = self.source.newest;
         self.look.read(|db| facts(db, input, newest)).ok().flatten()
@@ -135,7 +129,6 @@ impl RecallSearch {
     }
 }
 
-/// Rows of a block that fit, the newest first.
 fn matching_rows(
     db: &Connection,
     block: i64,
@@ -163,7 +156,6 @@ fn is_in_directory(db: &Connection, session: i64, cwd: &str) -> rusqlite::Result
     Ok(directory_of(db, session)?.as_deref() == Some(cwd))
 }
 
-/// What is known of an input beside its text.
 pub(super) fn facts(
     db: &Connection,
     input: &RecordedInput,
@@ -205,7 +197,7 @@ mod tests {
     use super::super::file;
     use super::*;
 
-    /// 3,000 rows: sessions of ten inputs, by turns in `/here` and `/else`; rows of nobody's among them.
+    /// 3,000 rows: sessions of ten inputs, alternately in `/here` and `/else`; rows without a session among them.
     fn record(path: &std::path::Path) -> Connection {
         std::fs::write(path, "").unwrap();
         let db = file::connect(path, PATIENCE).unwrap().0;
@@ -270,12 +262,12 @@ mod tests {
                 [9, 10, 11]
             );
         }
-        // Rows of the newest blocks may go and come: they are not indexed yet.
+        // Rows of the newest blocks may come and go: they are not indexed yet.
         db.execute("DELETE FROM history WHERE session > 270", [])
             .unwrap();
         assert!(!index::index_next(&mut db).unwrap());
         assert_eq!(all(&source, "needle3").len(), 1);
-        // Another program numbered the rows anew: the index no longer holds.
+        // Another program renumbered the rows: the index no longer holds.
         db.execute_batch(
             "CREATE TEMP TABLE other AS SELECT * FROM history WHERE session > 1 ORDER BY rowid;
              DELETE FROM history; INSERT INTO history SELECT * FROM other;",

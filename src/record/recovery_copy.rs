@@ -1,8 +1,8 @@
-//! A copy of a file with a change that was cut off, in a private directory for temporary files: SQLite takes the
-//! change back in the copy, as it would in the file if that might be written.
+//! A copy of a file with an interrupted change, in a private temporary directory: SQLite rolls the change back in the
+//! copy, as it would in a writable file.
 //!
-//! Only records on network file systems are left so, as they have no log. Invariant: the directory is gone when the
-//! connection is there, or after any error.
+//! Only records on network file systems are left in this state, as they have no log. Invariant: the directory is
+//! removed once the connection is open, or after any error.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -16,7 +16,7 @@ pub(super) fn needs_rollback(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ReadOnly)
 }
 
-/// A connection to a copy of the file at `path`; `None`: there is no place for one.
+/// A connection to a copy of the file at `path`; `None`: no temporary directory is available.
 pub(super) fn open_recovery_copy(path: &Path) -> Option<rusqlite::Result<Connection>> {
     let directory = private_directory().ok()?;
     let copy = directory.join("history.sqlite");
@@ -25,12 +25,12 @@ pub(super) fn open_recovery_copy(path: &Path) -> Option<rusqlite::Result<Connect
         let mut from = File::open(with_suffix(path, suffix))?;
         let made = File::create_new(with_suffix(&copy, suffix))
             .and_then(|mut to| io::copy(&mut from, &mut to));
-        // Whoever closes a file loses the locks that the process has on it.
+        // Closing a file releases the locks that the process has on it.
         std::mem::forget(from);
         made.map(drop)
     });
     let opened = made.ok().map(|()| open(&copy));
-    // What is open stays readable.
+    // Open files stay readable.
     let _ = std::fs::remove_dir_all(&directory);
     opened
 }

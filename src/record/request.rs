@@ -25,12 +25,10 @@ pub(super) enum RecordWrite {
         line: u32,
         source: String,
         raw: String,
-        /// The command, when it is one of the persistent shell.
+        /// The shell's name, for a command of the persistent shell.
         shell: Option<String>,
-        /// When it was submitted.
         at: SystemTime,
     },
-    /// A command of the shell ended with this status.
     ShellExit {
         line: u32,
         exit: i32,
@@ -60,12 +58,11 @@ pub(super) enum RecordWrite {
         response: String,
         usage: Option<Usage>,
     },
-    /// The agent that is chosen, and its thread.
     Thread {
         thread: Option<RecordedThread>,
         provider: String,
     },
-    /// The answer to the prompt at `prompt` holds what the cell at `line` is and showed.
+    /// The answer to the prompt at `prompt` contains the cell at `line` with its output.
     InAnswer {
         line: u32,
         prompt: u32,
@@ -75,7 +72,7 @@ pub(super) enum RecordWrite {
         lines: RangeInclusive<u32>,
         hidden: bool,
     },
-    /// The interpreter has stepped back over these cells, or forward again; `None`: they are of the session at hand.
+    /// The interpreter stepped back over these cells, or forward again; `None`: they are of the current session.
     StepOver {
         session: Option<i64>,
         lines: Vec<u32>,
@@ -85,7 +82,6 @@ pub(super) enum RecordWrite {
     Reset,
 }
 
-/// A request to the thread.
 pub(super) enum StoreRequest {
     Write(RecordWrite),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
@@ -97,7 +93,7 @@ pub(super) enum StoreRequest {
     Cells(oneshot::Sender<Vec<RecordedCell>>),
     Inputs(InputsQuery, oneshot::Sender<Vec<NumberedInput>>),
     Saved(oneshot::Sender<SavedSession>),
-    /// `None`: an empty one.
+    /// `None`: an empty session.
     SwitchSession {
         target: Option<String>,
         reply: oneshot::Sender<Result<SwitchedSession, Report>>,

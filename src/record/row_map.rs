@@ -1,7 +1,7 @@
 //! Maps lines and turns of this process to rows of the file.
 //!
-//! In and out: In numbers. Invariant: a row that is there is never written over. When the place of an input is taken
-//! (two processes on one session, or a session taken up only after its first inputs had their numbers), it and all
+//! In and out: In numbers. Invariant: an existing row is never overwritten. When the number of an input is taken (two
+//! processes on one session, or a session begun only after its first inputs had their numbers), the input and all
 //! after it move behind the last row.
 
 use std::collections::HashMap;
@@ -11,28 +11,25 @@ use super::values::TurnKey;
 /// Numbers of this process to numbers in the file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LineMap {
-    /// From this number of ours on, so much is added; ascending.
+    /// Offsets: from this number of ours on, the second is added; ascending.
     shifts: Vec<(u32, u32)>,
 }
 
 impl LineMap {
-    /// The number in the file.
     pub(super) fn to_file(&self, line: u32) -> u32 {
         let shift = self.shifts.iter().rfind(|(from, _)| *from <= line);
         shift.map_or(line, |(_, by)| line.saturating_add(*by))
     }
 
-    /// Our `line`, and with it all later ones, moves to `target`.
+    /// Moves our `line`, and with it all later ones, to `target`.
     pub(super) fn shift(&mut self, line: u32, target: u32) {
         self.shifts.retain(|(from, _)| *from < line);
         self.shifts.push((line, target.saturating_sub(line)));
     }
 }
 
-/// Rows of this process in the file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RowMap {
-    /// Row ids of the running turns.
     pub(super) turns: HashMap<TurnKey, i64>,
     pub(super) lines: LineMap,
 }

@@ -1,7 +1,8 @@
-//! Sessions of the record as they are saved to a file: cells with their outputs, and exchanges.
+//! Sessions of the record in the form that is saved to a file: cells with their outputs, and prompts with answers.
 //!
-//! In: the dialog, and of each cell the forms of its values and where they stand. Out: a [`SavedSession`] without what
-//! was hidden, undone or stepped back over, without commands and prompts that have no answer. Writes that wait count.
+//! In: the dialog, and for each cell the formats of its values and their places. Out: a [`SavedSession`] without
+//! hidden, undone and stepped-over entries, without commands, and without prompts that have no answer. Pending writes
+//! count.
 
 use std::collections::HashMap;
 
@@ -25,11 +26,11 @@ pub(super) struct StoredCell {
     began: Option<i64>,
     /// Milliseconds.
     took: Option<i64>,
-    /// There is a row of ours.
+    /// We wrote a row for the cell.
     ours: bool,
 }
 
-/// The session at hand; `waiting` gives the pending writes.
+/// The current session; `waiting` gives the pending writes.
 pub(super) fn with_pending<'a, W: Iterator<Item = &'a RecordWrite>>(
     mut dialog: Dialog,
     mut forms: HashMap<u32, StoredCell>,
@@ -70,7 +71,7 @@ pub(super) fn with_pending<'a, W: Iterator<Item = &'a RecordWrite>>(
     assemble(dialog, forms)
 }
 
-/// A session in the file; `None` when there is none of that number.
+/// A session in the file; `None` when the number is unknown.
 pub(super) fn read(db: &Connection, session: i64) -> rusqlite::Result<Option<SavedSession>> {
     let there = db
         .query_row(
@@ -89,7 +90,6 @@ pub(super) fn read(db: &Connection, session: i64) -> rusqlite::Result<Option<Sav
         .transpose()
 }
 
-/// The rich forms of each cell in the file.
 pub(super) fn read_cells(
     db: &Connection,
     session: i64,
@@ -115,7 +115,7 @@ pub(super) fn read_cells(
     let mut rows = rows.query([session])?;
     while let Some(row) = rows.next()? {
         let json: String = row.get(1)?;
-        // A damaged one keeps its place: others are named by theirs.
+        // A damaged one keeps its place: the layout refers to bundles by their index.
         let bundle = StoredBundle::parse(&json).unwrap_or_default();
         forms.entry(row.get(0)?).or_default().bundles.push(bundle);
     }
@@ -158,7 +158,8 @@ fn assemble(dialog: Dialog, mut forms: HashMap<u32, StoredCell>) -> SavedSession
     SavedSession::new(cells.collect(), prompts)
 }
 
-/// Rows of another program, whose numbers count up before a cell runs, name the prompt's own line as the last of code.
+/// In rows of another program, which increments its number before a cell runs, a prompt names its own line as the
+/// last of code.
 fn saved_prompt(
     prompt: &PromptEntry,
     dialog: &Dialog,

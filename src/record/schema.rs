@@ -1,11 +1,12 @@
-//! The tables: IPython's three and `ai_prompts` as the contract has them, ours under `ipycodex_`, numbered migrations.
+//! The tables: IPython's three and `ai_prompts` as the contract has them, ours under `ipycodex_`, numbered
+//! migrations.
 //!
-//! IPython's schema is that of IPython 9.18 `core/history.py`. Our number lives in `ipycodex_meta`, never in
-//! `user_version`. A migration is never edited once released; nothing is dropped, a table of another shape is renamed.
+//! IPython's schema is that of IPython 9.18 `core/history.py`. Our schema number lives in `ipycodex_meta`, never in
+//! `user_version`. A released migration is never edited; nothing is dropped, a table of another shape is renamed.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-/// Each brings the schema from its index to the next number.
+/// Each migrates the schema from its index to the next number.
 const MIGRATIONS: &[&str] = &["
     CREATE TABLE IF NOT EXISTS sessions (session integer primary key autoincrement, start timestamp,
         end timestamp, num_cmds integer, remark text);
@@ -58,32 +59,27 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE ipycodex_entries ADD COLUMN exit INTEGER;
 "];
 
-/// Whose tables these are.
+/// The program that wrote the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordKind {
-    /// There are none.
     Empty,
-    /// Ours or IPython's; so many migrations have been made.
+    /// Ours or IPython's, with the number of migrations applied.
     Ours(usize),
-    /// Written by a later version of this program.
     Newer(usize),
-    /// Some other program's.
     Foreign,
 }
 
-/// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MigrationOutcome {
-    /// Ours, up to date; `renamed` is where a foreign `ai_prompts` went.
+    /// Ours, up to date.
     Ready {
-        /// The new name of that table.
+        /// The new name of a foreign `ai_prompts` table.
         renamed: Option<String>,
     },
-    /// It will not do: newer, or foreign.
+    /// Newer or foreign: cannot be used.
     Unsupported(RecordKind),
 }
 
-/// Looks whose tables these are.
 pub(super) fn read_kind(db: &Connection) -> rusqlite::Result<RecordKind> {
     let tables: i64 = db.query_row(
         "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -109,8 +105,8 @@ pub(super) fn read_kind(db: &Connection) -> rusqlite::Result<RecordKind> {
     })
 }
 
-/// Puts what a file of an earlier version has not in its place, for this connection alone and in memory: tables empty,
-/// columns with what they hold by default.
+/// Adds the tables and columns that a file of an earlier version lacks, in memory and for this connection alone:
+/// tables empty, columns with their defaults.
 pub(super) fn add_missing_tables(db: &Connection) -> rusqlite::Result<()> {
     if schema_number(db)? == MIGRATIONS.len() {
         return Ok(());
@@ -148,7 +144,7 @@ pub(super) fn add_missing_tables(db: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Brings `db` up to date in one transaction. `before` runs first when an existing schema of ours is about to change.
+/// Migrates `db` in one transaction. `before` runs first when an existing schema of ours is about to change.
 pub(super) fn migrate(
     db: &mut Connection,
     before: impl FnOnce(&Connection) -> rusqlite::Result<()>,
@@ -178,7 +174,7 @@ pub(super) fn migrate(
         ))?;
         renamed = Some(name);
     }
-    // Another process may have been first.
+    // Another process may have migrated in the meantime.
     let now = schema_number(&change)?;
     for migration in MIGRATIONS.iter().skip(now) {
         change.execute_batch(migration)?;

@@ -1,7 +1,7 @@
-//! Search over what was recorded: inputs and answers, newest first, some sessions at a time.
+//! Search in recorded inputs and answers, newest first, some sessions at a time.
 //!
-//! A text that the index knows in few places is looked for there alone; any other is found soon. Absent on purpose: an
-//! index of the answers, which are few beside the inputs: all are read.
+//! A text that the index finds in few blocks is searched for in those alone; a more frequent text is found soon
+//! anyway. Absent on purpose: an index of the answers, which are few beside the inputs: all are read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,52 +13,46 @@ use super::listing::{self, Scope};
 use crate::input::has_prompt_dot;
 use crate::text::needle::Needle;
 
-/// What something found is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HitKind {
-    /// An answer of the agent.
     Answer,
-    /// A prompt.
     Prompt,
     /// A cell or a command.
     Cell,
 }
 
-/// An entry that holds what was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchHit {
-    /// Number of its session.
     pub session: i64,
-    /// In number; of an answer that of its prompt.
+    /// The In number; for an answer, that of its prompt.
     pub line: u32,
     /// Start of the session, local time, `YYYY-MM-DD HH:MM:SS.ffffff`.
     pub start: String,
-    /// What it is.
     pub kind: HitKind,
-    /// Its first line that holds it.
+    /// The first line of the entry that contains the text.
     pub text: String,
-    /// Bytes of `text` that were looked for.
+    /// The bytes of `text` that matched.
     pub at: Range<usize>,
 }
 
-/// A text, and the only sessions that may hold it.
+/// A text, and the only sessions that may contain it.
 #[derive(Debug, Clone)]
 pub(super) struct SearchPlan {
     needle: Needle,
-    /// By number, whether it may be in their inputs; `None`: in any session.
+    /// By number, true when the session's inputs may contain it; `None`: any session may.
     sessions: Option<BTreeMap<i64, bool>>,
-    /// How far the index went, and the last input and answer.
+    /// The progress of the index, and the last input and answer, when the plan was made.
     state: (IndexProgress, i64, i64),
 }
 
 impl SearchPlan {
-    /// What is to be read for `needle`; `known` if that is still it.
+    /// The plan for `needle`; `known` while it still holds.
     pub(super) fn new(
         db: &Connection,
         needle: &Needle,
         known: Option<&SearchPlan>,
     ) -> rusqlite::Result<SearchPlan> {
-        // A file of others has no index.
+        // A file of another program has no index.
         let mark = IndexProgress::read(db).unwrap_or_default();
         let last = "SELECT coalesce((SELECT max(rowid) FROM history), 0), coalesce((SELECT max(id) FROM ai_prompts), \
                     0)";
@@ -161,7 +155,7 @@ fn search_session(
             }
         }
     }
-    // A prompt of a turn of ours is an input, too; one recorded by others is here alone.
+    // The prompt of a turn of ours is an input, too; one recorded by other programs is only here.
     let mut exchanges = db.prepare_cached(
         "SELECT coalesce(t.line, p.history_line + 1), CASE WHEN t.id IS NULL THEN p.prompt END, p.response
          FROM ai_prompts p LEFT JOIN ipycodex_turns t ON t.prompt_row = p.id WHERE p.session = ?1",
@@ -180,7 +174,7 @@ fn search_session(
     Ok(())
 }
 
-/// The line of `text` in which `at` begins, and `at` in it.
+/// The line of `text` in which `at` begins, and `at` relative to the line.
 fn line_around(text: &str, at: &Range<usize>) -> (String, Range<usize>) {
     let begin = text[..at.start].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at.start..]
@@ -268,7 +262,7 @@ mod tests {
         assert_eq!((found.len(), last), (0, None));
     }
 
-    /// All that is found, a page of 100 sessions at a time.
+    /// All hits, in pages of 100 sessions.
     fn all(db: &Connection, plan: &SearchPlan, scope: &Scope) -> Vec<(i64, u32, String)> {
         let (mut all, mut before) = (Vec::new(), i64::MAX);
         loop {
@@ -344,7 +338,7 @@ mod tests {
         assert!(
             !some.contains_key(&1) && some[&300] && !some[&9] && plan(&db, "x").sessions.is_none()
         );
-        // What comes later is found, too.
+        // Later entries are found, too.
         let old = plan(&db, "otherwise");
         db.execute_batch("INSERT INTO history VALUES (1, 99, '', 'otherwise')")
             .unwrap();

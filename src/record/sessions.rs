@@ -1,4 +1,4 @@
-//! Sessions: begun, resumed, reset, ended. Listed in `listing.rs`.
+//! Sessions: begun, resumed, reset, ended. `listing.rs` lists them.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::dialog;
 /// IPython 9.18 writes the start in local time.
 const START: &str = "strftime('%Y-%m-%d %H:%M:%f000', 'now', 'localtime')";
 
-/// And the end in UTC, with its offset.
+/// IPython 9.18 writes the end in UTC, with its offset.
 const END: &str = "strftime('%Y-%m-%d %H:%M:%f000+00:00', 'now')";
 
 fn remark_json(cwd: &str, provider: &str, thread: Option<&str>) -> String {
@@ -21,7 +21,7 @@ fn remark_json(cwd: &str, provider: &str, thread: Option<&str>) -> String {
     Value::Object(map).to_string()
 }
 
-/// Begins or resumes a session; `None` when there is none of that number. With it come the other processes that have it
+/// Begins or resumes a session; `None` when the number is unknown. Also returns the other processes that have it
 /// open.
 pub(super) fn begin(
     db: &mut Connection,
@@ -70,7 +70,7 @@ pub(super) fn begin(
     Ok(Some((start, others)))
 }
 
-/// The last In number of the session, 0 without any.
+/// The last In number of the session; 0 without any.
 pub(super) fn last_line(db: &Connection, session: i64) -> rusqlite::Result<u32> {
     db.prepare_cached(
         "SELECT max(coalesce((SELECT max(line) FROM history WHERE session = ?1), 0),
@@ -79,7 +79,7 @@ pub(super) fn last_line(db: &Connection, session: i64) -> rusqlite::Result<u32> 
     .query_row([session], |row| row.get(0))
 }
 
-/// What a process that died left running: turns become interrupted exchanges, cells cancelled.
+/// Settles the entries that a dead process left running: turns become interrupted, cells cancelled.
 fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
     let mut rows = db.prepare(
         "SELECT id, response FROM ipycodex_turns WHERE session = ?1 AND state = 'running' ORDER BY id",
@@ -100,7 +100,7 @@ fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The living process that took the session up last, whether or not it has ended the session since.
+/// The living process that opened the session last, even if it has ended the session since.
 pub(super) fn owner_process(db: &Connection, session: i64) -> rusqlite::Result<Option<u32>> {
     let last: Option<(Option<u32>, Option<i64>)> = db
         .query_row(
@@ -117,7 +117,7 @@ pub(super) fn owner_process(db: &Connection, session: i64) -> rusqlite::Result<O
     })
 }
 
-/// Writes the agent's name and its thread's id where others look for them.
+/// Writes the agent's name and its thread's id where other programs expect them.
 pub(super) fn set_agent(
     db: &Connection,
     session: i64,
@@ -145,7 +145,6 @@ pub(super) fn set_agent(
     Ok(())
 }
 
-/// The thread as recorded.
 pub(super) fn read_thread(
     db: &Connection,
     session: i64,
@@ -163,7 +162,6 @@ pub(super) fn read_thread(
     .optional()
 }
 
-/// The line the conversation begins after.
 pub(super) fn reset_line(db: &Connection, session: i64) -> rusqlite::Result<u32> {
     let line = db
         .query_row(
@@ -186,7 +184,7 @@ pub(super) fn reset(db: &Connection, session: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Writes the end; a session in which nothing was recorded leaves no row. One that others have open goes on.
+/// Writes the end; an empty session leaves no row. A session that other processes have open stays open.
 pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let count: i64 = change.query_row(

@@ -17,7 +17,6 @@ pub(super) fn is_transient(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// True when the file is damaged.
 pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -25,7 +24,6 @@ pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// True when another connection holds a lock.
 pub(super) fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

@@ -1,7 +1,7 @@
 //! The open record: opens the file, begins the session, writes the pending queue and handles errors.
 //!
 //! Invariant: a write leaves the queue only when it is in the file, or can never be; each error is reported once
-//! until it is over: a lock after five seconds, all else at once.
+//! until it is over: a lock after five seconds, all others at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,13 +22,12 @@ use super::{entries, index, listing, sessions, sqlite_error};
 use crate::report::Report;
 use crate::trace::STARTUP;
 
-/// Writes of one transaction, when many wait.
+/// Pending writes per transaction.
 const BATCH: usize = 256;
 
 /// How long a lock lasts before it is reported; also the wait where the file is required.
 pub(super) const LONG_WAIT: Duration = Duration::from_secs(5);
 
-/// State shared by the handles and the thread.
 pub(super) struct SharedState {
     pub(super) recall: Recall,
     pub(super) streamed: StreamedAnswers,
@@ -47,14 +46,12 @@ pub(super) struct Store {
     pub(super) session: Option<SessionStart>,
     pub(super) refused: Option<Report>,
     pub(super) rows: RowMap,
-    /// `BeginTurn` of the running turns: written again to a new file.
+    /// `BeginTurn` of the running turns, to be written again to a new file.
     pub(super) running_turns: Vec<RecordWrite>,
     pub(super) pending: PendingWrites,
     /// Since when another program holds the file.
     pub(super) locked_since: Option<Instant>,
-    /// The current error has been reported.
     pub(super) trouble_reported: bool,
-    /// When writing was last tried.
     pub(super) last_attempt: Instant,
     /// The inputs for recall have been read, or are not needed.
     pub(super) recall_loaded: bool,
@@ -86,7 +83,7 @@ impl Store {
             locked_since: None,
             trouble_reported: false,
             last_attempt: Instant::now(),
-            // A run without an editor never looks back.
+            // A run without an editor has no recall.
             recall_loaded: opening.leave_log,
             index_incomplete: opening.record && !opening.leave_log,
             newest: 0,
@@ -99,7 +96,6 @@ impl Store {
         }
     }
 
-    /// True when the last try did not get everything into the file.
     pub(super) fn is_failing(&self) -> bool {
         self.session.is_none() || self.locked_since.is_some() || self.trouble_reported
     }
@@ -160,7 +156,7 @@ impl Store {
         }
     }
 
-    /// Writes what waits; false when the file takes no more for now.
+    /// Writes the queue; false when the file takes no more for now.
     fn write_all(&mut self) -> bool {
         let mut batch = BATCH;
         while !self.pending.is_empty() {
@@ -174,7 +170,7 @@ impl Store {
                     self.log_is_ahead = true;
                     (0..count).for_each(|_| self.on_written());
                 }
-                // Among many, the one that can never be written is found alone.
+                // Retries one by one, to find the write that can never succeed.
                 Err(error) if count > 1 && is_permanent(&error) => batch = 1,
                 Err(error) => {
                     self.on_error(&error);
@@ -250,7 +246,7 @@ impl Store {
         }
     }
 
-    /// From here on no file is touched.
+    /// Stops recording: from here on no file is touched.
     fn keep_in_memory(&mut self, mut why: Report) {
         why.message = format!("history is kept in memory only: {}", why.message);
         self.report(why);
@@ -283,7 +279,7 @@ impl Store {
         }
     }
 
-    /// Says who else has the session open, and what that means.
+    /// Reports the other processes that have the session open, and the consequences.
     pub(super) fn report_other_openers(&self, session: i64, others: &[u32]) {
         let processes: Vec<String> = others.iter().map(u32::to_string).collect();
         let process = match processes.len() {
@@ -303,7 +299,6 @@ impl Store {
         );
     }
 
-    /// Gives the editor what was typed before this session.
     pub(super) fn load_recall(&mut self) {
         self.recall_loaded = true;
         let (newest, cwd) = (self.newest, self.begin.cwd.clone());
@@ -318,10 +313,9 @@ impl Store {
         self.shared.recall.load(found, source);
     }
 
-    /// Indexes some more rows; true when there are others.
     pub(super) fn index_next(&mut self) -> bool {
         let Some(db) = &mut self.db else { return false };
-        // Another program holds it, or it is full: the next start goes on.
+        // A file that is locked or full: the next start continues.
         let more =
             listing::index_directories(db).and_then(|more| Ok(more || index::index_next(db)?));
         self.log_is_ahead |= more.is_ok();
@@ -359,7 +353,7 @@ impl Store {
         }
     }
 
-    /// Leaves the file; the next attempt begins a new session.
+    /// Abandons the file; the next attempt begins a new session.
     fn abandon(&mut self) {
         self.db = None;
         self.identity = None;
@@ -384,7 +378,6 @@ impl Store {
     }
 }
 
-/// True when trying again would end the same way.
 fn is_permanent(error: &rusqlite::Error) -> bool {
     !sqlite_error::is_transient(error) && !sqlite_error::is_corrupt(error)
 }

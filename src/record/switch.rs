@@ -1,7 +1,7 @@
-//! Switches to another session: ends the present one and begins or resumes the other.
+//! Switches to another session: ends the current one and begins or resumes the other.
 //!
-//! Invariants: a session that cannot be taken up leaves the present one as it is; what is not written yet belongs to
-//! the session it was typed in, so nothing is left for another before all of it is.
+//! Invariants: when the other session cannot be resumed, the current one stays as it is; pending writes belong to the
+//! session in which they were made, so all of them are written before the switch.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,10 +12,9 @@ use super::values::SwitchedSession;
 use crate::input::is_ipycodex_input;
 use crate::report::Report;
 
-/// Inputs that are looked at to see whether anything was done in a session.
+/// Inputs read to decide that a session holds commands only.
 const LOOKED_AT: u32 = 100;
 
-/// Goes on in the session of this number or name, or in an empty one.
 pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<SwitchedSession, Report> {
     if !store.opening.record {
         let why =
@@ -92,7 +91,7 @@ fn find_session(db: &Connection, target: &str) -> rusqlite::Result<Option<i64>> 
     .optional()
 }
 
-/// A session in which nothing was done but to look for another one is as good as empty, unless it has a name.
+/// Deletes a session that holds only commands and has no name, as if it were empty.
 fn forget_commands(db: &Connection, session: i64) -> rusqlite::Result<()> {
     let mut rows = db.prepare_cached(
         "SELECT coalesce(source_raw, source, '') FROM history WHERE session = ?1

@@ -1,8 +1,8 @@
 //! A session as it was before this process resumed it: its last entries as shown, and the cells to run again.
 //!
-//! Out: an [`SessionTail`], for which only as many entries are read as are asked for, and of each text no more than can
+//! Out: a [`SessionTail`], for which only the requested number of entries is read, and of each text no more than can
 //! be shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells
-//! count as well ended.
+//! count as successful.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -15,7 +15,7 @@ use crate::output::shown::Layout;
 /// Characters that are read of an output or an answer.
 const MAX_CHARACTERS: i64 = 64 << 10;
 
-/// Inputs of which the commands are told from the cells when cells are counted; of more, commands count as cells.
+/// Inputs that are classified to count cells without commands; in a longer session, commands count as cells.
 const MAX_CLASSIFIED: u32 = 1000;
 
 /// The end of a session: at most `most` entries.
@@ -27,7 +27,7 @@ pub(super) fn read(
     let Some(mut earlier) = summary(db, session)? else {
         return Ok(None);
     };
-    // Commands among them are read past; a session of nothing but commands is looked at only so far.
+    // Commands among them are skipped, up to a bound for sessions of nothing but commands.
     let mut inputs = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(substr(o.output, 1, ?3), ''),
                 coalesce(e.hidden, 0), t.hidden, substr(p.response, 1, ?3),
@@ -45,7 +45,7 @@ pub(super) fn read(
         let hidden: Option<bool> = row.get(4)?;
         let (source, shown): (String, String) = (row.get(1)?, row.get(2)?);
         let layout: Option<String> = row.get(6)?;
-        // IPython keeps nothing but values.
+        // IPython stores only values.
         let foreign: bool = row.get(7)?;
         let value = match layout {
             Some(layout) => Layout::from_json(&layout).value(&shown),
@@ -87,7 +87,8 @@ pub(super) fn read(
     Ok(Some(earlier))
 }
 
-/// Exchanges written by a program that keeps no numbers of its own: they stand behind the last code before them.
+/// Prompts and answers of a program that records no numbers of their own: they stand behind the last code before
+/// them.
 fn unnumbered(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Vec<TailEntry>> {
     let mut prompts = db.prepare_cached(
         "SELECT p.history_line + 1, p.prompt, substr(p.response, 1, ?3) FROM ai_prompts p
@@ -138,7 +139,7 @@ fn summary(db: &Connection, session: i64) -> rusqlite::Result<Option<SessionTail
     .optional()
 }
 
-/// Every cell of a session, in order; prompts and commands, of ours and of the shell, are left out.
+/// Every cell of a session, in order; prompts and commands, ours and the shell's, are left out.
 pub(super) fn read_cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<RecordedCell>> {
     let mut rows = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(e.state, 'complete') = 'complete',
@@ -161,7 +162,7 @@ pub(super) fn read_cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<
         .collect())
 }
 
-/// Adds the cells that wait to be written.
+/// Adds the cells of pending writes.
 pub(super) fn overlay_cells(
     cells: &mut Vec<RecordedCell>,
     waiting: &mut dyn Iterator<Item = &RecordWrite>,

@@ -1,8 +1,8 @@
-//! The thread that owns the connection: handles requests in order and keeps writes the file does not take yet.
+//! The thread that owns the connection: handles requests in order and keeps writes that the file does not take yet.
 //!
-//! While the file is locked, full or failing, writes wait in bounded memory, in order; they are tried again every
-//! second and before each question. Questions never wait for a lock longer than it takes to see it, but for the begin
-//! of a resumed session.
+//! While the file is locked, full or failing, writes wait in bounded memory, in order; they are retried every second
+//! and before each query. Queries wait for a lock no longer than it takes to detect it, except when a resumed session
+//! begins.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -20,12 +20,12 @@ use crate::dialog::Dialog;
 use crate::notebook::SavedSession;
 use crate::report::Report;
 
-/// How long to wait before trying again to write.
+/// The time between two attempts to write.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Longest wait for a lock on an ordinary write; requests queue behind it.
 const SHORT_WAIT: Duration = Duration::from_millis(200);
-/// The same once an attempt has failed.
+/// Longest wait for a lock once an attempt has failed.
 const RETRY_WAIT: Duration = Duration::from_millis(20);
 
 /// Largest log left beside the file at the end, in bytes: the next start reads all of it.
@@ -46,7 +46,7 @@ pub(super) fn run(mut store: Store, inbox: &Receiver<StoreRequest>) {
     loop {
         let settled = store.pending.is_empty() && store.session.is_some();
         if !store.recall_loaded && store.db.is_some() {
-            // Requests come before the inputs for recall.
+            // Requests come before loading the inputs for recall.
             match inbox.try_recv() {
                 Ok(StoreRequest::Close) | Err(TryRecvError::Disconnected) => break,
                 Ok(message) => handle_request(store, message),
@@ -85,7 +85,7 @@ fn close(store: &mut Store) {
         LONG_WAIT
     });
     if store.session.is_none() && !store.pending.is_empty() {
-        store.advance(RETRY); // the file had to be left: to the new one
+        store.advance(RETRY); // the file was abandoned: write to the new one
     }
     if store.refused.is_none() && !store.pending.is_empty() {
         store.report(Report::failure(format!(
@@ -102,14 +102,14 @@ fn close(store: &mut Store) {
     let log = std::fs::metadata(recovery_copy::with_suffix(&store.opening.path, "-wal"));
     let small = log.is_ok_and(|log| log.len() <= MAX_LOG_BYTES);
     if let (Some(db), true) = (&store.db, store.opening.leave_log && small) {
-        // Without it the end takes a few ms longer.
+        // Without this option the end takes a few ms longer.
         let _ = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
     // Close the file before the report channel closes.
     store.db = None;
 }
 
-/// Checkpoints the log while idle: it takes a sync of the disk.
+/// Checkpoints the log while idle, since that takes a sync of the disk.
 fn checkpoint(store: &mut Store) {
     store.log_is_ahead = false;
     if let Some(db) = &store.db {
@@ -131,7 +131,7 @@ fn handle_write(store: &mut Store, write: RecordWrite) {
     enqueue(store, write);
     let since = store.last_attempt.elapsed();
     let due = if store.is_failing() {
-        // The clock decides: a locked file must not be waited for once a keystroke.
+        // By the clock, so that a locked file is not waited for at each keystroke.
         since >= RETRY
     } else {
         !is_stream || since >= STREAM_BATCH_DELAY || store.pending.bytes() >= STREAM_BATCH_BYTES

@@ -1,6 +1,7 @@
-//! Turns in the file: begun, made part of the conversation, taken out of it.
+//! Turns in the file: begun, made part of the conversation, hidden.
 //!
-//! Invariant: what a turn replaces leaves in the transaction in which its own answer becomes part of the conversation.
+//! Invariant: the entries that a turn replaces leave the conversation in the transaction in which its answer joins
+//! it.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -8,7 +9,7 @@ use super::pictures;
 use super::row_map::RowMap;
 use super::values::{PromptStart, StoredBundle};
 
-/// Adds the row of a turn; it is the last one inserted.
+/// Inserts the row of a turn, which is the last one of its table.
 pub(super) fn begin(
     change: &Connection,
     session: i64,
@@ -16,7 +17,7 @@ pub(super) fn begin(
     start: &PromptStart,
     early: bool,
 ) -> rusqlite::Result<()> {
-    // Read from the file, it is a number of the file already.
+    // A number read from the file is one of the file already.
     let in_file = |line: u32| match early {
         true if line > 0 => rows.lines.to_file(line),
         _ => line,
@@ -46,13 +47,13 @@ pub(super) fn begin(
     Ok(())
 }
 
-/// In the column `hidden`, where 0 is part of the conversation: taken out by the user.
+/// Value of the column `hidden`: hidden by the user. 0 is part of the conversation.
 pub(super) const HIDDEN: i64 = 1;
 
-/// The same: the interpreter has stepped back over it.
+/// Value of the column `hidden`: the interpreter has stepped back over the cell.
 pub(super) const STEPPED_OVER: i64 = 2;
 
-/// Marks the entries with these numbers of the file; back in the conversation they have no mark at all.
+/// Hides or shows the entries with these numbers of the file; shown entries have no mark at all.
 pub(super) fn hide(
     change: &Connection,
     session: i64,
@@ -72,7 +73,7 @@ pub(super) fn hide(
     Ok(())
 }
 
-/// Marks the cell with this number of the file; what the user took out stays out.
+/// Marks the cell with this number of the file; a cell that the user hid stays hidden.
 pub(super) fn step_over(
     change: &Connection,
     session: i64,
@@ -87,7 +88,7 @@ pub(super) fn step_over(
     Ok(())
 }
 
-/// A session of another program has no rows of ours yet.
+/// Inserts our rows for lines of a session of another program, which has none.
 fn own_rows(change: &Connection, session: i64, from: u32, to: u32) -> rusqlite::Result<()> {
     change.execute(
         "INSERT OR IGNORE INTO ipycodex_entries (session, line, state)
@@ -97,7 +98,8 @@ fn own_rows(change: &Connection, session: i64, from: u32, to: u32) -> rusqlite::
     Ok(())
 }
 
-/// Makes a finished turn a part of the conversation; its answer is kept there alone. What it replaces leaves.
+/// Makes a finished turn part of the conversation, which then holds the only copy of its answer, and removes the
+/// entries that it replaces.
 pub(super) fn publish(
     db: &Connection,
     turn: i64,

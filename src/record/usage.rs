@@ -1,6 +1,7 @@
-//! Tokens of turns: their stored form, and the turns of a session with theirs.
+//! Tokens of turns: their stored form, and the turns of a session with their tokens.
 //!
-//! In: counts as the agent told them. Out: [`TurnRow`]s, failed and forgotten turns too: their tokens were spent.
+//! In: counts as the agent reported them. Out: [`TurnRow`]s, failed and deleted turns included: their tokens were
+//! spent.
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ pub(super) fn json(usage: &Usage) -> String {
     .to_string()
 }
 
-/// And back; what is missing or of another kind counts 0.
+/// Reads the stored form; a missing or malformed count is 0.
 fn read(text: &str) -> Option<Usage> {
     let value: Value = serde_json::from_str(text).ok()?;
     let count = |name: &str| value[name].as_u64().unwrap_or(0);
@@ -57,7 +58,7 @@ pub(super) fn turns(db: &Connection, session: i64) -> rusqlite::Result<Vec<TurnR
     .collect()
 }
 
-/// Adds those that wait to be written.
+/// Adds the turns of pending writes.
 pub(super) fn overlay(turns: &mut Vec<TurnRow>, waiting: &mut dyn Iterator<Item = &RecordWrite>) {
     let mut begun: Vec<(TurnKey, usize)> = Vec::new();
     for write in waiting {

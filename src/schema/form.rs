@@ -1,62 +1,61 @@
-//! How the values of a schema look where a model is held to its strict form, and the way back.
+//! Maps values between a schema and its strict form, to which a model is held.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// How deep values are followed.
+/// The depth to which values are followed.
 const DEEPEST: usize = 200;
 
-/// What stands in the strict form for values of a part of a schema.
+/// The strict form of the values of a part of a schema.
 #[derive(Debug, Clone)]
 pub(super) enum Form {
-    /// The value itself; of these types, one of these values where there are any.
+    /// The value itself, of one of `kinds`, and one of `values` unless that is empty.
     Plain {
         kinds: Vec<String>,
         values: Vec<Value>,
     },
     /// A list, each item in its form.
     List(Box<Form>),
-    /// A list of objects with `key` and `value` for an object whose names are not known.
+    /// A list of objects with `key` and `value`, for an object with arbitrary names.
     Entries(Box<Form>),
-    /// An object with [`item_name`]s for a list whose items differ; those after the first `needed` may be null.
+    /// An object with fields named by [`item_name`], for a list whose items differ; those after the first `needed`
+    /// may be null.
     Items {
         forms: Vec<Form>,
         needed: usize,
         rest: Option<Box<Form>>,
     },
-    /// An object: its fields, and the name and form of what else it has.
+    /// An object: its fields, and the name and form of the field for all other members.
     Object {
         fields: Vec<Field>,
         rest: Option<(String, Box<Form>)>,
     },
-    /// One of these.
+    /// One of these forms.
     AnyOf(Vec<Form>),
-    /// As it stands under this name.
+    /// The form of this name.
     Named(String),
 }
 
-/// A field of an object.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub(super) name: String,
     pub(super) form: Form,
-    /// Null stands for a field that is not there.
+    /// Null stands for a missing field.
     pub(super) optional: bool,
 }
 
-/// The forms that have names.
 pub(super) type Forms = HashMap<String, Form>;
 
-/// The name of the item at this place, from 0, in a list whose items differ.
+/// The name of the item at this index, from 0, in a list whose items differ.
 pub(super) fn item_name(index: usize) -> String {
     format!("item_{}", index + 1)
 }
 
-/// The name of the items after those.
+/// The name of the field for all further items.
 pub(super) const REST: &str = "more_items";
 
-/// The value as it was meant, when it has this form; else as it came.
+/// Decodes a value of the strict form into the given schema's form; a value of another form is returned as it came.
 pub(super) fn decoded(value: Value, form: &Form, forms: &Forms) -> Result<Value, Value> {
     decode_at(value, form, forms, 0)
 }
@@ -209,13 +208,13 @@ fn from_object(
             }
         }
     }
-    // What is not in it at all stays, to be named.
+    // Unknown members stay in the value, so that the report names them.
     fits &= given.is_empty();
     made.extend(given);
     ok_if(Value::Object(made), &fits)
 }
 
-/// Whether a value is of a type of JSON Schema.
+/// True when a value is of a type of JSON Schema.
 pub(super) fn is_type(value: &Value, kind: &str) -> bool {
     match kind {
         "object" => value.is_object(),

@@ -1,11 +1,11 @@
-//! The sizes that strict structured outputs keep to, as they are published.
+//! The published size limits of strict structured outputs.
 
 use serde_json::Value;
 
 use super::part::{LISTS, NAMED, ONE};
 
 const MOST_PROPERTIES: usize = 5000;
-/// Objects and lists inside of each other.
+/// Depth of nested objects and lists.
 const DEEPEST: usize = 10;
 /// Values of all enumerations.
 const MOST_VALUES: usize = 1000;
@@ -15,7 +15,6 @@ const LONGEST: usize = 120_000;
 const LONGEST_VALUES: usize = 15_000;
 const MANY_VALUES: usize = 250;
 
-/// What is counted.
 #[derive(Default)]
 struct SchemaSize {
     properties: usize,
@@ -24,7 +23,6 @@ struct SchemaSize {
     too_many: bool,
 }
 
-/// True for a schema that is not too large.
 pub(super) fn is_within(schema: &Value) -> bool {
     let mut size = SchemaSize::default();
     size.count(schema, 0);

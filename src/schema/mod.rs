@@ -1,10 +1,10 @@
-//! JSON schemas that an answer is to fit: as models are held to them, and answers read back and checked.
+//! JSON schemas for answers: the strict form that models are held to, and the check of answers.
 //!
-//! In: a schema as it was given, the text of an answer. Out: the schema as strict structured outputs take it, the
-//! answer as JSON that fits what was given, or what of it does not fit. Pure. Invariant: what is said to be strict
-//! keeps the published rules (`strict`); what cannot be is said in words instead ([`for_agent`]), and checked all the
-//! same. Formats: JSON Schema (2020-12 where a schema does not name its draft); the rules of
-//! <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
+//! In: a schema as the user gave it, the text of an answer. Out: the schema for strict structured outputs, and the
+//! answer as JSON that fits the given schema, or the list of its mismatches. Pure. Invariant: a schema that is sent
+//! as strict keeps the published rules (`strict`); any other schema is put into the prompt instead ([`for_agent`]),
+//! and the answer is checked all the same. Formats: JSON Schema (2020-12 where a schema does not name its draft); the
+//! rules of <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
 
 mod form;
 mod limits;
@@ -20,13 +20,12 @@ use serde_json::Value;
 
 use strict::StrictSchema;
 
-/// How many things that do not fit are told.
+/// Mismatches reported at most.
 const MOST_PROBLEMS: usize = 5;
 
-/// Stands before the schema in a prompt to an agent that cannot be held to one.
+/// Precedes the schema in a prompt to an agent that cannot be held to one.
 const HELD: &str = "Answer with nothing but JSON that fits this JSON schema:";
 
-/// A schema that an answer is to fit.
 #[derive(Debug)]
 pub struct AnswerSchema {
     validator: Validator,
@@ -34,10 +33,10 @@ pub struct AnswerSchema {
 }
 
 impl AnswerSchema {
-    /// The schema, read.
+    /// Reads the schema.
     ///
     /// # Errors
-    /// It is none: one line says where and why.
+    /// The value is not a schema: one line with place and reason.
     pub fn new(given: &Value) -> Result<Self, String> {
         if let Some(kind) = problem::unknown_type(given) {
             return Err(kind);
@@ -54,11 +53,10 @@ impl AnswerSchema {
         })
     }
 
-    /// An answer as JSON that fits the schema as it was given: the text itself where the model was not held to another
-    /// form than that.
+    /// The answer as JSON that fits the given schema; the text itself when the model was held to the given form.
     ///
     /// # Errors
-    /// What does not fit, a line each.
+    /// The mismatches, a line each.
     pub fn parse_answer(&self, answer: &str) -> Result<String, Vec<String>> {
         let text = unfenced(answer);
         let said: Value = serde_json::from_str(text)
@@ -74,7 +72,7 @@ impl AnswerSchema {
                 false => meant.to_string(),
             });
         }
-        // The model was not held to it, and has answered in the form that was given.
+        // The model was not held to the strict form, and has answered in the given one.
         match meant != said && self.validator.is_valid(&said) {
             true => Ok(text.to_owned()),
             false => Err(found),
@@ -87,7 +85,7 @@ impl AnswerSchema {
     }
 }
 
-/// A schema for an agent: what it is held to, where it can be, else what is said of it in the prompt.
+/// The schema to hold the agent to, where that is possible, else the text for the prompt.
 pub fn for_agent(given: &Value, structured: bool) -> (Option<Value>, Option<String>) {
     let strict = structured.then(|| StrictSchema::new(given)).flatten();
     match strict {
@@ -96,7 +94,7 @@ pub fn for_agent(given: &Value, structured: bool) -> (Option<Value>, Option<Stri
     }
 }
 
-/// The prompt that follows an answer which does not fit.
+/// The prompt that follows an answer with mismatches.
 pub fn retry_prompt(problems: &[String], prompt: &str) -> String {
     let problems: String = problems.iter().map(|it| format!("- {it}\n")).collect();
     format!(
@@ -105,7 +103,7 @@ pub fn retry_prompt(problems: &[String], prompt: &str) -> String {
     )
 }
 
-/// Says of an answer that it does not fit, the second one either.
+/// The message for the user when the second answer does not fit either.
 pub fn mismatch_message(problems: &[String], answer: &str) -> String {
     const SHOWN: usize = 300; // code points
     let mut shown: String = answer.chars().take(SHOWN).collect();
@@ -118,7 +116,7 @@ pub fn mismatch_message(problems: &[String], answer: &str) -> String {
     )
 }
 
-/// The text without the fence that some models put around JSON.
+/// Removes the code fence that some models put around JSON.
 fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let inner = text

@@ -1,4 +1,4 @@
-//! The parts strict schemas are made of, and what is asked of the parts of others.
+//! The pieces that strict schemas are built from, and queries on given schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ pub(super) const LISTS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 /// Keywords whose value is schemas by name.
 pub(super) const NAMED: [&str; 3] = ["properties", "$defs", "definitions"];
 
-/// What is taken with numbers.
+/// Keywords for numbers that strict schemas may contain.
 pub(super) const OF_NUMBERS: [&str; 5] = [
     "minimum",
     "maximum",
@@ -19,7 +19,7 @@ pub(super) const OF_NUMBERS: [&str; 5] = [
     "exclusiveMaximum",
     "multipleOf",
 ];
-/// The name of what is no object, in the object it stands in.
+/// The field for a value that is not an object, in the object that wraps it.
 pub(super) const VALUE: &str = "value";
 /// An object with these fields and no others.
 pub(super) fn closed(properties: Map<String, Value>) -> Value {
@@ -39,7 +39,7 @@ pub(super) fn entries(value: Value) -> Value {
     list(closed(entry.into_iter().collect()))
 }
 
-/// Entries as an object of their own: a list of them could be taken for another list.
+/// Wraps entries in an object of their own: a bare list of them could be taken for another list.
 pub(super) fn wrap_entries(part: Value, form: Form) -> (Value, Form) {
     const ENTRIES: &str = "entries";
     let fields = [(ENTRIES.to_owned(), part)].into_iter().collect();
@@ -69,7 +69,7 @@ pub(super) fn plain(kinds: &[&str]) -> Form {
     }
 }
 
-/// The types a schema names, or that its keywords are about.
+/// The types that a schema names or that its keywords imply.
 pub(super) fn kinds(fields: &Map<String, Value>) -> Vec<&str> {
     const ABOUT: [(&str, &[&str]); 4] = [
         (
@@ -118,7 +118,6 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The same, or null.
 pub(super) fn or_null(part: Value) -> Value {
     let null = json!({"type": "null"});
     let kind = part.get("type");
@@ -152,7 +151,7 @@ pub(super) fn or_null(part: Value) -> Value {
             part["type"] = kinds;
             part
         }
-        // (`null` would be a word of the macro's.)
+        // `null` inside the macro would be a JSON literal.
         _ => json!({ "anyOf": Value::Array(vec![part, null]) }),
     }
 }

@@ -1,4 +1,4 @@
-//! What does not fit, in words: where, what was expected, what was there.
+//! Mismatches in words: place, expected, found.
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -6,15 +6,13 @@ use serde_json::Value;
 
 use super::part::NAMED;
 
-/// Code points of a value that are shown.
+/// Code points of a value that are quoted.
 const SHOWN: usize = 60;
 
-/// The types of JSON Schema.
 const TYPES: [&str; 7] = [
     "object", "array", "string", "number", "integer", "boolean", "null",
 ];
 
-/// One thing that does not fit.
 pub(super) fn describe(error: &ValidationError<'_>) -> String {
     let place = place(error.instance_path().as_str());
     let value = error.instance();
@@ -87,7 +85,7 @@ fn length(value: &Value) -> usize {
     }
 }
 
-/// `answer.a[0]` of a JSON pointer.
+/// A JSON pointer as `answer.a[0]`.
 fn place(pointer: &str) -> String {
     let mut place = String::from("answer");
     for step in pointer.split('/').skip(1) {
@@ -108,7 +106,6 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Why something is no schema.
 pub(super) fn describe_schema_error(error: &ValidationError<'_>) -> String {
     let place = match error.instance_path().as_str() {
         "" => String::new(),
@@ -117,7 +114,7 @@ pub(super) fn describe_schema_error(error: &ValidationError<'_>) -> String {
     format!("schema: {place}{error}")
 }
 
-/// What is said of the first `type` that there is not.
+/// The message about the first unknown `type`.
 pub(super) fn unknown_type(schema: &Value) -> Option<String> {
     let Value::Object(fields) = schema else {
         return match schema {
@@ -148,7 +145,7 @@ pub(super) fn unknown_type(schema: &Value) -> Option<String> {
         .find_map(unknown_type)
 }
 
-/// A date and a time, also without an offset: what Python and most models write.
+/// A date and a time, also without an offset, as Python and most models write it.
 pub(super) fn is_date_time(text: &str) -> bool {
     let (date, time) = text.split_at_checked(10).unwrap_or_default();
     date.parse::<chrono::NaiveDate>().is_ok()

@@ -1,9 +1,9 @@
-//! A schema as strict structured outputs take it.
+//! Converts a schema to the form that strict structured outputs take.
 //!
-//! Objects are closed and all their fields required: one that may be left out may be null instead. An object of unknown
-//! names is a list of entries, a list whose items differ is an object of items, anything at all is a definition that
-//! refers to itself; what is no object stands in one. Keywords that are not taken are left out: the answer is checked
-//! against the schema as it was given. Absent on purpose: references to other documents; a schema with such is not made
+//! Objects are closed and all their fields required: an optional field may be null instead. An object with arbitrary
+//! names becomes a list of entries, a list whose items differ becomes an object of items, and "any value" a recursive
+//! definition; a root that is not an object is wrapped in one. Unsupported keywords are left out, since the answer is
+//! checked against the given schema. Absent on purpose: references to other documents; a schema with such is not made
 //! strict.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use super::part::{
     wrap_entries,
 };
 
-/// Formats of strings that are taken.
+/// Supported formats of strings.
 const FORMATS: [&str; 9] = [
     "date-time",
     "time",
@@ -29,17 +29,16 @@ const FORMATS: [&str; 9] = [
     "ipv6",
     "uuid",
 ];
-/// How deep schemas are followed.
+/// The depth to which schemas are followed.
 const DEEPEST: usize = 100;
 
-/// A schema in its strict form.
 #[derive(Debug)]
 pub(super) struct StrictSchema {
-    /// What the model is held to.
+    /// The schema to hold the model to.
     pub(super) sent: Value,
     form: Form,
     forms: Forms,
-    /// The value stands in an object.
+    /// The value is wrapped in an object.
     wrapped: bool,
 }
 
@@ -70,13 +69,13 @@ impl StrictSchema {
         })
     }
 
-    /// True where a value stands in an object that is not its own.
+    /// True when the value is wrapped in an object that is not part of the given schema.
     #[cfg(test)]
     pub(super) fn wrapped(&self) -> bool {
         self.wrapped
     }
 
-    /// A value of the strict form as it was meant; what is not of that form, as it came.
+    /// Decodes a value of the strict form; a value of another form is returned as it came.
     pub(super) fn decoded(&self, mut value: Value) -> Value {
         if self.wrapped {
             let fields = value.as_object_mut().filter(|fields| fields.len() == 1);
@@ -89,16 +88,15 @@ impl StrictSchema {
     }
 }
 
-/// Makes the strict form of the parts of one schema.
+/// Builds the strict form of the parts of one schema.
 struct StrictBuilder<'a> {
     root: &'a Value,
     defs: Map<String, Value>,
     forms: Forms,
-    /// Of what is referred to, by reference.
     names: HashMap<String, String>,
 }
 
-/// A part in its strict form, and how values look there.
+/// The strict form of a part, and the form of its values.
 type Part = Option<(Value, Form)>;
 
 impl StrictBuilder<'_> {
@@ -174,7 +172,7 @@ impl StrictBuilder<'_> {
                 keep("format", &|it| {
                     it.as_str().is_some_and(|it| FORMATS.contains(&it))
                 });
-                // What only some dialects have is checked, not sent.
+                // A pattern that only some dialects support is checked, not sent.
                 keep("pattern", &|it| {
                     it.as_str().is_some_and(|it| !it.contains("(?"))
                 });
@@ -364,7 +362,7 @@ impl StrictBuilder<'_> {
 }
 
 impl StrictBuilder<'_> {
-    /// What is referred to: a definition.
+    /// The definition that a reference points to.
     fn named(&mut self, reference: &str, depth: usize) -> Part {
         if let Some(name) = self.names.get(reference) {
             return Some(definition_ref(name));
@@ -377,7 +375,6 @@ impl StrictBuilder<'_> {
         let name = self.free(last.unwrap_or("root"));
         self.names.insert(reference.to_owned(), name.clone());
         self.defs.insert(name.clone(), Value::Null);
-        // What it refers to is followed from its own beginning.
         let (part, form) = self.part(target, depth + 1)?;
         if part.get("$ref").and_then(Value::as_str) == Some(&format!("#/$defs/{name}")) {
             return None;
@@ -387,7 +384,6 @@ impl StrictBuilder<'_> {
         Some(definition_ref(&name))
     }
 
-    /// Any JSON.
     fn anything(&mut self) -> (Value, Form) {
         const ANYTHING: &str = "\0";
         if let Some(name) = self.names.get(ANYTHING) {
@@ -421,7 +417,7 @@ impl StrictBuilder<'_> {
         name
     }
 
-    /// One schema of a schema and what it is all of.
+    /// Merges a schema with all its `allOf` parts into one.
     fn merged(&self, fields: &Map<String, Value>) -> Option<Value> {
         let mut merged = fields.clone();
         let mut open = match merged.remove("allOf") {

@@ -1,4 +1,4 @@
-//! The code a skill wants run when it is loaded.
+//! The code blocks that a skill asks to run when it is loaded.
 
 use crate::markdown::fences::python_blocks;
 use crate::text::frontmatter;
@@ -14,7 +14,7 @@ pub(super) fn eval_blocks(text: &str) -> Vec<String> {
     blocks
 }
 
-/// `#| eval: true`, blanks where they like.
+/// Matches `#| eval: true`, with any blanks.
 fn is_eval_option(line: &str) -> bool {
     let Some(option) = line.trim().strip_prefix("#|") else {
         return false;

@@ -1,6 +1,6 @@
-//! The skills that came with the program: the files below `skills/`, inside the binary.
+//! The skills that come with the program: the files below `skills/`, inside the binary.
 //!
-//! Their path is `builtin:NAME/SKILL.md`. A new one is a folder there and a row here; a test holds the two together.
+//! Their path is `builtin:NAME/SKILL.md`. A new one is a folder there and a row here; a test compares the two.
 
 /// Directory and `SKILL.md` of each, in name order.
 pub(super) const TABLE: &[(&str, &str)] = &[
@@ -18,7 +18,7 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// Where the list says it is.
+/// The path shown in the list of skills.
 pub(super) fn path(directory: &str) -> String {
     format!("builtin:{directory}/SKILL.md")
 }

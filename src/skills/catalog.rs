@@ -1,8 +1,8 @@
 //! The list of skills, frozen when it is made, and the activation of one of them.
 //!
 //! In: [`Roots`]. Out: skills nearest first, in name order inside a folder; diagnostics; and, later, the text of a
-//! skill whose file still has the bytes it had. A file is taken once, by its real path; skills of one name are all
-//! kept, and all but the nearest are marked as shadowed.
+//! skill whose file still has the bytes it had. A file is listed once, by its real path; of skills with the same name
+//! all are kept, and all but the nearest are marked as shadowed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,6 @@ use super::section::{Section, section, shown};
 use super::{Activation, Skill, SkillDiagnostic, SkillOrigin, blocks, bundled, read, walk};
 use crate::text::counted;
 
-/// The skills of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     skills: Vec<Skill>,
@@ -23,7 +22,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Searches `roots`, then takes those in the program. Bounded; what cannot be taken is a diagnostic.
+    /// Searches `roots`, then adds the bundled skills. Bounded; a skill that cannot be listed is a diagnostic.
     pub fn find(roots: &Roots) -> Self {
         let mut catalog = Catalog {
             diagnostics: roots.diagnostics.clone(),
@@ -32,7 +31,7 @@ impl Catalog {
         for root in &roots.roots {
             for candidate in walk::candidates(&root.path, &mut catalog.diagnostics) {
                 let path = candidate.path.to_string_lossy().into_owned();
-                // By two roads: the nearer was first, and what is said of it has been said.
+                // Found twice, through links: the nearer path came first, with its diagnostics.
                 let known = catalog.skills.iter().map(|skill| &skill.path);
                 let mut told = known.chain(catalog.diagnostics.iter().map(|told| &told.path));
                 if told.any(|known| *known == path) {
@@ -64,26 +63,25 @@ impl Catalog {
         catalog
     }
 
-    /// Every skill, nearest first.
+    /// All skills, nearest first.
     pub fn skills(&self) -> &[Skill] {
         &self.skills
     }
 
-    /// What was left out, and what is odd.
+    /// Skills that were left out, and warnings.
     pub fn diagnostics(&self) -> &[SkillDiagnostic] {
         &self.diagnostics
     }
 
-    /// What the instructions end with: a newline, then `<skills>` … `</skills>`; empty without skills.
+    /// The end of the instructions: a newline, then `<skills>` … `</skills>`; empty without skills.
     pub fn section(&self) -> String {
         self.section.text.clone()
     }
 
-    /// The skill meant by a path of the list (that of the `SKILL.md` or of its directory), or by a name that is there
-    /// once.
+    /// Finds a skill by a path of the list (that of the `SKILL.md` or of its directory), or by a unique name.
     ///
     /// # Errors
-    /// One line for the model: it is not on the list, or the name is there more than once.
+    /// One line for the model: the skill is not on the list, or the name is not unique.
     pub fn resolve(&self, wanted: &str) -> Result<&Skill, String> {
         let wanted = wanted.trim();
         let folder = wanted.trim_end_matches('/');
@@ -112,10 +110,10 @@ impl Catalog {
         }
     }
 
-    /// Loads the skill meant by `wanted`, as [`Catalog::resolve`] understands it. Nobody is asked here, nothing runs.
+    /// Loads the skill that [`Catalog::resolve`] finds for `wanted`. Asks for no approval and runs nothing.
     ///
     /// # Errors
-    /// One line for the model: as [`Catalog::resolve`], or its file is gone, or is not what it was.
+    /// One line for the model: as [`Catalog::resolve`], or the file is missing or has changed.
     pub fn activate(&self, wanted: &str) -> Result<Activation, String> {
         let skill = self.resolve(wanted)?;
         let (manifest, directory) = match &skill.file {
@@ -237,7 +235,7 @@ impl Catalog {
     }
 }
 
-/// The content of the file of `skill`, when it is what it was.
+/// The content of the skill's file, if it is unchanged.
 fn read_unchanged(skill: &Skill, file: &Path) -> Result<Manifest, String> {
     let path = shown(&skill.path);
     if !file.exists() {
@@ -257,7 +255,6 @@ fn read_unchanged(skill: &Skill, file: &Path) -> Result<Manifest, String> {
     parse(&bytes, file)
 }
 
-/// Hash and content of the file at `path`.
 fn open(path: &Path) -> Result<(String, Manifest), String> {
     let bytes = read::whole(path)?;
     Ok((read::hash(&bytes), parse(&bytes, path)?))

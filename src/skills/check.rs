@@ -1,7 +1,7 @@
 //! The rules of the specification, as its reference validator (`skills-ref` 0.1) applies them.
 //!
-//! Stricter than loading: what a client repairs or ignores is a fault here. In: the directory of a skill, or its file.
-//! Out: faults, one line each; none means valid.
+//! Stricter than loading: anything that a client repairs or ignores is a fault here. In: the directory of a skill, or
+//! its file. Out: faults, one line each; none means valid.
 
 use std::path::Path;
 
@@ -19,10 +19,9 @@ const FIELDS: [&str; 6] = [
     "compatibility",
 ];
 
-/// Characters of `compatibility`.
+/// Characters of `compatibility` at most.
 const MOST_COMPATIBILITY: usize = 500;
 
-/// What is wrong with the skill at `path`.
 pub fn check(path: &Path) -> Vec<String> {
     let is_file = path.is_file() && path.file_name().is_some_and(is_skill_file);
     let directory = match path.parent() {
@@ -120,7 +119,7 @@ fn faults(frontmatter: &Frontmatter, directory: &str) -> Vec<String> {
     faults
 }
 
-/// Without the blanks around it. To a strict reader every scalar is text, `null` too.
+/// The value without surrounding blanks. A strict reader takes every scalar as text, `null` too.
 fn required<'f>(frontmatter: &'f Frontmatter, key: &str) -> Result<&'f str, String> {
     match frontmatter.value(key) {
         None => Err(format!("the {key} is missing")),

@@ -1,12 +1,14 @@
 //! The user's answers about skills, kept over sessions: `skills.json` in the state directory.
 //!
-//! In: answers. Out: what was answered before, by the real path of a project and by the content hash of code. The file
-//! is private (0600) and written whole; what another session wrote meanwhile is kept. A file that is broken, newer, or
-//! open to others is told and counts as empty, and is never written over: answers then hold for this session.
+//! In: answers. Out: earlier answers, by the real path of a project and by the content hash of code. The file is
+//! private (0600) and written whole; answers that another session wrote in the meantime are kept. A file that is
+//! broken, newer, or writable by others is reported, counts as empty and is never overwritten: answers then hold for
+//! this session.
 //!
 //! Format: `{"version": 1, "projects": {PATH: true}, "code": {SHA-256: true or false}}`; unknown keys are kept.
 //!
-//! Absent on purpose: asking, and a lock: of two answers given in the same moment one may have to be given again.
+//! Absent on purpose: the questions, and a lock: of two answers given at the same moment one may be lost, and is
+//! asked for again.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +22,6 @@ use super::read;
 
 const VERSION: u32 = 1;
 
-/// What the user has allowed.
 #[derive(Debug, Clone)]
 pub struct Consent {
     file: Option<PathBuf>,
@@ -31,18 +32,16 @@ pub struct Consent {
 /// Why an answer holds for this session only.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsentError {
-    /// The file is not to be touched.
+    /// The file must not be written.
     #[error("`{}` {why}", path.display())]
     Unusable {
-        /// The file.
         path: PathBuf,
-        /// Goes on after its name.
+        /// Continues a sentence that begins with the path.
         why: String,
     },
-    /// The path of the project is no text.
+    /// The path of the project is not UTF-8.
     #[error("the path of the project is not UTF-8")]
     NoText,
-    /// It could not be written.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -70,7 +69,7 @@ impl Default for Answers {
 }
 
 impl Consent {
-    /// Reads the answers kept in `state_dir`; also says, in one line, when they cannot be used.
+    /// Reads the answers kept in `state_dir`; also returns one line when the file cannot be used.
     pub fn open(state_dir: &Path) -> (Self, Option<String>) {
         let file = state_dir.join("skills.json");
         let (answers, unusable) = match load(&file) {
@@ -89,7 +88,7 @@ impl Consent {
         (consent, told)
     }
 
-    /// Nothing is known and nothing is kept.
+    /// Without any answer; keeps nothing on disk.
     pub fn none() -> Self {
         Consent {
             file: None,
@@ -98,18 +97,18 @@ impl Consent {
         }
     }
 
-    /// The user trusts the skills of the project at `path` (links resolved).
+    /// True when the user trusts the skills of the project at `path` (links resolved).
     pub fn trusts(&self, path: &Path) -> bool {
         let key = path.to_str();
         key.is_some_and(|key| self.answers.projects.get(key) == Some(&true))
     }
 
-    /// Whether code of this content may run; `None` when it was never asked.
+    /// The answer about code with this hash; `None` when the user was never asked.
     pub fn may_run(&self, hash: &str) -> Option<bool> {
         self.answers.code.get(hash).copied()
     }
 
-    /// Keeps that the project at `path` (links resolved) is trusted, or is not any more.
+    /// Records that the project at `path` (links resolved) is trusted, or no longer.
     ///
     /// # Errors
     /// [`ConsentError`]: the answer holds for this session only. ([`ConsentError::NoText`]: not even for that.)
@@ -124,7 +123,7 @@ impl Consent {
         })
     }
 
-    /// Keeps whether code of this content may run.
+    /// Records whether code with this hash may run.
     ///
     /// # Errors
     /// [`ConsentError`]: the answer holds for this session only.
@@ -149,7 +148,7 @@ impl Consent {
         if let Some(directory) = file.parent() {
             private_dir(directory)?;
         }
-        // Another session may have written since.
+        // Another session may have written the file since.
         let mut answers = load(file).map_err(unusable)?;
         answer(&mut answers);
         let text = serde_json::to_string_pretty(&answers).expect("maps with text as keys");
@@ -158,7 +157,7 @@ impl Consent {
     }
 }
 
-/// The answers in `file`; none when there is no file. The error goes on after its name.
+/// The answers in `file`; empty when it is missing. The error continues a sentence that begins with the path.
 fn load(file: &Path) -> Result<Answers, String> {
     let metadata = match std::fs::symlink_metadata(file) {
         Ok(metadata) => metadata,

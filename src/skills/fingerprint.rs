@@ -1,10 +1,9 @@
-//! What code of a skill can run: one hash of its `SKILL.md` and of every file beside it, scripts above all.
+//! A hash over all code that a skill can run: its `SKILL.md` and every file beside it, above all scripts.
 //!
-//! In: a folder that may hold links to anywhere. Out: a hash that is another when a file was changed, added, renamed or
-//! removed; none when there is more than can be looked at, so that no answer about it is kept. Links are followed, to
-//! directories except to one the folder lies in, and each directory is entered once. Left out: `.git`, and
-//! `__pycache__`, which running the code itself fills. What is no file or directory (a pipe, a device) counts by its
-//! kind: it is not read.
+//! In: a folder that may hold links to anywhere. Out: a hash that changes when a file is changed, added, renamed or
+//! removed; `None` above the limits, so that no answer about the skill is kept. Links are followed, except to a
+//! directory that contains the folder, and each directory is entered once. Left out: `.git`, and `__pycache__`, which
+//! running the code itself fills. Pipes and devices count by their kind: they are not read.
 //!
 //! Limits: [`MOST_ENTRIES`] entries and [`MOST_BYTES`] bytes.
 
@@ -19,12 +18,13 @@ use sha2::{Digest, Sha256};
 
 use super::read::{hash, regular};
 
-/// Entries of all its directories.
+/// Entries of all directories.
 const MOST_ENTRIES: usize = 20_000;
-/// Bytes of all its files.
+/// Bytes of all files.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The hash of the skill in `directory` whose `SKILL.md` has the hash `manifest`; that one when it has no other files.
+/// The hash of the skill in `directory` whose `SKILL.md` has the hash `manifest`; equal to `manifest` without other
+/// files.
 pub(super) fn fingerprint(directory: &Path, manifest: &str) -> Option<String> {
     let mut folder = FolderHasher::default();
     let root = std::fs::metadata(directory).ok()?;
@@ -50,20 +50,19 @@ pub(super) fn fingerprint(directory: &Path, manifest: &str) -> Option<String> {
     Some(hash(&all))
 }
 
-/// What has been looked at.
 #[derive(Default)]
 struct FolderHasher {
-    /// Device and inode of directories.
+    /// Device and inode of directories entered.
     seen: HashSet<(u64, u64)>,
     next: Vec<PathBuf>,
-    /// Of each file: its path, ended by a NUL, and what it is.
+    /// For each file: its path, ended by a NUL, and its kind or content hash.
     parts: Vec<Vec<u8>>,
     entries: usize,
     bytes: u64,
 }
 
 impl FolderHasher {
-    /// `None`: a limit is met, or something cannot be read.
+    /// `None`: a limit is exceeded, or an entry cannot be read.
     fn hash_directory(&mut self, root: &Path, directory: &Path) -> Option<()> {
         for entry in std::fs::read_dir(directory).ok()? {
             let path = entry.ok()?.path();
@@ -88,7 +87,7 @@ impl FolderHasher {
                     }
                 }
                 Ok(metadata) => part.extend(self.hash_file(&path, &metadata)?),
-                // One that dangles or loops.
+                // A link that dangles or loops.
                 Err(_) => part.extend(std::fs::read_link(&path).ok()?.as_os_str().as_bytes()),
             }
             self.parts.push(part);

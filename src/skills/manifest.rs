@@ -1,36 +1,36 @@
-//! A `SKILL.md` as a value: from its bytes to name, description and text, or to why not.
+//! Parses a `SKILL.md` into name, description and text, or into the reason why it is not a skill.
 //!
-//! Lenient, as the guide for clients asks: a wrong name is a warning, a missing one the directory's; values YAML
-//! cannot read because of a colon or a bracket are put into quotes and read again. Without a description, with a key
-//! twice or beyond a budget it is no skill. Total: any bytes are one or the other. No disk here.
+//! Lenient, as the guide for clients asks: a wrong name is a warning, a missing one is taken from the directory;
+//! values that YAML cannot read because of a colon or a bracket are quoted and read again. A file without a
+//! description, with a repeated key or beyond a limit is not a skill. Total: any bytes give one or the other. No file
+//! access.
 
 use unicode_normalization::UnicodeNormalization;
 
 use crate::text::frontmatter::{Fault, Fences, Frontmatter, fences, parse};
 use crate::text::joined_words;
 
-/// Characters of a name.
+/// Characters of a name at most.
 pub(super) const MOST_NAME: usize = 64;
-/// Characters of a description.
+/// Characters of a description at most.
 pub(super) const MOST_DESCRIPTION: usize = 1024;
 
-/// What a file declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Manifest {
     /// One line without control characters.
     pub name: String,
     /// One line, at most [`MOST_DESCRIPTION`] characters.
     pub description: String,
-    /// The file with line ends `\n`, no byte-order mark, and values quoted that had to be.
+    /// The file with line ends `\n`, without byte-order mark, and with unreadable values quoted.
     pub text: String,
-    /// What is odd about it, one line each.
+    /// One line each.
     pub warnings: Vec<String>,
 }
 
 /// Reads `bytes`, the file of a directory called `directory`.
 ///
 /// # Errors
-/// One line: why it is no skill.
+/// One line: why the file is not a skill.
 pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| format!("is not valid UTF-8 at byte {}", error.valid_up_to()))?;
@@ -79,7 +79,7 @@ pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
     })
 }
 
-/// What a name may not be, whatever the directory is called: one line each, in the words of the specification.
+/// The faults of a name, whatever its directory is called: one line each, in the words of the specification.
 pub(super) fn name_faults(name: &str) -> Vec<String> {
     let name: String = name.nfkc().collect();
     let length = name.chars().count();
@@ -104,7 +104,7 @@ pub(super) fn name_faults(name: &str) -> Vec<String> {
     faults
 }
 
-/// The name of a skill equals its directory's, in whatever Unicode form each is written.
+/// Compares the name of a skill with its directory's, in whatever Unicode form each is written.
 pub(super) fn same_name(name: &str, directory: &str) -> bool {
     name.nfkc().eq(directory.nfkc())
 }
@@ -174,7 +174,7 @@ fn comment_warning(yaml: &str, key: &str) -> Option<String> {
         .then(|| format!("the {key} ends before ` #`, where YAML begins a comment"))
 }
 
-/// The frontmatter with those values in quotes that YAML cannot read, and the keys of these.
+/// Quotes the values that YAML cannot read; returns the frontmatter and their keys.
 fn quote_values(yaml: &str) -> (String, Vec<&str>) {
     let mut quoted_yaml = String::with_capacity(yaml.len() + 16);
     let mut quoted = Vec::new();
@@ -191,7 +191,7 @@ fn quote_values(yaml: &str) -> (String, Vec<&str>) {
     (quoted_yaml, quoted)
 }
 
-/// The top-level entries: a line that begins at the margin and what is indented below it.
+/// The top-level entries: a line without indent and the indented lines below it.
 fn entries(yaml: &str) -> Vec<&str> {
     let mut entries = Vec::new();
     let mut rest = yaml;

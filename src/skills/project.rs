@@ -1,9 +1,9 @@
-//! Start-up files that come with a project: `.ipycodex/startup.py`, then `.ipycodex/modules/*.py` by name.
+//! Start-up files of a project: `.ipycodex/startup.py`, then `.ipycodex/modules/*.py` by name.
 //!
-//! In: the working directory. Out: the files as they are now, and the hash an answer about them holds for: that of all
-//! that lies in the folder, since they may import it. The nearest `.ipycodex` counts, of the directory and those above
-//! it up to the one with a `.git`; what lies in a directory everybody puts files into (`/tmp`) is nobody's project.
-//! Invariant: what is run is the text that was asked about, whatever the file holds by then.
+//! In: the working directory. Out: the files as they are now, and the hash for which an answer about them holds: over
+//! the whole folder, since the files may import from it. The nearest `.ipycodex` counts, of the directory and its
+//! parents up to the one with a `.git`; a directory that all users can write to (`/tmp`) is never a project.
+//! Invariant: the text that runs is the text that the user was asked about, even if the file has changed since.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +11,22 @@ use super::fingerprint::fingerprint;
 use super::read::{hash, whole};
 use super::roots::is_shared;
 
-/// The folder of a project.
 const FOLDER: &str = ".ipycodex";
 
-/// What a project wants run before the first input.
+/// The files that a project asks to run before the first input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectFiles {
-    /// Its folder, links resolved.
+    /// The folder, links resolved.
     pub folder: PathBuf,
-    /// Each file and what it holds, in order.
+    /// Path and content of each file, in order.
     pub files: Vec<(PathBuf, String)>,
-    /// What an answer holds for, in hexadecimal; `None`: there is more than can be looked at.
+    /// The hash for which an answer holds, in hexadecimal; `None`: the folder exceeds the limits.
     pub hash: Option<String>,
     /// Files that cannot be run, a line each.
     pub left_out: Vec<String>,
 }
 
 impl ProjectFiles {
-    /// Those of the project around `cwd`; `None` where there are none.
     pub fn find(cwd: &Path) -> Option<Self> {
         let cwd = cwd.canonicalize().ok()?;
         let root = cwd.ancestors().find(|above| above.join(".git").exists());
@@ -62,7 +60,6 @@ impl ProjectFiles {
     }
 }
 
-/// The Python files of a folder, by name.
 fn modules(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
@@ -89,7 +86,7 @@ mod tests {
         let find = |place: &str| ProjectFiles::find(&base.join(place));
         write("p/a/b/x", "");
         write(".ipycodex/startup.py", "outside");
-        // Codex's sandbox may leave an empty `.git` in the folder for temporary files: then that is a root.
+        // Codex's sandbox may leave an empty `.git` in the temporary directory, which makes that a root.
         let rooted = base.ancestors().any(|folder| folder.join(".git").exists());
         assert!(
             rooted || find("p/a/b").is_none(),

@@ -1,4 +1,4 @@
-//! Reads a file whole, if it is one and small enough. Never waits: a pipe or device in its place is refused.
+//! Reads a regular file whole, up to a limit. Never blocks: a pipe or device in its place is refused.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,18 +7,18 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
-/// Bytes a `SKILL.md` may have.
+/// Bytes of a `SKILL.md` at most.
 pub(super) const MOST_BYTES: u64 = 1024 * 1024;
 
 /// The bytes at `path`.
 ///
 /// # Errors
-/// One line that goes on after the name of the file.
+/// One line that continues a sentence about the file.
 pub(super) fn whole(path: &Path) -> Result<Vec<u8>, String> {
     let file = regular(path)?;
     let length = file.metadata().map_err(unreadable)?.len();
     let mut bytes = Vec::new();
-    // One more than allowed: the size may have been another when it was asked for.
+    // One byte more than allowed, since the file may have grown since its size was read.
     file.take(MOST_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
@@ -28,7 +28,7 @@ pub(super) fn whole(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The file at `path`, opened.
+/// Opens the regular file at `path`.
 ///
 /// # Errors
 /// As [`whole`].
@@ -47,7 +47,6 @@ fn unreadable(error: std::io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// SHA-256 in hexadecimal.
 pub(super) fn hash(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let digest = Sha256::digest(bytes);

@@ -1,9 +1,9 @@
-//! Where skills are looked for: folders, nearest first, each with whose it is.
+//! The folders in which skills are searched, nearest first, each with its owner.
 //!
 //! In: the surroundings as values. Out: existing folders, each once. `.agents/skills` of the working directory and of
-//! each parent, `$XDG_CONFIG_HOME/agents/skills`, `~/.agents/skills`. The project goes up to the nearest directory with
-//! a `.git`; above it only directories count that nobody but the user can change. A directory everybody puts files into
-//! (`/tmp`) is nobody's project.
+//! each parent, `$XDG_CONFIG_HOME/agents/skills`, `~/.agents/skills`. The project ends at the nearest directory with
+//! a `.git`; above it only directories count that no other user can change. A directory that all users can write to
+//! (`/tmp`) is never a project.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,12 @@ use crate::environment::Environment;
 
 use super::{SkillDiagnostic, SkillOrigin};
 
-/// The folders a catalogue is made of.
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     pub(super) roots: Vec<Root>,
     pub(super) diagnostics: Vec<SkillDiagnostic>,
 }
 
-/// One folder of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Root {
     /// Links resolved.
@@ -28,7 +26,6 @@ pub(super) struct Root {
 }
 
 impl Roots {
-    /// Looks which folders there are.
     pub fn new(environment: &Environment) -> Self {
         let home = environment.home.as_deref();
         let config = environment
@@ -39,7 +36,7 @@ impl Roots {
         Roots::find(environment.cwd.as_deref(), home, config.as_deref())
     }
 
-    /// As [`Roots::new`], for these directories; `config` is the one that holds `agents/skills`.
+    /// Like [`Roots::new`], for these directories; `config` is the one that contains `agents/skills`.
     pub fn find(cwd: Option<&Path>, home: Option<&Path>, config: Option<&Path>) -> Self {
         let mut found = Roots::default();
         let own = [
@@ -56,7 +53,7 @@ impl Roots {
         found
     }
 
-    /// Whose a skill is that was found through `root` and really lies at `path`.
+    /// The owner of a skill that was found through `root` and whose real path is `path`.
     pub(super) fn origin(&self, root: &Root, path: &Path) -> SkillOrigin {
         let inside = |own: &Root| own.origin == SkillOrigin::Own && path.starts_with(&own.path);
         let own = root.origin == SkillOrigin::Own || self.roots.iter().any(inside);
@@ -65,7 +62,7 @@ impl Roots {
         }
         match &root.origin {
             SkillOrigin::Project(project) => SkillOrigin::Project(project.clone()),
-            // Through the user's own folder, but others can change it.
+            // In the user's own folder, but other users can change it.
             _ => SkillOrigin::Project(path.parent().unwrap_or(path).to_owned()),
         }
     }
@@ -135,19 +132,19 @@ fn is_same_path(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Everybody can make files in it, and remove their own only: a place like `/tmp`.
+/// True for a directory in which all users can create files and remove only their own, such as `/tmp`.
 pub(super) fn is_shared(directory: &Path) -> bool {
     let metadata = std::fs::metadata(directory);
     metadata.is_ok_and(|metadata| metadata.mode() & 0o1002 == 0o1002)
 }
 
-/// Neither the file nor the directory it lies in can be changed by somebody else.
+/// True when no other user can change the file or the directory that contains it.
 fn is_writable_by_user_only(path: &Path) -> bool {
     let directory = path.parent().unwrap_or(path);
     why_changeable(path).is_none() && why_changeable(directory).is_none()
 }
 
-/// Why somebody else can change what is at `path`, if so: goes on after an "and".
+/// How another user can change the file at `path`, if one can: the continuation of a sentence after "and".
 fn why_changeable(path: &Path) -> Option<String> {
     let Ok(metadata) = std::fs::metadata(path) else {
         return Some(format!("`{}` cannot be read", path.display()));
@@ -156,7 +153,7 @@ fn why_changeable(path: &Path) -> Option<String> {
     if metadata.uid() != user {
         return Some(format!("`{}` belongs to another user", path.display()));
     }
-    // Where every user has a group of that number, its bit is no stranger's.
+    // Where every user has a group of the same number, its write bit gives no other user access.
     let others = if metadata.gid() == user { 0o002 } else { 0o022 };
     (metadata.mode() & others != 0).then(|| format!("others can write to `{}`", path.display()))
 }

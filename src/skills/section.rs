@@ -1,33 +1,31 @@
-//! The section of the instructions that tells the model which skills there are, within its budget.
+//! The section of the instructions that lists the skills for the model, within its budget.
 //!
-//! In: skills, nearest first. Out: markup whose form is the contract's, and how much had to be left out. Names, paths
-//! and descriptions come from files nobody checked: they are escaped, lose their control characters, and characters
-//! that hide text are spelled out.
+//! In: skills, nearest first. Out: markup in the form of the contract, and how much was left out. Names, paths and
+//! descriptions come from unchecked files: they are escaped, lose their control characters, and characters that hide
+//! text are spelled out.
 
 use crate::text::cut;
 use crate::text::escape::{visible, xml_attribute, xml_text};
 
 use super::Skill;
 
-/// Characters the section may have.
+/// Characters of the section at most.
 pub(super) const MOST_CHARACTERS: usize = 8_000;
 
 const HEAD: &str = "\n<skills>\nThe following skills are available. To activate a skill and read its full \
     instructions, call the load_skill tool with its path.\n";
 const TAIL: &str = "</skills>";
 
-/// The section, and what the budget did to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Section {
     /// Empty without skills. Begins with a newline, ends without one.
     pub text: String,
-    /// Columns the descriptions were cut to.
+    /// The width in columns to which descriptions were cut.
     pub shortened: Option<usize>,
-    /// How many of the farthest skills were left out.
+    /// The number of farthest skills that were left out.
     pub left_out: usize,
 }
 
-/// Composes the section of `skills`.
 pub(super) fn section(skills: &[Skill]) -> Section {
     let frame = HEAD.len() + TAIL.len();
     let bare = skills.iter().scan(frame, |length, skill| {
@@ -50,7 +48,7 @@ pub(super) fn section(skills: &[Skill]) -> Section {
     }
 }
 
-/// The section with descriptions as long as fit; empty ones do.
+/// The section with the longest descriptions that fit; empty ones always do.
 fn fitting(skills: &[Skill]) -> (String, Option<usize>) {
     let fits = |text: &String| text.chars().count() <= MOST_CHARACTERS;
     let whole = compose(skills, usize::MAX);
@@ -88,7 +86,7 @@ fn line(skill: &Skill, columns: usize) -> String {
     )
 }
 
-/// `text` as it stands in the section, before it is escaped.
+/// `text` in the form that the section shows, before it is escaped.
 pub(super) fn shown(text: &str) -> String {
     let kept: String = text.chars().filter(|c| !c.is_control()).collect();
     visible(&kept).into_owned()

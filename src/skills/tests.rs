@@ -1,4 +1,4 @@
-//! What the model is told, what can be loaded, and what the user's answers are worth.
+//! The list for the model, loading of skills, and the validity of the user's answers.
 
 mod consent;
 
@@ -167,7 +167,7 @@ fn what_others_can_change_asks_first() {
         );
         std::fs::set_permissions(&open, before).unwrap();
     }
-    // The working directory may be the home, and may link to it: the user's own stay so.
+    // The working directory may be the home, and may link to it: skills in it stay the user's own.
     assert_eq!(world.catalog("home").skills()[0].origin, SkillOrigin::Own);
     std::fs::create_dir_all(world.path("project/.agents")).unwrap();
     symlink(

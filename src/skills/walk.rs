@@ -1,10 +1,11 @@
 //! Finds the `SKILL.md` files below a folder.
 //!
-//! In: a folder that may hold links to anywhere. Out: candidates in name order, and what was left out. Level by level,
-//! so that what lies near is found before a limit is met; linked directories are followed, except to one the folder
-//! lies in, and each directory is entered once. Names that begin with a dot and `node_modules` are not entered.
+//! In: a folder that may hold links to anywhere. Out: candidates in name order, and diagnostics for those left out.
+//! Breadth first, so that near files are found before a limit is met; linked directories are followed, except to one
+//! that contains the folder, and each directory is entered once. Names that begin with a dot and `node_modules` are
+//! not entered.
 //!
-//! Limits: [`MOST_DEPTH`] levels, [`MOST_DIRECTORIES`] directories and [`MOST_ENTRIES`] entries for a root.
+//! Limits: [`MOST_DEPTH`] levels, [`MOST_DIRECTORIES`] directories and [`MOST_ENTRIES`] entries per root.
 
 use std::collections::HashSet;
 use std::fs::FileType;
@@ -15,23 +16,22 @@ use super::SkillDiagnostic;
 
 /// Levels below a root.
 const MOST_DEPTH: usize = 6;
-/// Directories read for a root.
+/// Directories read per root.
 const MOST_DIRECTORIES: usize = 2_000;
-/// Entries looked at for a root.
+/// Entries examined per root.
 const MOST_ENTRIES: usize = 20_000;
-/// Files named for a skill.
+/// Files listed per skill.
 const MOST_FILES: usize = 50;
 
-/// A skill that may be one.
+/// A `SKILL.md` that may be a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
-    /// Its `SKILL.md` or `skill.md`, links resolved; one that is refused as it was found.
+    /// The `SKILL.md` or `skill.md`, links resolved; a refused one as it was found.
     pub path: PathBuf,
-    /// Why it cannot be taken, when it cannot.
     pub refused: Option<String>,
 }
 
-/// The candidates below `root`, which has no links in it.
+/// The candidates below `root`, whose path contains no links.
 pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<SkillDiagnostic>) -> Vec<Candidate> {
     let mut found = Vec::new();
     let mut walk = Walk::default();
@@ -88,7 +88,7 @@ pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<SkillDiagnostic>) ->
     found
 }
 
-/// The files beside a `SKILL.md`, as relative paths in name order; no hidden ones, links are not followed.
+/// The files beside a `SKILL.md`, as relative paths in name order; hidden ones are left out, links are not followed.
 pub(super) fn files(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut walk = Walk::default();
@@ -116,7 +116,7 @@ pub(super) fn files(directory: &Path) -> Vec<String> {
     found
 }
 
-/// A link from below `root` to a directory that holds `root`.
+/// True for a link from below `root` to a directory that contains `root`.
 fn leads_above(root: &Path, link: &Path) -> bool {
     let target = link.canonicalize();
     target.is_ok_and(|target| target != root && root.starts_with(target))
@@ -142,7 +142,7 @@ fn candidate(root: &Path, path: PathBuf) -> Candidate {
     }
 }
 
-/// What has been entered, and what is to be.
+/// The directories entered, and those to enter.
 #[derive(Debug, Default)]
 struct Walk {
     /// Device and inode.
@@ -153,13 +153,13 @@ struct Walk {
 }
 
 impl Walk {
-    /// Takes a directory, or a link to one, unless it was taken before.
+    /// Queues a directory, or the target of a link to one, unless it was entered before.
     fn enter(&mut self, path: PathBuf) {
         if self.seen.len() >= MOST_DIRECTORIES || self.entries >= MOST_ENTRIES {
             self.full = true;
             return;
         }
-        // One that dangles, loops or may not be read is no directory.
+        // A link that dangles or loops, or an unreadable path, is not a directory.
         let Ok(metadata) = std::fs::metadata(&path) else {
             return;
         };
@@ -168,7 +168,7 @@ impl Walk {
         }
     }
 
-    /// The entries of a directory in name order; names that are no UTF-8 cannot be `SKILL.md` and are left out.
+    /// The entries of a directory in name order; names that are not UTF-8 cannot be `SKILL.md` and are left out.
     fn list(&mut self, directory: &Path) -> Option<Vec<(String, FileType)>> {
         let mut listing = Vec::new();
         for entry in std::fs::read_dir(directory).ok()?.flatten() {

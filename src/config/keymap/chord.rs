@@ -1,10 +1,10 @@
-//! Chords: one or more keys pressed one after the other, and how they are written.
+//! Chords: one or more keys pressed one after the other, and their notation.
 //!
-//! `ctrl-x ctrl-e`, `alt-.`, `alt-shift-up`, `f2`, `esc p` (the same as `alt-p`); letters in either case. A [`Stroke`]
-//! is one key in the one spelling all of a terminal's spellings come to: `ESC W`, `CSI 87;4u` and `CSI 119;4u` are all
-//! `alt-shift-w`. Invariant: what a stroke is shown as is read back as that stroke.
+//! `ctrl-x ctrl-e`, `alt-.`, `alt-shift-up`, `f2`, `esc p` (the same as `alt-p`); letters in either case. A
+//! [`Stroke`] is one key in a normal form for all encodings of terminals: `ESC W`, `CSI 87;4u` and `CSI 119;4u` are
+//! all `alt-shift-w`. Invariant: the notation of a stroke parses back to that stroke.
 //!
-//! Absent on purpose: what a chord does (`table`), and bytes, which are the terminal library's business.
+//! Absent on purpose: the actions of chords (`table`), and the parsing of bytes, which the terminal library does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::config::InvalidValue;
 
-/// Keys with a name, the one shown first.
+/// Keys with names; the first name of a key is the one displayed.
 const NAMED: &[(&str, KeyCode)] = &[
     ("enter", KeyCode::Enter),
     ("return", KeyCode::Enter),
@@ -35,7 +35,7 @@ const NAMED: &[(&str, KeyCode)] = &[
     ("pagedown", KeyCode::PageDown),
 ];
 
-/// Modifiers with their names, in the order they are shown.
+/// Modifiers with their names, in the order in which they are displayed.
 const MODIFIERS: &[(&str, KeyModifiers)] = &[
     ("super-", KeyModifiers::SUPER),
     ("ctrl-", KeyModifiers::CONTROL),
@@ -44,13 +44,11 @@ const MODIFIERS: &[(&str, KeyModifiers)] = &[
     ("shift-", KeyModifiers::SHIFT),
 ];
 
-/// Characters that need Shift on a US keyboard: they say so by themselves.
+/// Characters that need Shift on a US keyboard; their strokes have no Shift modifier.
 const SHIFTED: &str = "!@#$%^&*()_+{}|:\"<>?~";
 
-/// Keys in one chord, at most.
 const LONGEST: usize = 3;
 
-/// One key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stroke {
     code: KeyCode,
@@ -58,7 +56,7 @@ pub struct Stroke {
 }
 
 impl Stroke {
-    /// The key a terminal sent.
+    /// The stroke for a key that a terminal sent.
     pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let control = modifiers.contains(KeyModifiers::CONTROL);
         let (code, modifiers) = match code {
@@ -70,7 +68,7 @@ impl Stroke {
             KeyCode::Char(c) if SHIFTED.contains(c) => {
                 (KeyCode::Char(c), modifiers - KeyModifiers::SHIFT)
             }
-            // The bytes 0x1c to 0x1f come under the names of digits.
+            // The terminal library reports the bytes 0x1c to 0x1f as digits with Ctrl.
             KeyCode::Char(c @ '4'..='7') if control => {
                 let c = match c {
                     '4' => '\\',
@@ -85,17 +83,15 @@ impl Stroke {
         Stroke { code, modifiers }
     }
 
-    /// The key without its modifiers.
     pub fn code(self) -> KeyCode {
         self.code
     }
 
-    /// The modifiers, those that the key itself says left out.
+    /// The modifiers, without those that the character implies.
     pub fn modifiers(self) -> KeyModifiers {
         self.modifiers
     }
 
-    /// The same key with Alt.
     pub fn with_alt(self) -> Self {
         Stroke {
             modifiers: self.modifiers | KeyModifiers::ALT,
@@ -103,18 +99,17 @@ impl Stroke {
         }
     }
 
-    /// Esc by itself.
     pub fn is_escape(self) -> bool {
         self.code == KeyCode::Esc && self.modifiers.is_empty()
     }
 
-    /// True for a key that types a character, which a chord cannot begin with.
+    /// True for a key that types a character; no chord may begin with it.
     pub fn types_character(self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && self.is_plain()
     }
 
-    /// True for a key that means something of its own where letters are commands (vi's normal mode): it types, or it
-    /// is one of those that edit.
+    /// True for a key that has a meaning of its own where letters are commands (vi's normal mode): one that types or
+    /// edits.
     pub fn is_vi_command_key(self) -> bool {
         let edits = matches!(
             self.code,
@@ -185,17 +180,16 @@ impl fmt::Display for Stroke {
     }
 }
 
-/// Strokes, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chord(Vec<Stroke>);
 
 impl Chord {
-    /// What is pressed, in order; never empty.
+    /// Never empty.
     pub fn strokes(&self) -> &[Stroke] {
         &self.0
     }
 
-    /// True when one of them cannot be pressed without the other: they are equal, or one begins with the other.
+    /// True when the two are equal or one is a prefix of the other, so that one cannot be pressed without the other.
     pub fn conflicts_with(&self, other: &Chord) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }

@@ -1,22 +1,20 @@
-//! Every action of the editor: its name in `config.json`, the chords it has by default, one line of help.
+//! All actions of the editor: name in `config.json`, default chords, one line of help.
 //!
-//! The one source for what keys do, for `%ipycodex help keys` and for the check of the setting `keys`. The chords are
-//! those of emacs mode and of vi's insert mode, as in IPython; in vi's normal mode those that vi itself has no use for.
+//! The single source for `%ipycodex help keys` and for the check of the setting `keys`. The chords are those of emacs
+//! mode and of vi's insert mode, as in IPython; in vi's normal mode, those that vi itself does not use.
 //!
-//! Absent on purpose: how an action is done (the editor's business).
+//! Absent on purpose: the implementation of the actions (in the editor).
 
-/// A headline, and the actions under it.
 macro_rules! actions {
     ($($title:literal {
         $($action:ident $name:literal [$($chord:literal)*] $(shares $when:ident)? $help:literal)*
     })*) => {
-        /// Something a key can do in the editor.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum KeyAction {
             $($(#[doc = $help] $action,)*)*
         }
 
-        /// The actions in the order they are told, under their headlines.
+        /// The actions in the order in which they are listed, under their headlines.
         pub const GROUPS: &[(&str, &[ActionRow])] = &[
             $(($title, &[$(ActionRow {
                 action: KeyAction::$action,
@@ -29,29 +27,25 @@ macro_rules! actions {
     };
 }
 
-/// An action as it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionRow {
-    /// The action.
     pub action: KeyAction,
-    /// Its name in the setting `keys`.
+    /// The name in the setting `keys`.
     pub name: &'static str,
-    /// Its default chords.
     pub chords: &'static [&'static str],
-    /// When it has its turn at a chord it shares with another action.
+    /// When it takes precedence on a chord that it shares with another action.
     pub shares: ChordPriority,
     /// One line.
     pub help: &'static str,
 }
 
-/// When an action comes before another of the same chord.
+/// When an action takes precedence over another with the same chord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChordPriority {
-    /// It shares none.
     Never,
-    /// Where it has something to do.
+    /// Where the action applies.
     WhereItCan,
-    /// Where nothing is typed.
+    /// Where the input is empty.
     WhereNothingIsTyped,
 }
 
@@ -142,33 +136,29 @@ actions! {
 }
 
 impl KeyAction {
-    /// Every action with its row.
     pub fn rows() -> impl Iterator<Item = &'static ActionRow> {
         GROUPS.iter().flat_map(|(_, rows)| rows.iter())
     }
 
-    /// The action of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         KeyAction::rows()
             .find(|row| row.name == name)
             .map(|row| row.action)
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         KeyAction::rows()
             .find(|row| row.action == self)
             .map_or("", |row| row.name)
     }
 
-    /// When it has its turn at a chord it shares with another action.
     pub fn shares(self) -> ChordPriority {
         KeyAction::rows()
             .find(|row| row.action == self)
             .map_or(ChordPriority::Never, |row| row.shares)
     }
 
-    /// True for what may share a chord with another action, which has its turn where this one has not.
+    /// True for an action that may share a chord with another, which then runs where this one does not apply.
     pub fn gives_way(self) -> bool {
         self.shares() != ChordPriority::Never
     }

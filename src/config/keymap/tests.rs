@@ -1,4 +1,4 @@
-//! Defaults without conflicts, the user's own over them, and what is said of wrong ones.
+//! Defaults without conflicts, the user's chords over them, and the reports on wrong ones.
 
 use std::collections::HashSet;
 
@@ -140,14 +140,14 @@ fn wrong_ones_are_named_and_the_rest_holds() {
     );
     assert_eq!(meaning(&kept, "alt-."), only(KeyAction::Suggest));
     check(json!({"suggest": ["alt-x", 1]}), &[("suggest", "a list")]);
-    // Two of the user's own, also where one begins the other.
+    // Two chords of the user's, also where one is a prefix of the other.
     let first = check(
         json!({"suggest": "f5", "recall": ["f6", "f5 f5"]}),
         &[("recall", "`suggest`")],
     );
     assert_eq!(meaning(&first, "f5"), only(KeyAction::Suggest));
     assert_eq!(meaning(&first, "f6"), only(KeyAction::Recall));
-    // An action nobody spoke of is left without a key, also by a chord that begins its own.
+    // An action that the setting does not name loses its only chord, also to a prefix of it.
     let taken = check(json!({"suggest": "alt-p"}), &[("suggest", "`prompt_mode`")]);
     assert_eq!(meaning(&taken, "alt-p"), only(KeyAction::Suggest));
     check(json!({"suggest": "alt-p", "prompt_mode": ""}), &[]);

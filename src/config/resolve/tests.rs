@@ -1,4 +1,4 @@
-//! Settings from files, environments and flags, through one `check`; broken files named with their line.
+//! Settings from files, environments and flags, through one `check`; reports on broken files name the line.
 
 use super::*;
 use crate::agent::{Approvals, Effort, Sandbox, ThreadMode, WebSearchUse};
@@ -11,7 +11,6 @@ use serde_json::json;
 use std::fs;
 use tempfile::TempDir;
 
-/// An environment whose settings file has this content.
 fn with_file(content: &str) -> (TempDir, Environment) {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join(".config/ipycodex");

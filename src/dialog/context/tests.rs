@@ -104,7 +104,7 @@ fn reset_and_hiding() {
     assert_eq!(dialog.next_context(), "");
 }
 
-/// What a prompt referred to stands before its context for good, its pictures before those of the cells.
+/// References stand before the context of their prompt for good, their pictures before those of the cells.
 #[test]
 fn what_was_referred_to_belongs_to_its_exchange() {
     let mut dialog = session();
@@ -136,7 +136,7 @@ fn what_was_referred_to_belongs_to_its_exchange() {
         dialog.next_pictures(&own),
         ["data:d", "data:c"].map(Arc::from)
     );
-    // A hidden cell takes its picture along; a hidden exchange leaves those of its cells, and takes its own.
+    // A hidden cell hides its picture; a hidden prompt hides its own pictures, not those of its cells.
     dialog.hide(&(5..=5), true);
     assert_eq!(dialog.next_pictures(&own), ["data:d"].map(Arc::from));
     dialog.hide(&(4..=4), true);
@@ -274,7 +274,7 @@ fn allowed(text: &str) -> String {
 proptest! {
     #![proptest_config(properties::cases(48))]
 
-    /// A parser finds exactly the cells that were given, with their text.
+    /// A parser finds exactly the given cells, with their text.
     #[test]
     fn nothing_leaves_its_element(texts in prop::collection::vec((hostile(), hostile()), 1..5)) {
         let cells: Vec<_> = texts.iter().zip(1..).map(|((source, output), n)| cell(n, &format!("x{source}"),
@@ -330,6 +330,6 @@ fn what_an_answer_tells_of_is_no_context_while_it_is_part_of_the_conversation() 
     check(dialog(Some(2), false), "<code>z</code>", 0);
     check(dialog(None, false), cells, 1);
     check(dialog(Some(2), true), &format!("<code>x</code>{cells}"), 1);
-    // Its turn failed: there is no such exchange.
+    // The turn failed, so its prompt is not in the record.
     check(dialog(Some(9), false), cells, 1);
 }

@@ -1,8 +1,8 @@
-//! What a file is besides its bytes: its owner, group, mode, access list (ACL) and extended attributes, put on the
-//! file that takes its place.
+//! The attributes of a file (owner, group, mode, access list (ACL), extended attributes), copied to the file that
+//! replaces it.
 //!
-//! Invariants: whatever cannot be kept is told; nobody may read or write the new file who could not do so with the old
-//! one. Document: xattr(7), acl(5).
+//! Invariants: lost attributes are reported; no user gains access to the new file who had none to the old one.
+//! Document: xattr(7), acl(5).
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -17,15 +17,16 @@ use rustix::io::Errno;
 /// The access list, as an attribute.
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
-/// Attributes that tell of the bytes: the system drops them when a file is written, and they are false on another one.
+/// Attributes that describe the content: the system drops them when a file is written, and they would be wrong on
+/// another file.
 const CONTENT_ATTRIBUTES: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
 
-/// What of the old file the new one has not.
+/// The attributes of the old file that the new one lacks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LostAttributes(Vec<String>);
 
 impl LostAttributes {
-    /// One sentence about the file at `path`; `None` when all was kept.
+    /// One sentence about the file at `path`; `None` when all attributes were kept.
     pub fn sentence(&self, path: &Path) -> Option<String> {
         if self.0.is_empty() {
             return None;
@@ -42,10 +43,10 @@ impl LostAttributes {
     }
 }
 
-/// Gives `new` what the file `name` in `directory`, of this status, has.
+/// Copies the attributes of the file `name` in `directory`, whose status is `stat`, to `new`.
 ///
 /// # Errors
-/// Its mode cannot be set.
+/// The mode cannot be set.
 pub(super) fn copy_to(
     directory: &OwnedFd,
     name: &std::ffi::OsStr,
@@ -64,20 +65,21 @@ pub(super) fn copy_to(
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let listed = match openat(directory, name, flags, Mode::empty()) {
         Ok(old) => copy_attributes(&old, new, &mut unkept),
-        // It may be written, but not read.
+        // A file may be writable, but not readable.
         Err(_) => false,
     };
     // The system clears some bits when the owner changes, and sets some with the list.
     let mut bits = stat.st_mode & 0o777;
     if !(theirs && listed) {
-        // They were meant for another group, or for those on the list: it has the rights of everybody else.
+        // The group bits were meant for another group, or are the mask of the list: the new group gets those of
+        // others.
         bits &= !0o070 | (bits & 0o007) << 3;
     }
     fchmod(new, Mode::from_raw_mode(bits))?;
     Ok(unkept)
 }
 
-/// Owner and group. False: the group is not that of the old file.
+/// Copies owner and group. False: the group could not be kept.
 fn copy_owner(stat: &Stat, new: &File, unkept: &mut LostAttributes) -> Result<bool, Errno> {
     let now = fstat(new)?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
@@ -102,7 +104,7 @@ fn copy_owner(stat: &Stat, new: &File, unkept: &mut LostAttributes) -> Result<bo
     Ok(true)
 }
 
-/// The access list and the other attributes. False: the new file has not the list of the old one.
+/// Copies the access list and the other attributes. False: the access list could not be kept.
 fn copy_attributes(old: &OwnedFd, new: &File, unkept: &mut LostAttributes) -> bool {
     let mut list_kept = true;
     let names = names(old);
@@ -124,14 +126,14 @@ fn copy_attributes(old: &OwnedFd, new: &File, unkept: &mut LostAttributes) -> bo
             }
         }
     }
-    // A directory may give new files a list that the old one has not.
+    // The directory may have given the new file a default list that the old one has not.
     if !names.iter().any(|name| name == ACCESS_LIST) && value(new, ACCESS_LIST).is_some() {
         list_kept &= fremovexattr(new, ACCESS_LIST).is_ok();
     }
     list_kept
 }
 
-/// The names of the attributes; none where there are no such things.
+/// The names of the attributes; none where the file system has no attributes.
 fn names(file: &OwnedFd) -> Vec<String> {
     let mut bytes = vec![0; flistxattr_query(file).unwrap_or(0)];
     let length = flistxattr(file, &mut bytes[..]).unwrap_or(0);

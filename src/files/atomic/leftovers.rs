@@ -1,8 +1,8 @@
-//! Temporary files of writes that a kill cut off.
+//! Temporary files of writes that were killed.
 //!
-//! Whoever writes one holds a lock (flock) on it until it has its name, so one that can be locked is nobody's any more,
-//! whatever the number of its process says: that may be another one's by now, or one of another machine. Where files
-//! cannot be locked, what is left stays.
+//! A writer holds a lock (flock) on its temporary file until the rename, so one that can be locked is abandoned. The
+//! process number in its name proves nothing: another process may have that number by now, or the file may come from
+//! another machine. Where files cannot be locked, leftovers stay.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,7 +15,7 @@ use rustix::fs::{
 /// Part of every temporary name; the process id and a random number follow.
 pub(super) const MARK: &str = ".ipycodex-";
 
-/// Locks a temporary file that was just made. False: another process took it for one that was left.
+/// Locks a new temporary file. False: another process has taken it for an abandoned one.
 pub(super) fn lock(file: impl AsFd) -> bool {
     use rustix::io::Errno;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -24,7 +24,7 @@ pub(super) fn lock(file: impl AsFd) -> bool {
     }
 }
 
-/// Removes what is left of writes in `directory` whose temporary files begin with `start`. Returns how many.
+/// Removes abandoned files in `directory` whose names begin with `start`. Returns how many.
 pub(super) fn remove(directory: &OwnedFd, start: &OsStr) -> usize {
     let Ok(entries) = Dir::read_from(directory) else {
         return 0;
@@ -44,7 +44,7 @@ pub(super) fn remove(directory: &OwnedFd, start: &OsStr) -> usize {
     .count()
 }
 
-/// A name of ours: `START.ipycodex-PID-RANDOM`.
+/// True for a name of ours: `START.ipycodex-PID-RANDOM`.
 fn is_temporary(name: &[u8], start: &[u8]) -> bool {
     let Some(rest) = name
         .strip_prefix(start)

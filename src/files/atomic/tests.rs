@@ -1,4 +1,4 @@
-//! Whole files or none: planted links, modes, injected failures.
+//! Atomic writes: planted links, modes, injected failures.
 
 use super::*;
 use std::fs::{self, Permissions};
@@ -143,15 +143,15 @@ fn planted_links_are_not_followed() {
     let shared = home.path().join("shared");
     fs::create_dir(&shared).unwrap();
     fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
-    // A link in a directory others can write.
+    // A link in a directory that other users can write.
     symlink(&outside, shared.join("link")).unwrap();
     let error = write_whole(&shared.join("link"), b"x", FileMode::Keep).unwrap_err();
     assert!(error.to_string().contains("others can write"), "{error}");
-    // A link into one.
+    // A link into such a directory.
     fs::write(shared.join("goal"), "untouched").unwrap();
     symlink(shared.join("goal"), home.path().join("link")).unwrap();
     assert!(write_whole(&home.path().join("link"), b"x", FileMode::Keep).is_err());
-    // A link to nothing.
+    // A link to a missing file.
     symlink("nowhere", home.path().join("dangling")).unwrap();
     assert!(write_whole(&home.path().join("dangling"), b"x", FileMode::Keep).is_err());
     assert_eq!(fs::read(&outside).unwrap(), b"untouched");
@@ -215,14 +215,14 @@ fn what_a_kill_left_goes_with_the_next_write_of_the_file() {
     }
     symlink("f", home.path().join(&kept[5])).unwrap();
     fs::create_dir(home.path().join(&kept[6])).unwrap();
-    // Somebody is writing this one.
+    // A running writer holds this one.
     let held = File::open(home.path().join(&kept[7])).unwrap();
     assert!(leftovers::lock(&held));
     write_whole(&path, b"new", FileMode::Keep).unwrap();
     let mut expected = kept.to_vec();
     expected.sort();
     assert_eq!(names(home.path()), expected);
-    // A temporary file that was taken for such a one is made anew.
+    // A temporary file that was taken for an abandoned one is created again.
     let other = home.path().join("other");
     let taken = File::create(&other).unwrap();
     fs::remove_file(&other).unwrap();
@@ -240,7 +240,7 @@ fn set(path: &Path, name: &str, value: &[u8]) -> bool {
     rustix::fs::setxattr(path, name, value, rustix::fs::XattrFlags::empty()).is_ok()
 }
 
-/// An access list as the system has it: `u::rw-, u:12345:rw-, g::r--, m::rw-, o::---`.
+/// An access list in the system's binary form: `u::rw-, u:12345:rw-, g::r--, m::rw-, o::---`.
 fn list() -> Vec<u8> {
     let entries: [(u16, u16, u32); 5] = [
         (1, 6, u32::MAX),
@@ -288,7 +288,7 @@ fn a_file_that_is_replaced_keeps_its_owner_list_and_attributes() {
         assert_eq!(attribute(&path, name).as_ref(), Some(value), "{name}");
     }
     assert_eq!(LostAttributes::default().sentence(&path), None);
-    // A list that the directory gives to new files is none of an old one.
+    // The default list of a directory must not reach a file that replaces one without a list.
     let _ = rustix::fs::removexattr(&path, "system.posix_acl_access");
     fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
     set(home.path(), "system.posix_acl_default", &list());

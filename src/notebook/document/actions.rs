@@ -1,90 +1,86 @@
 //! One action on one cell: edit, insert, delete, move.
 //!
-//! In: a [`Document`] and an [`CellAction`]. Out: the [`Draft`] and what is told of it, as people and agents are told.
+//! In: a [`Document`] and an [`CellAction`]. Out: the [`Draft`] and a summary of the change, for users and agents.
 
 use super::draft::{CellChanges, Draft, DraftCell, NewCell};
 use super::model::{CellKind, Document};
 
-/// What is done to a cell; numbers are from 0.
+/// A change to one cell; numbers are from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CellAction {
-    /// It gets another text, or becomes another kind.
+    /// Replaces the text of a cell, or its kind.
     Edit {
-        /// Which.
         cell: usize,
-        /// `None`: as it is.
+        /// The new kind; `None` keeps the kind.
         kind: Option<CellKind>,
-        /// `None`: as it is.
+        /// The new text; `None` keeps the text.
         source: Option<String>,
-        /// What it showed goes, and its number.
+        /// Removes the outputs and the execution count.
         clear: bool,
     },
-    /// A new one.
+    /// Inserts a new cell.
     Insert {
-        /// The number it gets; `None`: behind all.
+        /// The number that the new cell gets; `None` appends it.
         cell: Option<usize>,
-        /// What it is.
         kind: CellKind,
-        /// Its text.
         source: String,
     },
-    /// It goes.
+    /// Removes a cell.
     Delete {
-        /// Which.
+        /// The cell's number.
         cell: usize,
     },
-    /// It stands elsewhere.
+    /// Moves a cell to another place.
     Move {
-        /// Which.
+        /// The cell's number before the move.
         cell: usize,
-        /// The number it gets.
+        /// The cell's number after the move.
         to: usize,
     },
 }
 
-/// Why nothing was done.
+/// Why an action was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CellActionError {
-    /// There is no such place to insert at.
+    /// There is no such place to insert at: the number asked for, and the number of cells.
     #[error("Cell index {0} out of range for insert (0-{1})")]
     NoPlace(usize, usize),
-    /// There is no such cell.
+    /// There is no such cell: the number asked for, and the number of cells.
     #[error("Cell index {0} out of range (0-{last})", last = .1 - 1)]
     NoCell(usize, usize),
-    /// There is no cell at all.
+    /// The notebook has no cells.
     #[error("Cell index {0} out of range: the notebook has no cells")]
     NoCells(usize),
-    /// What is there cannot be changed: it is no cell at all.
+    /// The item of this number is not a JSON object, so it cannot be changed.
     #[error("cell {0} is not a JSON object: it can be deleted, not edited")]
     NoObject(usize),
-    /// An edit that says nothing.
+    /// The edit names neither a text, nor a kind, nor `clear`.
     #[error("Content is required for edit action")]
     NoContent,
 }
 
-/// What was done.
+/// The result of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellActionOutcome {
     /// `edit`, `insert`, `delete` or `move`.
     pub action: &'static str,
-    /// The number of the cell; of one that is gone, the number it had.
+    /// The number of the cell; for a deleted cell, the number it had.
     pub cell: usize,
-    /// What it is.
     pub kind: CellKind,
-    /// How many there are now.
+    /// The number of cells after the action.
     pub total: usize,
-    /// Its text; of one that is gone, the text it had.
+    /// The text of the cell; for a deleted cell, the text it had.
     pub source: String,
-    /// The text it had, of an edit.
+    /// The previous text, for an edit.
     pub before: Option<String>,
-    /// Its outputs are those of the text it had.
+    /// True when the cell still shows the outputs of its previous text.
     pub stale: bool,
-    /// The notebook as it shall be.
+    /// The changed notebook.
     pub draft: Draft,
 }
 
 impl CellActionOutcome {
-    /// `Inserted code cell 2 into a.ipynb: 5 cells.`
+    /// One sentence for users and agents: `Inserted code cell 2 into a.ipynb: 5 cells.`
     pub fn summary(&self, file: &str) -> String {
         let (done, into) = match self.action {
             "insert" => ("Inserted", "into"),
@@ -107,7 +103,7 @@ impl CellActionOutcome {
     }
 }
 
-/// Does it.
+/// Applies the action.
 ///
 /// # Errors
 /// There is no such cell or place, or an edit changes nothing.

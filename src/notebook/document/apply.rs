@@ -1,7 +1,8 @@
-//! An edited text back into its notebook.
+//! Applies an edited marked text to its notebook.
 //!
-//! In: a [`Document`] and a text with cell marks. Out: a [`Draft`]. A mark with the number of a cell that no mark
-//! before it had is that cell, with all that is not shown of it; any other makes a new cell; cells without a mark go.
+//! In: a [`Document`] and a text with cell marks. Out: a [`Draft`]. A mark with the number of a cell, the first to
+//! carry that number, stands for this cell with everything that the text does not show of it; any other mark makes a
+//! new cell. Cells without a mark are removed.
 
 use super::draft::{CellChanges, Draft, DraftCell, NewCell};
 use super::fault::NotebookError;
@@ -11,10 +12,10 @@ use super::model::Document;
 /// Why a text was not applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// The text.
+    /// The text is not a marked text.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// The notebook.
+    /// The notebook cannot be shown or changed.
     #[error(transparent)]
     Notebook(#[from] NotebookError),
 }
@@ -22,7 +23,7 @@ pub enum ApplyError {
 /// The notebook that `text` describes.
 ///
 /// # Errors
-/// The text is none of a notebook, or the notebook has a cell that is not understood.
+/// `text` is not a marked text, or the notebook has a cell that cannot be read.
 pub fn apply_marked_text(document: &Document, text: &str) -> Result<Draft, ApplyError> {
     for (number, cell) in document.cells().enumerate() {
         if cell.fault().is_some() {

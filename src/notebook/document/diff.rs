@@ -1,24 +1,24 @@
-//! What differs between two notebooks, in their text: a unified diff whose lines are the lines of that text.
+//! The difference between two notebooks, as a unified diff of their marked texts.
 //!
-//! Marks are compared without their numbers: a cell that was put in does not change those behind it.
+//! Marks are compared without their numbers: an inserted cell does not change the cells behind it.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
 use super::marked::without_number;
 
-/// Lines around a change.
+/// Unchanged lines shown around a change.
 const AROUND: usize = 3;
 
 /// A line of a diff, without its sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiffLine<'a> {
-    /// Which lines follow: `@@ -1,4 +1,5 @@`.
+    /// The header of a hunk: `@@ -1,4 +1,5 @@`.
     Place(String),
-    /// In both.
+    /// A line of both texts.
     Same(&'a str),
-    /// In the first.
+    /// A line of the first text only.
     Removed(&'a str),
-    /// In the second.
+    /// A line of the second text only.
     Added(&'a str),
 }
 
@@ -34,7 +34,7 @@ impl DiffLine<'_> {
     }
 }
 
-/// What differs between two texts; empty when nothing does.
+/// The difference between two texts; empty when they are equal.
 pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     // A carriage return before the newline is part of the line.
     let lines = |text: &'a str| -> Vec<&'a str> { text.split_terminator('\n').collect() };
@@ -51,7 +51,7 @@ pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
         if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
             continue;
         }
-        // Of no lines it is told behind which they would stand.
+        // A range without lines names the line before it.
         let place =
             |from: usize, to: usize| format!("{},{}", from + usize::from(to > from), to - from);
         differences.push(DiffLine::Place(format!(

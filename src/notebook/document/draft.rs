@@ -1,8 +1,8 @@
-//! A notebook as it shall be: which cells, in which order, and what is changed in each.
+//! A changed notebook before it is written: its cells in order, and the changes to each.
 //!
-//! In: a [`Document`] and a [`Draft`]. Out: the parts of the new file. Invariants: a cell that is kept has the bytes
-//! it had, a changed one differs in what was changed; what code cells have to have is there after a change, and what
-//! others must not have is not; new cells have ids where the format has them, each its own.
+//! In: a [`Document`] and a [`Draft`]. Out: the parts of the new file. Invariants: a kept cell has the bytes it had,
+//! and a changed one differs only in its changes; a changed code cell has all members that the format requires, any
+//! other changed cell none that the format forbids; new cells have unique ids where the format has ids.
 
 use std::collections::HashSet;
 
@@ -17,63 +17,55 @@ use super::scan::Span;
 use super::sequence::{Item, Piece, Pieces, splice_items};
 use super::source;
 
-/// How deep in a file the members of a cell stand.
+/// The depth in the file of a cell's members.
 const MEMBERS: usize = 3;
 
-/// The notebook as it shall be.
+/// A changed notebook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// Its cells, in order.
     pub cells: Vec<DraftCell>,
-    /// Members of the notebook's metadata, where it has one: they are set, the others stay.
+    /// Members to set in the notebook's metadata, where it has one; the others stay.
     pub metadata: Vec<(String, Value)>,
 }
 
 /// A cell of a draft.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DraftCell {
-    /// The one of this number, as it is.
+    /// The document's cell of this number, unchanged.
     Kept(usize),
-    /// The one of this number, with other parts.
+    /// The document's cell of this number, with changes.
     Changed(usize, CellChanges),
-    /// A new one.
+    /// A new cell.
     New(NewCell),
 }
 
-/// What is changed of a cell; what is `None` stays.
+/// Changes to a cell; `None` keeps a part.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CellChanges {
-    /// What it is.
     pub kind: Option<CellKind>,
-    /// Its text.
     pub source: Option<String>,
-    /// What it showed.
     pub outputs: Option<Vec<Value>>,
-    /// Its number; `Some(None)`: it has not been run.
+    /// The execution count; `Some(None)` marks the cell as not run.
     pub execution_count: Option<Option<u32>>,
-    /// Members of its metadata.
+    /// Members to set in the cell's metadata.
     pub metadata: Vec<(String, Value)>,
 }
 
-/// A cell that is to be.
+/// A cell to be inserted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCell {
-    /// What it is.
     pub kind: CellKind,
-    /// Its text.
     pub source: String,
-    /// Its id; `None`: it gets one.
+    /// The id; `None`: an id is generated.
     pub id: Option<String>,
-    /// Members of its metadata.
     pub metadata: Vec<(String, Value)>,
-    /// What it showed.
     pub outputs: Vec<Value>,
-    /// Its number.
+    /// The execution count; `None`: not run.
     pub execution_count: Option<u32>,
 }
 
 impl NewCell {
-    /// One that was not run.
+    /// A cell that was not run: no outputs, no execution count.
     pub fn new(kind: CellKind, source: impl Into<String>) -> Self {
         NewCell {
             kind,
@@ -86,7 +78,7 @@ impl NewCell {
     }
 }
 
-/// The parts of a file that is to be written, in order.
+/// A file to be written: its parts, in order.
 #[derive(Debug)]
 pub struct RenderedFile<'a> {
     text: &'a str,
@@ -94,7 +86,7 @@ pub struct RenderedFile<'a> {
 }
 
 impl<'a> RenderedFile<'a> {
-    /// The parts.
+    /// The parts, in order.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.pieces.iter().map(|piece| match piece {
             Piece::Old(span) => span.of(self.text).as_bytes(),
@@ -102,7 +94,7 @@ impl<'a> RenderedFile<'a> {
         })
     }
 
-    /// The whole.
+    /// The whole text of the file.
     pub fn text(&self) -> String {
         let part = |piece: &'_ Piece| match piece {
             Piece::Old(span) => span.of(self.text).to_owned(),
@@ -111,14 +103,14 @@ impl<'a> RenderedFile<'a> {
         self.pieces.iter().map(part).collect()
     }
 
-    /// It is the file as it was.
+    /// True when the file has not changed.
     pub fn is_same(&self) -> bool {
         matches!(self.pieces[..], [Piece::Old(span)] if span.of(self.text).len() == self.text.len())
     }
 }
 
 impl Draft {
-    /// The notebook as it is.
+    /// The notebook with all its cells kept.
     pub fn unchanged(document: &Document) -> Self {
         Draft {
             cells: (0..document.len()).map(DraftCell::Kept).collect(),
@@ -126,10 +118,10 @@ impl Draft {
         }
     }
 
-    /// The file it is.
+    /// Renders the file.
     ///
     /// # Errors
-    /// The notebook is of a format that is not changed.
+    /// The notebook is of a format that is read only.
     pub fn render<'a>(&self, document: &'a Document) -> Result<RenderedFile<'a>, NotebookError> {
         let text = document.text();
         let mut pieces = Pieces::default();
@@ -192,7 +184,6 @@ impl Draft {
     }
 }
 
-/// The JSON of a cell with other parts.
 fn revise_cell(text: &str, cell: Cell<'_>, revision: &CellChanges, layout: &Layout) -> String {
     let mut changes = Vec::new();
     let was = cell.kind();
@@ -245,7 +236,6 @@ fn revise_cell(text: &str, cell: Cell<'_>, revision: &CellChanges, layout: &Layo
     apply_changes(text, cell.span(), MEMBERS, layout, changes)
 }
 
-/// The JSON of a new cell.
 fn new_cell(cell: &NewCell, id: Option<String>, layout: &Layout) -> String {
     let mut members = vec![("cell_type", layout.quoted(cell.kind.name()))];
     if cell.kind == CellKind::Code {
@@ -276,9 +266,9 @@ fn number(number: Option<u32>) -> String {
     number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }
 
-/// CellIds for new cells: 8 hex digits, a function of the cell and its place.
+/// Ids for new cells: 8 hex digits, a function of the cell and its place.
 struct CellIds {
-    /// `None`: cells of this format have none.
+    /// Ids in use; `None`: cells of this format have no ids.
     taken: Option<HashSet<String>>,
 }
 

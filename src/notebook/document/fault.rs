@@ -1,33 +1,33 @@
-//! Why a file is no notebook, or not one that can be changed.
+//! Errors of notebook files: a file that cannot be read, or one that cannot be changed.
 
 use super::scan::Fault;
 
-/// Why a text is no notebook that can be used. Reads on after the file's name.
+/// Why a text cannot be used as a notebook. The message continues a sentence that begins with the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotebookError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("is not valid JSON: line {line}, column {column}: {what}")]
     Json {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1, in bytes.
+        /// The column, from 1, in bytes.
         column: usize,
-        /// What was expected there.
+        /// The token that was expected there.
         what: String,
     },
-    /// It is JSON of another shape.
+    /// The text is JSON of another shape.
     #[error("is not a notebook: it {0}")]
     Shape(&'static str),
-    /// A format that is read and not written.
+    /// The text is of a format (`nbformat`) that is read only.
     #[error("is a notebook of format {0}, which is shown but not changed")]
     Format(u64),
-    /// A cell that can be neither shown nor changed: its number from 0, and why.
+    /// A cell can be neither shown nor changed: its number from 0, and the reason.
     #[error("has a cell that is not understood: cell {0} {1}")]
     Cell(usize, String),
 }
 
 impl NotebookError {
-    /// The whole sentence, of the file of this name.
+    /// The message as a whole sentence about the file named `file`.
     pub fn sentence(&self, file: &str) -> String {
         match self {
             NotebookError::Json { line, column, what } => {
@@ -40,7 +40,6 @@ impl NotebookError {
         }
     }
 
-    /// What is wrong with the text where the reader stopped.
     pub(super) fn json(text: &str, fault: Fault) -> Self {
         let before = &text.as_bytes()[..fault.at.min(text.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count();

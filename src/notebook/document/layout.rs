@@ -1,6 +1,6 @@
-//! How a file is laid out, so that what is written into it looks like the rest: indent, line ends, blanks, escapes.
+//! The layout of a file (indent, line ends, blanks, escapes), so that new JSON looks like the rest of it.
 //!
-//! In: the text of an object of it. Out: pieces of JSON for any depth. A file that is one line gets one line.
+//! In: the text of an object of the file. Out: pieces of JSON for any depth. A file of one line stays one line.
 
 use memchr::memmem;
 use serde_json::Value;
@@ -8,22 +8,19 @@ use serde_json::Value;
 use super::scan::{Member, Span};
 use super::string::encode;
 
-/// The layout of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Before each item; `None`: all on one line.
+    /// The line end before each item; `None`: all on one line.
     newline: Option<&'static str>,
-    /// One step of the indent.
     step: String,
-    /// Between items that stand on one line, with what follows it.
+    /// The comma between items on one line, with the blanks behind it.
     comma: String,
-    /// Between a key and its value.
+    /// The colon between key and value, with its blanks.
     colon: String,
-    /// What is not ASCII is escaped.
+    /// Characters beyond ASCII are escaped.
     ascii: bool,
 }
 
-/// What stands around and between the items of an array or object.
 #[derive(Debug, Clone)]
 pub(super) struct ItemFrame {
     pub lead: String,
@@ -32,7 +29,7 @@ pub(super) struct ItemFrame {
 }
 
 impl Layout {
-    /// That of the file whose outermost object is `root`, with these first two members.
+    /// The layout of the file whose outermost object is `root`, judged by the first two members.
     pub(super) fn of(text: &str, root: Span, members: &[Member]) -> Self {
         let Some(first) = members.first() else {
             return Layout {
@@ -64,7 +61,6 @@ impl Layout {
         }
     }
 
-    /// That of items `depth` steps deep.
     pub(super) fn frame(&self, depth: usize) -> ItemFrame {
         let line = |depth| {
             self.newline
@@ -81,12 +77,11 @@ impl Layout {
         }
     }
 
-    /// True when what is not ASCII is to be escaped.
     pub(super) fn ascii(&self) -> bool {
         self.ascii
     }
 
-    /// A string with its quotes.
+    /// `text` as a JSON string, quotes included.
     pub(super) fn quoted(&self, text: &str) -> String {
         let mut out = String::new();
         self.put_quoted(text, &mut out);
@@ -99,12 +94,11 @@ impl Layout {
         out.push('"');
     }
 
-    /// A key with what stands between it and its value.
     pub(super) fn key(&self, key: &str) -> String {
         self.quoted(key) + &self.colon
     }
 
-    /// `items` between two brackets, `depth` steps deep, each put behind what is there.
+    /// Appends `items` between two brackets, at `depth`, to `out`.
     fn put_list<T>(
         &self,
         brackets: [char; 2],
@@ -128,7 +122,6 @@ impl Layout {
         out.push(brackets[1]);
     }
 
-    /// A list of values, `depth` steps deep.
     pub(super) fn values(&self, values: &[Value], depth: usize) -> String {
         let mut out = String::new();
         self.put_values(values, depth, &mut out);
@@ -141,7 +134,7 @@ impl Layout {
         });
     }
 
-    /// An object of members that are JSON, `depth` steps deep.
+    /// An object at `depth`, whose member values are JSON already.
     pub(super) fn object(&self, members: &[(&str, String)], depth: usize) -> String {
         let mut out = String::new();
         let members = members.iter();
@@ -152,14 +145,14 @@ impl Layout {
         out
     }
 
-    /// A value whose items are `depth` steps deep.
+    /// A value whose items are at `depth`.
     pub(super) fn value(&self, value: &Value, depth: usize) -> String {
         let mut out = String::new();
         self.put(value, depth, &mut out);
         out
     }
 
-    /// The same, behind what is there: large values are copied once.
+    /// Like `value`, but appends to `out`: large values are copied once.
     fn put(&self, value: &Value, depth: usize, out: &mut String) {
         match value {
             Value::String(text) => self.put_quoted(text, out),
@@ -170,7 +163,7 @@ impl Layout {
                 self.put_list(['{', '}'], members, depth, out, |(key, value), out| {
                     out.push_str(&self.key(key));
                     match value {
-                        // A list of its lines would take many times the room of a long text.
+                        // A list of its lines would take many times the memory of a long text.
                         Value::String(text) if is_stream && key == "text" => {
                             self.put_lines(text, depth + 1, out);
                         }
@@ -182,7 +175,7 @@ impl Layout {
         }
     }
 
-    /// A text as notebooks have it: a list of its lines, each but the last with its newline.
+    /// A text in the form that notebooks use: a list of lines, each but the last with its newline.
     pub(super) fn lines(&self, text: &str, depth: usize) -> String {
         let mut out = String::new();
         self.put_lines(text, depth, &mut out);
@@ -197,7 +190,7 @@ impl Layout {
     }
 }
 
-/// A character beyond ASCII is written as an escape somewhere; half of a pair is none.
+/// True when the text escapes a character beyond ASCII; a lone surrogate does not count.
 fn escapes_characters(text: &str) -> bool {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;

@@ -1,8 +1,8 @@
-//! The text of a notebook for readers and editors: each cell under a mark, `# %% [code] cell:0`.
+//! Marked text, the form of a notebook for readers and editors: each cell under a mark, `# %% [code] cell:0`.
 //!
-//! In: a [`Document`], or such a text. Out: the text, its lines, or the cells it names. Invariants: reading what was
-//! shown gives the same cells; a line of a cell that looks like a mark gains one `%` when shown and loses it when
-//! read.
+//! In: a [`Document`], or such a text. Out: the text, some of its lines, or the cells it names. Invariants: a text
+//! that was shown reads back as the same cells; a source line that looks like a mark gains one `%` when shown and
+//! loses it when read.
 
 use std::borrow::Cow;
 
@@ -11,32 +11,29 @@ use memchr::{memchr, memmem};
 use super::fault::NotebookError;
 use super::model::{Cell, CellKind, Document};
 
-/// How each mark begins, and what may be one in a cell.
+/// The beginning of every mark, and of source lines that could be taken for one.
 const MARK: &str = "# %%";
 
-/// What the number of a cell stands behind.
 const NUMBER: &str = " cell:";
 
-/// How the outputs of a cell are headed where they are shown; no mark of a cell.
+/// The heading of a cell's outputs where they are shown; not a cell mark.
 const OUTPUT: &str = "# %% [output] cell:";
 
-/// A cell of a text.
+/// A cell of a marked text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedCell<'a> {
-    /// What it is.
     pub kind: CellKind,
-    /// The cell of the notebook that it is.
+    /// The number of the notebook's cell that this one stands for.
     pub number: Option<usize>,
-    /// Its text.
     pub source: Cow<'a, str>,
     /// The line of its mark, from 1.
     pub line: usize,
 }
 
-/// Why a text is none of a notebook.
+/// Why a text is not a marked text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Something stands before the first mark.
+    /// A line stands before the first mark.
     #[error(
         "line 1 is not a cell mark: expected `# %% [code]`, `# %% [markdown]` or `# %% [raw]`, \
          optionally followed by ` cell:N`"
@@ -45,32 +42,30 @@ pub enum TextError {
     /// The marks have Windows line ends.
     #[error("the text has Windows line ends (CRLF): expected lines that end in a newline alone")]
     LineEnds,
-    /// The text was shown with outputs.
+    /// The text contains an output heading, at this line.
     #[error(
         "line {0} is an output, not part of a cell: expected the text that is shown without outputs"
     )]
     Output(usize),
-    /// The lines asked for are no range.
+    /// The range of lines is malformed.
     #[error(
         "`{0}` is not a range of lines: expected `A-B`, `A-` or `A`, from 1, with commas between several"
     )]
     Range(String),
-    /// The text is shorter.
+    /// The range begins behind the end of the text.
     #[error("line {0} is past the end: the text has {1} lines")]
     Behind(usize, usize),
 }
 
-/// Lines of a text, from 1, both ends in it.
+/// A range of lines, from 1, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineRange {
-    /// The first.
     pub first: usize,
-    /// The last.
     pub last: usize,
 }
 
 impl LineRange {
-    /// Reads `A-B,C-D`.
+    /// Parses `A-B,C-D`.
     ///
     /// # Errors
     /// [`TextError::Range`].
@@ -93,21 +88,21 @@ impl LineRange {
     }
 }
 
-/// Which part of a text is shown; empty lists: all.
+/// The part of a text to show; empty lists select everything.
 #[derive(Debug, Clone, Default)]
 pub struct ShownPart {
-    /// Cells.
+    /// Cells to show, by number.
     pub cells: Vec<usize>,
-    /// Lines of the text of all cells.
+    /// Lines to show, of the text of all cells.
     pub lines: Vec<LineRange>,
-    /// Marks have no numbers: a cell that is put in changes no other line.
+    /// Marks have no numbers, so that an inserted cell changes no other line.
     pub unnumbered: bool,
 }
 
-/// The text of a notebook, or a part of it; what `below` gives stands under its cell. Ends in a newline.
+/// The marked text of a notebook, or a part of it; the result of `below` stands under its cell. Ends in a newline.
 ///
 /// # Errors
-/// A cell that is not understood, or lines behind the end.
+/// A cell cannot be read, or a range begins behind the end.
 pub fn show(
     document: &Document,
     part: &ShownPart,
@@ -149,10 +144,10 @@ pub fn show(
     })
 }
 
-/// These lines of any text, each with its end.
+/// The given lines of any text, line ends included.
 ///
 /// # Errors
-/// Lines behind the end.
+/// A range begins behind the end.
 pub fn lines_of(text: &str, ranges: &[LineRange]) -> Result<String, TextError> {
     let lines = text.split_inclusive('\n').count();
     if let Some(range) = ranges.iter().find(|range| range.first > lines) {
@@ -167,10 +162,10 @@ fn contains_line(ranges: &[LineRange], line: usize) -> bool {
     ranges.iter().any(|range| range.contains(line))
 }
 
-/// The text of one cell: its mark, and its source if it has one. Without a newline at the end.
+/// The text of one cell: its mark, and its source if it has one; no newline at the end.
 ///
 /// # Errors
-/// It is not understood.
+/// The cell cannot be read.
 pub fn show_cell(number: usize, cell: Cell<'_>) -> Result<String, NotebookError> {
     let kind = match (cell.fault(), cell.kind()) {
         (None, Some(kind)) => kind,
@@ -185,19 +180,19 @@ pub fn show_cell(number: usize, cell: Cell<'_>) -> Result<String, NotebookError>
     Ok(text)
 }
 
-/// The line above what a cell showed.
+/// The heading of a cell's outputs.
 pub fn output_mark(number: usize) -> String {
     format!("{OUTPUT}{number}")
 }
 
-/// `source` with one more `%` in lines that look like marks.
+/// Adds one `%` to lines of `source` that look like marks.
 fn escape_marks(source: &str) -> Cow<'_, str> {
     replace_lines(source, |line| {
         CellMark::parse(line).map(|_| format!("# %{}", &line[2..]))
     })
 }
 
-/// `source` with some lines spelled anew.
+/// Replaces the lines for which `spell` returns a new spelling.
 fn replace_lines(source: &str, spell: impl Fn(&str) -> Option<String>) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
@@ -219,7 +214,6 @@ fn replace_lines(source: &str, spell: impl Fn(&str) -> Option<String>) -> Cow<'_
     Cow::Owned(out)
 }
 
-/// A line that looks like a mark.
 struct CellMark<'a> {
     percents: usize,
     kind: CellKind,
@@ -246,7 +240,7 @@ impl<'a> CellMark<'a> {
     }
 }
 
-/// What a line of a text is compared by: marks without their numbers.
+/// The form in which lines are compared: marks without their numbers.
 pub(super) fn without_number(line: &str) -> &str {
     match CellMark::parse(line) {
         Some(CellMark {
@@ -258,7 +252,7 @@ pub(super) fn without_number(line: &str) -> &str {
     }
 }
 
-/// The line of an output heading in a cell, from 0.
+/// The first output heading in a source, with its line from 0.
 pub(super) fn output_line(source: &str) -> Option<(usize, &str)> {
     let numbered = source.split('\n').enumerate();
     numbered.into_iter().find(|(_, line)| {
@@ -268,10 +262,10 @@ pub(super) fn output_line(source: &str) -> Option<(usize, &str)> {
     })
 }
 
-/// The cells a text names. One newline at its end is none of a cell's.
+/// The cells of a marked text. One newline at the end of the text belongs to no cell.
 ///
 /// # Errors
-/// Something stands before the first mark.
+/// A line stands before the first mark.
 pub fn read_marked(text: &str) -> Result<Vec<MarkedCell<'_>>, TextError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.strip_suffix('\n').unwrap_or(text);
@@ -287,7 +281,7 @@ pub fn read_marked(text: &str) -> Result<Vec<MarkedCell<'_>>, TextError> {
         });
     }
     let mut cells: Vec<MarkedCell<'_>> = Vec::new();
-    // Where the text of the last cell begins, behind the newline of its mark.
+    // The start of the last cell's source, behind the newline of its mark.
     let mut start = None;
     let (mut line, mut counted) = (1, 0);
     for at in memmem::find_iter(text.as_bytes(), MARK) {
@@ -313,7 +307,6 @@ pub fn read_marked(text: &str) -> Result<Vec<MarkedCell<'_>>, TextError> {
     Ok(cells)
 }
 
-/// The text of the last cell is known.
 fn set_last_source<'a>(
     cells: &mut [MarkedCell<'a>],
     text: &'a str,

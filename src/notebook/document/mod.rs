@@ -1,9 +1,8 @@
-//! A notebook file that keeps its bytes: read as spans, shown as text, changed where it is to be changed and nowhere
-//! else.
+//! A notebook file that keeps its bytes: read as spans, shown as text, and changed only where a change is asked for.
 //!
-//! In: the text of a file ([`Document`]), text with cell marks, or an action on one cell. Out: the same text, a
-//! [`Draft`], and the parts of the file it makes. Invariants: what is not changed has the bytes it had; any text is
-//! read or refused with its place. Absent on purpose: files, running anything.
+//! In: the text of a file ([`Document`]), a marked text, or an action on one cell. Out: the same text, a [`Draft`],
+//! and the parts of the file that it makes. Invariants: an unchanged part keeps its bytes; any text is read, or
+//! refused with the place of its fault. Absent on purpose: file access, running code.
 
 mod actions;
 mod apply;

@@ -1,8 +1,8 @@
-//! A notebook file as it was found: its text, and where in it the cells and their parts stand.
+//! A notebook file as it was found: its text, and the spans of its cells and their parts.
 //!
-//! In: a text of any nbformat. Out: a [`Document`]; its [`Cell`]s are read from the text when they are asked for.
-//! Nothing is copied, so a file of any size costs its size. Where a key stands twice, the last one counts. Document:
-//! nbformat 4.5; cells of format 3 and before, which lie in worksheets, are read too.
+//! In: a text of any nbformat. Out: a [`Document`]; its [`Cell`]s are read from the text on demand. Nothing is
+//! copied, so a file of any size costs its size. Where a key occurs twice, the last one counts. Document: nbformat
+//! 4.5; cells of format 3 and before, which lie in worksheets, are read too.
 
 use serde_json::{Value, json};
 
@@ -18,19 +18,19 @@ use crate::text::cut_characters;
 /// The largest text that is read, in bytes.
 const LARGEST: usize = u32::MAX as usize;
 
-/// What a cell is.
+/// The kind of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
-    /// Code.
+    /// Code to run.
     Code,
     /// Prose.
     Markdown,
-    /// Text that is passed on as it is.
+    /// Text that `nbconvert` passes on as it is.
     Raw,
 }
 
 impl CellKind {
-    /// Its name in files.
+    /// The value of `cell_type`.
     pub fn name(self) -> &'static str {
         match self {
             CellKind::Code => "code",
@@ -39,7 +39,7 @@ impl CellKind {
         }
     }
 
-    /// The one of this name.
+    /// The kind of this `cell_type`.
     pub fn from_name(name: &str) -> Option<Self> {
         [CellKind::Code, CellKind::Markdown, CellKind::Raw]
             .into_iter()
@@ -47,14 +47,14 @@ impl CellKind {
     }
 }
 
-/// A notebook.
+/// A notebook file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     text: String,
-    /// The first two members of the outermost object: they show how the file is laid out.
+    /// The first two members of the outermost object, from which the layout is judged.
     first: Vec<Member>,
     root: Span,
-    /// The list of cells; `None`: they lie in worksheets.
+    /// The list of cells; `None`: cells lie in worksheets.
     list: Option<Span>,
     cells: Vec<CellSpans>,
     major: u64,
@@ -62,7 +62,6 @@ pub struct Document {
     metadata: Option<Span>,
 }
 
-/// Where a cell stands, and its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CellSpans {
     whole: Span,
@@ -81,10 +80,10 @@ pub struct Cell<'a> {
 }
 
 impl Document {
-    /// Reads a file's text.
+    /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`NotebookError`]: not JSON, no list of cells.
+    /// [`NotebookError`]: not JSON, or no list of cells.
     pub fn parse(text: String) -> Result<Self, NotebookError> {
         if text.len() > LARGEST {
             return Err(NotebookError::Shape("is larger than 4 GiB"));
@@ -99,7 +98,7 @@ impl Document {
         Document::with_metadata(&json!({}))
     }
 
-    /// The same, which says this of itself, an object.
+    /// A notebook of format 4.5 without cells, with this metadata, an object.
     pub fn with_metadata(metadata: &Value) -> Self {
         let notebook =
             json!({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5});
@@ -108,17 +107,17 @@ impl Document {
         Document::parse(text).expect("it is a notebook")
     }
 
-    /// The file's text.
+    /// The text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How many cells there are.
+    /// The number of cells.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// There is none.
+    /// True when there are no cells.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -129,7 +128,7 @@ impl Document {
         self.cells.get(number).map(|parts| Cell { text, parts })
     }
 
-    /// Its cells, in order.
+    /// The cells, in order.
     pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell<'_>> {
         let text = &self.text;
         self.cells.iter().map(move |parts| Cell { text, parts })
@@ -140,24 +139,24 @@ impl Document {
         (self.major, self.minor)
     }
 
-    /// Cells of this format have ids.
+    /// True when cells of this format have ids.
     pub fn has_ids(&self) -> bool {
         self.major > 4 || self.minor.is_some_and(|minor| minor >= 5)
     }
 
-    /// What the metadata of the notebook holds under `key`.
+    /// The value under `key` in the notebook's metadata.
     pub fn metadata(&self, key: &str) -> Option<Value> {
         let span = member(&self.text, self.metadata_span()?, key)?;
         Some(value::read(span.of(&self.text)))
     }
 
-    /// The language of its code, when it says.
+    /// The language of the code, where the metadata names it.
     pub fn language(&self) -> Option<String> {
         let of = |key: &str, name: &str| Some(self.metadata(key)?.get(name)?.as_str()?.to_owned());
         of("kernelspec", "language").or_else(|| of("language_info", "name"))
     }
 
-    /// The name of its kernel, when it says.
+    /// The name of the kernel, where the metadata names it.
     pub fn kernel(&self) -> Option<String> {
         Some(
             self.metadata("kernelspec")?
@@ -167,22 +166,21 @@ impl Document {
         )
     }
 
-    /// The list its cells stand in.
+    /// The span of the list of cells.
     ///
     /// # Errors
-    /// It is of a format that is not changed.
+    /// The notebook is of a format that is read only.
     pub(super) fn list(&self) -> Result<Span, NotebookError> {
         self.list
             .filter(|_| self.major == 4)
             .ok_or(NotebookError::Format(self.major))
     }
 
-    /// Where its metadata stands, if that is an object.
+    /// The span of the metadata, if it is an object.
     pub(super) fn metadata_span(&self) -> Option<Span> {
         self.metadata.filter(|span| is_object(&self.text, *span))
     }
 
-    /// How the file is laid out.
     pub(super) fn layout(&self) -> Layout {
         Layout::of(&self.text, self.root, &self.first)
     }
@@ -193,22 +191,20 @@ fn is_object(text: &str, span: Span) -> bool {
 }
 
 impl<'a> Cell<'a> {
-    /// Its JSON, as it stands in the file.
+    /// The JSON of the cell, as it stands in the file.
     pub fn raw(&self) -> &'a str {
         self.parts.whole.of(self.text)
     }
 
-    /// It is a cell, whole or broken.
+    /// True for a JSON object, whether or not it is a valid cell.
     pub(super) fn is_object(&self) -> bool {
         is_object(self.text, self.parts.whole)
     }
 
-    /// Where it stands.
     pub(super) fn span(&self) -> Span {
         self.parts.whole
     }
 
-    /// Its `cell_type`, as it stands there.
     fn kind_name(&self) -> Option<String> {
         match value::read(self.parts.kind?.of(self.text)) {
             Value::String(name) => Some(name),
@@ -216,7 +212,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// What it is; `None` when it is broken. Headings and HTML of format 3 are prose.
+    /// The kind; `None` for a broken cell. Headings and HTML of format 3 are prose.
     pub fn kind(&self) -> Option<CellKind> {
         match self.kind_name()?.as_str() {
             "heading" | "html" => Some(CellKind::Markdown),
@@ -224,19 +220,18 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// What stands under `key`, as it stands there.
     pub(super) fn member(&self, key: &str) -> Option<Span> {
         self.is_object()
             .then(|| member(self.text, self.parts.whole, key))
             .flatten()
     }
 
-    /// What stands under `key`.
+    /// The value under `key`.
     pub fn value(&self, key: &str) -> Option<Value> {
         Some(value::read(self.member(key)?.of(self.text)))
     }
 
-    /// Its id.
+    /// The id.
     pub fn id(&self) -> Option<String> {
         match value::read(self.parts.id?.of(self.text)) {
             Value::String(id) => Some(id),
@@ -244,7 +239,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Its text; empty when it has none.
+    /// The text; empty when the cell has none.
     pub fn source(&self) -> String {
         let read = self
             .parts
@@ -260,13 +255,13 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// What its metadata holds under `key`.
+    /// The value under `key` in the cell's metadata.
     pub fn metadata(&self, key: &str) -> Option<Value> {
         let span = self.metadata_span()?;
         Some(value::read(member(self.text, span, key)?.of(self.text)))
     }
 
-    /// It is tagged so.
+    /// True when the cell has this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         match self.metadata("tags") {
             Some(Value::Array(tags)) => tags.iter().any(|known| known == tag),
@@ -274,14 +269,14 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Where its metadata stands, if that is an object.
+    /// The span of the metadata, if it is an object.
     pub(super) fn metadata_span(&self) -> Option<Span> {
         self.parts
             .metadata
             .filter(|span| is_object(self.text, *span))
     }
 
-    /// What it showed, an item an output.
+    /// The outputs, in order.
     pub fn outputs(&self) -> Vec<Value> {
         match self.parts.outputs {
             Some(span) if span.of(self.text).starts_with('[') => items(self.text, span)
@@ -292,7 +287,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// What is wrong with it: `has no source`. A cell of a kind that does not run is not broken.
+    /// The fault of a broken cell: `has no source`. A cell of a kind that does not run is not broken.
     pub fn fault(&self) -> Option<String> {
         if !self.is_object() {
             return Some("is not a JSON object".into());
@@ -314,7 +309,6 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// What was found on the way through a text.
 #[derive(Default)]
 struct ScannedNotebook {
     root: Option<Span>,
@@ -423,7 +417,6 @@ fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<CellSpans>) -> R
     })
 }
 
-/// Where the parts stand of the cell that begins here.
 pub(super) fn cell(text: &str, scanner: &mut Scanner<'_>) -> Result<CellSpans, Fault> {
     let place = scanner.place();
     let mut parts = CellSpans {
@@ -441,7 +434,7 @@ pub(super) fn cell(text: &str, scanner: &mut Scanner<'_>) -> Result<CellSpans, F
                 "id" => parts.id = value,
                 "cell_type" => parts.kind = value,
                 "source" => parts.source = value,
-                // The name of it before format 4.
+                // The name of `source` before format 4.
                 "input" => parts.source = parts.source.or(value),
                 "metadata" => parts.metadata = value,
                 "outputs" => parts.outputs = value,

@@ -1,20 +1,18 @@
-//! An object with some members set or taken out, the rest as it was.
+//! Sets or removes members of an object; the rest keeps its bytes.
 
 use super::layout::Layout;
 use super::scan::{Member, Span, members};
 use super::sequence::{Item, Pieces, splice_items};
 use super::string::decode;
 
-/// What happens to a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change<'a> {
-    /// It gets this value, which is JSON; where there is none yet, it is put in by the order of the alphabet.
+    /// Sets a member to this JSON; a new member is inserted in alphabetical order.
     Set(&'a str, String),
-    /// It goes.
     Remove(&'a str),
 }
 
-/// The value of the member `key`; of several, the last, as every reader has it.
+/// The value of the member `key`; the last one where there are several, as all readers take it.
 pub(super) fn member(text: &str, object: Span, key: &str) -> Option<Span> {
     let found = members(text, object)
         .into_iter()
@@ -22,13 +20,13 @@ pub(super) fn member(text: &str, object: Span, key: &str) -> Option<Span> {
     found.map(|member| member.value)
 }
 
-/// True when the string at `span` says `key`.
+/// True when the string at `span` decodes to `key`.
 pub(super) fn is_key(text: &str, span: Span, key: &str) -> bool {
     let raw = span.of(text);
     decode(&raw[1..raw.len() - 1]) == key
 }
 
-/// The text of `object`, changed; its members are `depth` steps deep.
+/// The changed text of `object`, whose members are at `depth`.
 pub(super) fn apply_changes(
     text: &str,
     object: Span,

@@ -1,8 +1,8 @@
-//! A notebook read from its file in pieces, without what its cells showed: of a large file that is nearly all.
+//! Reads a notebook from its file in pieces, without outputs, which are nearly all of a large file.
 //!
-//! In: the bytes of a file. Out: the notebook, each list of outputs empty. Invariants: what is left out is checked as
-//! the rest is; no more is held than a piece, twice the largest cell, and what is kept. Absent on purpose: what is
-//! wrong with a file, and where; whoever gets nothing reads the whole of it, and is told.
+//! In: the bytes of a file. Out: the notebook, with empty lists of outputs. Invariants: omitted text is checked like
+//! the rest; memory is one piece, twice the largest cell, and the result. Absent on purpose: the fault of a file and
+//! its place; a caller that gets `None` reads the whole file and gets the error from that.
 
 use std::io::Read;
 
@@ -10,10 +10,10 @@ use super::model::{Document, cell};
 use super::object::is_key;
 use super::scan::{Fault, Scanner, Span};
 
-/// What is read at once, in bytes.
+/// Bytes read at once.
 const PIECE: usize = 1 << 20;
 
-/// The notebook without outputs; `None`: it cannot be had so. It is not to be written.
+/// The notebook without outputs; `None` when it cannot be read this way. The result must not be written to the file.
 pub fn outline(from: impl Read) -> Option<Document> {
     read_in_pieces(from, PIECE)
 }
@@ -44,22 +44,21 @@ fn read_in_pieces(from: impl Read, piece: usize) -> Option<Document> {
     Document::parse(kept).ok()
 }
 
-/// The part of a file that is looked at.
 struct Window<R> {
     from: R,
     piece: usize,
     text: String,
-    /// Up to here it has been looked at.
+    /// Text before this byte has been scanned.
     at: usize,
-    /// Behind it: the beginning of a character.
+    /// Bytes behind `text`: the beginning of a character.
     tail: Vec<u8>,
 }
 
 impl<R: Read> Window<R> {
-    /// What is found from here on, in as much of the file as that takes.
+    /// Runs `look` from the current place, reading more of the file until it succeeds.
     fn find<T>(&mut self, look: impl Fn(&str, usize) -> Result<T, Fault>) -> Option<T> {
         loop {
-            // What is no JSON may only be cut off.
+            // Text that is not JSON may only be cut off.
             match look(&self.text, self.at) {
                 Ok(found) => return Some(found),
                 Err(_) if self.more()? => {}
@@ -73,7 +72,7 @@ impl<R: Read> Window<R> {
         self.at = end;
     }
 
-    /// The next piece, at least as large as what is there; false at the end.
+    /// Reads the next piece, at least as large as the text in memory; false at the end of the file.
     fn more(&mut self) -> Option<bool> {
         self.text.drain(..self.at);
         self.at = 0;
@@ -96,7 +95,7 @@ impl<R: Read> Window<R> {
     }
 }
 
-/// Where the list of cells begins, behind its bracket.
+/// The first byte behind the opening bracket of the list of cells.
 fn cells_start(text: &str, at: usize) -> Result<usize, Fault> {
     let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut scanner = Scanner::at(text, Span::new(at + mark, text.len()));
@@ -109,7 +108,6 @@ fn cells_start(text: &str, at: usize) -> Result<usize, Fault> {
     let read = scanner.object(|scanner, key| {
         if is_key(text, key, "cells") && scanner.peek() == Some(b'[') {
             begins = Some(scanner.place() + 1);
-            // Far enough.
             return Err(none);
         }
         scanner.value().map(drop)
@@ -117,7 +115,7 @@ fn cells_start(text: &str, at: usize) -> Result<usize, Fault> {
     begins.ok_or(read.err().unwrap_or(none))
 }
 
-/// The list of outputs of the next cell, and where what comes after the cell begins; `None`: there is no further cell.
+/// The span of the next cell's outputs, and the first byte behind the cell; `None`: no further cell.
 fn next_cell(text: &str, at: usize) -> Result<Option<(Option<Span>, usize)>, Fault> {
     let mut scanner = Scanner::at(text, Span::new(at, text.len()));
     scanner.blanks();
@@ -163,7 +161,7 @@ mod tests {
                 0,
             ),
             ("{\"cells\": []}".to_owned(), 0),
-            // The last list counts, and is not expected.
+            // The last list counts, which the reader does not expect.
             (format!("{{\"cells\": [{cells}], \"cells\": [{cells}]}}"), 1),
         ] {
             let whole = Document::parse(text.clone()).unwrap();
@@ -174,7 +172,7 @@ mod tests {
                 let held = outline.cells().map(|cell| cell.outputs().len());
                 assert_eq!(held.sum::<usize>(), outputs);
             }
-            // Where something is wrong, wherever that is, nothing is had.
+            // A fault at any place gives `None`.
             for at in 0..text.trim_end().len() {
                 assert!(read_in_pieces(&text.as_bytes()[..at], 7).is_none(), "{at}");
                 let mut broken = text.as_bytes().to_vec();

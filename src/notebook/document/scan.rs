@@ -1,10 +1,10 @@
-//! JSON as spans: where values begin and end, checked, nothing copied.
+//! JSON as spans: where values begin and end; checked, without copies.
 //!
-//! In: a text. Out: [`Span`]s of it, or the byte where it stops being JSON. What Python's `json` writes beyond the
-//! standard (`NaN`, `Infinity`) is read. Invariants: any depth is read without recursion; a span begins and ends at a
-//! character.
+//! In: a text. Out: [`Span`]s of it, or the byte where it stops being JSON. Python's extensions of JSON (`NaN`,
+//! `Infinity`) are read. Invariants: any depth is read without recursion; a span begins and ends at a character
+//! boundary.
 
-/// Bytes of the file's text, from and to.
+/// A range of bytes of the file's text, the end excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub start: u32,
@@ -32,18 +32,16 @@ impl Span {
     }
 }
 
-/// Why a text is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// The byte.
+    /// The byte offset.
     pub at: usize,
     pub what: &'static str,
 }
 
-/// A member of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Member {
-    /// With its quotes.
+    /// The key, quotes included.
     pub key: Span,
     pub value: Span,
 }
@@ -58,14 +56,12 @@ impl Member {
     }
 }
 
-/// A place in a text.
 pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
-    /// At the beginning of `span`.
     pub(super) fn at(text: &'a str, span: Span) -> Self {
         Scanner {
             bytes: &text.as_bytes()[..span.end as usize],
@@ -87,10 +83,10 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// The text is over but for blanks.
+    /// Checks that only blanks follow.
     ///
     /// # Errors
-    /// Something follows.
+    /// Something else follows.
     pub(super) fn end(&mut self) -> Result<(), Fault> {
         self.blanks();
         match self.peek() {
@@ -115,10 +111,10 @@ impl<'a> Scanner<'a> {
         self.fault(what)
     }
 
-    /// The members of the object that begins here; `member` is called before each value and has to read it.
+    /// Reads the members of the object that begins here; calls `member` before each value, which `member` must read.
     ///
     /// # Errors
-    /// It is no object, or not well formed.
+    /// The value is not an object, or is malformed.
     pub(super) fn object(
         &mut self,
         mut member: impl FnMut(&mut Self, Span) -> Result<(), Fault>,
@@ -139,10 +135,10 @@ impl<'a> Scanner<'a> {
         Ok(Span::new(start, self.at))
     }
 
-    /// The items of the array that begins here, as [`Scanner::object`].
+    /// Reads the items of the array that begins here, as [`Scanner::object`] does.
     ///
     /// # Errors
-    /// It is no array, or not well formed.
+    /// The value is not an array, or is malformed.
     pub(super) fn array(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Result<(), Fault>,
@@ -162,7 +158,7 @@ impl<'a> Scanner<'a> {
         Ok(Span::new(start, self.at))
     }
 
-    /// Behind a value: whether another follows.
+    /// Behind a value: true when another follows.
     pub(super) fn goes_on(&mut self, close: u8, what: &'static str) -> Result<bool, Fault> {
         self.blanks();
         if self.peek() == Some(close) {
@@ -184,13 +180,13 @@ impl<'a> Scanner<'a> {
         Ok(key)
     }
 
-    /// The value that begins here.
+    /// Reads the value that begins here.
     ///
     /// # Errors
-    /// It is not well formed.
+    /// The value is malformed.
     pub(super) fn value(&mut self) -> Result<Span, Fault> {
         let start = self.at;
-        // What each container that is open ends in.
+        // The closing bracket of each open container.
         let mut open: Vec<u8> = Vec::new();
         loop {
             match self.peek() {
@@ -278,7 +274,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The string that begins here, its quotes included.
+    /// Reads the string that begins here; the span includes its quotes.
     fn string(&mut self) -> Result<Span, Fault> {
         let start = self.at;
         self.at += 1;
@@ -312,11 +308,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes of a string come before its end, an escape or a control character.
+/// The number of bytes before the end of a string, an escape or a control character.
 fn plain(bytes: &[u8]) -> usize {
-    /// Strings up to this length are most of them: lines.
+    /// Most strings are at most this long: they are lines.
     const LINE: usize = 64;
-    /// What the compiler makes of a block is faster than words are, but says only whether something is in it.
+    /// The compiler vectorises a test of a whole block, which is faster than words but only says that a byte is in
+    /// it.
     const BLOCK: usize = 128;
     let line = plain_words(&bytes[..bytes.len().min(LINE)]);
     if line < LINE {
@@ -333,12 +330,12 @@ fn plain(bytes: &[u8]) -> usize {
     at + plain_words(&bytes[at..])
 }
 
-/// The same, eight bytes at a time.
+/// Like `plain`, eight bytes at a time.
 fn plain_words(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 0xff;
     const HIGHS: u64 = ONES << 7;
     let mut at = 0;
-    // The high bit of each byte says whether it is below 0x20, a quote or a backslash.
+    // The high bit of each byte is set when it is below 0x20, a quote or a backslash.
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*eight);
         let quote = word ^ (ONES * u64::from(b'"'));
@@ -360,7 +357,7 @@ fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// The members of an object that was read before.
+/// The members of an object that was checked before.
 pub(super) fn members(text: &str, object: Span) -> Vec<Member> {
     let mut members = Vec::new();
     let mut scanner = Scanner::at(text, object);
@@ -373,7 +370,7 @@ pub(super) fn members(text: &str, object: Span) -> Vec<Member> {
     members
 }
 
-/// The items of an array that was read before.
+/// The items of an array that was checked before.
 pub(super) fn items(text: &str, array: Span) -> Vec<Span> {
     let mut items = Vec::new();
     let mut scanner = Scanner::at(text, array);

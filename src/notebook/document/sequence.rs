@@ -1,20 +1,17 @@
-//! Arrays and objects with other items: those that stay keep their bytes and what stands between them.
+//! Replaces items of arrays and objects; kept items keep their bytes and the text between them.
 //!
-//! In: a container of the text, the spans of its items, and the items it shall have. Out: [`Piece`]s. Invariant: items
-//! that stand side by side in both keep what stood between; with the same items in the same order the bytes are the
-//! same.
+//! In: a container of the text, the spans of its items, and the new items. Out: [`Piece`]s. Invariant: items that are
+//! neighbours before and after keep the text between them; the same items in the same order give the same bytes.
 
 use super::layout::ItemFrame;
 use super::scan::Span;
 
-/// An item of the new sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
-    /// The old one of this number.
+    /// The old item of this number.
     Kept(usize),
-    /// In place of the old one of this number.
+    /// New JSON in place of the old item of this number.
     Changed(usize, String),
-    /// A new one.
     Made(String),
 }
 
@@ -27,16 +24,13 @@ impl Item {
     }
 }
 
-/// A part of a file that is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// Bytes of the text as it was.
+    /// A span of the old text.
     Old(Span),
-    /// Others.
     New(String),
 }
 
-/// Pieces that are being put together.
 #[derive(Debug, Default)]
 pub(super) struct Pieces(Vec<Piece>);
 
@@ -56,7 +50,7 @@ impl Pieces {
         }
     }
 
-    /// The same, without a copy of a large one.
+    /// Like `new`, without a copy of a large text.
     fn new_whole(&mut self, text: String) {
         match self.0.last_mut() {
             Some(Piece::New(last)) => last.push_str(&text),
@@ -68,7 +62,6 @@ impl Pieces {
         self.0
     }
 
-    /// The text they are.
     pub(super) fn into_text(self, old: &str) -> String {
         let mut text = String::new();
         for piece in self.0 {
@@ -130,7 +123,7 @@ pub(super) fn splice_items(
     pieces.old(brackets.1, whole.end);
 }
 
-/// What stands between the items of a container that has one at least.
+/// The text between items in a container that has at least one.
 fn usual_comma(text: &str, whole: Span, old: &[Span]) -> String {
     match old {
         [first, second, ..] => text[first.end as usize..second.start as usize].to_owned(),

@@ -1,11 +1,11 @@
-//! The text of a cell: one string, or a list of lines; read, and changed in the form it has.
+//! The source of a cell, one string or a list of lines: read, and changed in the form that it has.
 
 use super::layout::Layout;
 use super::scan::{Span, items};
 use super::sequence::{Item, Pieces, splice_items};
 use super::string::{decode, decode_into, lines, patch};
 
-/// The text that the value at `span` holds; `None` when it is neither a string nor a list of strings.
+/// The text of the value at `span`; `None` when it is neither a string nor a list of strings.
 pub(super) fn read(text: &str, span: Span) -> Option<String> {
     let raw = span.of(text);
     match raw.as_bytes()[0] {
@@ -29,7 +29,7 @@ fn inner(raw: &str) -> &str {
     &raw[1..raw.len() - 1]
 }
 
-/// The value in place of the one at `span`, which holds a text; `depth` of its lines.
+/// JSON to replace the value at `span`, which holds a text; its lines are at `depth`.
 pub(super) fn with_text(
     text: &str,
     span: Span,

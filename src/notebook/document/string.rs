@@ -1,15 +1,15 @@
-//! Strings of a JSON text: read, written, and changed with what stays as it was spelled.
+//! Strings of a JSON text: read, written, and changed with the spelling of unchanged characters kept.
 //!
-//! In: what stands between the quotes (an *inner*, checked before), and plain text. Half of a surrogate pair is read as
-//! U+FFFD and kept where the text around it changes. Invariant: characters that are in the old and the new text, before
-//! and behind what changed, keep their escapes.
+//! In: the text between the quotes (an *inner*, checked before), and plain text. A lone surrogate is read as U+FFFD
+//! and kept where the text around it changes. Invariant: characters of the common prefix and suffix of the old and
+//! the new text keep their escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use memchr::memchr;
 
-/// The text of an inner.
+/// The text that an inner spells.
 pub(super) fn decode(inner: &str) -> Cow<'_, str> {
     if memchr(b'\\', inner.as_bytes()).is_none() {
         return Cow::Borrowed(inner);
@@ -19,7 +19,7 @@ pub(super) fn decode(inner: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Adds the text of an inner to `out`.
+/// Appends the text that an inner spells to `out`.
 pub(super) fn decode_into(inner: &str, out: &mut String) {
     let mut rest = inner;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
@@ -31,7 +31,7 @@ pub(super) fn decode_into(inner: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// The first character of an inner that is not empty, and how many bytes spell it.
+/// The first character of a non-empty inner, and the number of bytes that spell it.
 fn unit(inner: &str) -> (char, usize) {
     let bytes = inner.as_bytes();
     if bytes[0] != b'\\' {
@@ -65,7 +65,7 @@ fn code_unit(inner: &str, at: usize) -> Option<u16> {
     u16::from_str_radix(digits, 16).ok()
 }
 
-/// Adds `text` to an inner; `ascii` escapes what is not ASCII.
+/// Appends `text` to an inner; `ascii` escapes characters beyond ASCII.
 pub(super) fn encode(text: &str, ascii: bool, out: &mut String) {
     for c in text.chars() {
         encode_character(c, ascii, out);
@@ -98,7 +98,7 @@ pub(super) fn patch(old: &str, new: &str, ascii: bool) -> String {
     let to = text.len() - behind;
     let (mut at, mut raw) = (0, 0);
     let (mut raw_from, mut raw_to) = (None, None);
-    // Spellings of what is no character.
+    // The spellings of lone surrogates.
     let mut lost: Vec<&str> = Vec::new();
     loop {
         if at == from && raw_from.is_none() {
@@ -136,14 +136,14 @@ pub(super) fn patch(old: &str, new: &str, ascii: bool) -> String {
     }
     inner.push_str(&old[raw_to..]);
     if decode(&inner) != new {
-        // Two halves of a pair that came to stand together would be one character.
+        // Two halves of a pair that become neighbours would be one character.
         inner.clear();
         encode(new, ascii, &mut inner);
     }
     inner
 }
 
-/// How many bytes two texts begin with and end in together; the two do not overlap.
+/// Bytes of the common prefix and suffix of two texts; the two do not overlap.
 fn common(old: &str, new: &str) -> (usize, usize) {
     let same = |(a, b): &(u8, u8)| a == b;
     let mut front = old.bytes().zip(new.bytes()).take_while(same).count();
@@ -159,7 +159,7 @@ fn common(old: &str, new: &str) -> (usize, usize) {
     (front, back)
 }
 
-/// An inner cut behind each newline; none of the parts is empty.
+/// Splits an inner behind each newline; no part is empty.
 pub(super) fn lines(inner: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -1,4 +1,4 @@
-//! Documents by example: what an edit touches, what marks are, what is refused. `model.rs` has the random ones.
+//! Documents by example: the bytes that an edit changes, marks, refusals. `model.rs` has the random tests.
 
 use serde_json::{Value, json};
 

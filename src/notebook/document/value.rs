@@ -1,13 +1,12 @@
-//! A value of a file, as JSON that others can take.
+//! A value of a file, as JSON that other programs read.
 //!
-//! In: JSON that was checked. Out: the value; what only Python writes (`NaN`) is null, half of a surrogate pair
-//! U+FFFD, and what is nested too deep for readers its own text. The file keeps what it has: this is for looking at.
+//! In: JSON that was checked. Out: the value; `NaN` and its kin become null, a lone surrogate U+FFFD, and a value
+//! that is nested too deep for readers its own text. For display only: the file keeps its own bytes.
 
 use serde_json::Value;
 
 use crate::text::parse_json;
 
-/// Reads it.
 pub(super) fn read(raw: &str) -> Value {
     match parse_json(raw.as_bytes()) {
         Ok(value) => value,
@@ -15,7 +14,7 @@ pub(super) fn read(raw: &str) -> Value {
     }
 }
 
-/// `raw` without what is no JSON to the letter.
+/// `raw` without Python's extensions of JSON.
 fn standard(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     let (mut quoted, mut escaped) = (false, false);

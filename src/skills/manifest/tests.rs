@@ -1,4 +1,4 @@
-//! Values that are mended, names that stand in for others, and bytes of any kind.
+//! Repaired values, fallback names, and arbitrary bytes.
 
 use super::*;
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ proptest! {
     fn any_frontmatter_is_a_skill_or_not(yaml in "([a-z]{1,3}|name|description)(: ?[\\PC\n]{0,30}\n){0,6}") {
         let text = format!("---\n{yaml}\n---\nbody");
         if let Ok(manifest) = read(text.as_bytes(), "x") {
-            // What was mended is read again as it is.
+            // The repaired text reads back the same.
             let again = read(manifest.text.as_bytes(), "x").unwrap();
             prop_assert_eq!(again.description, manifest.description);
         }

@@ -1,4 +1,4 @@
-//! What the user answered about skills: kept, private, never overwritten when it cannot be read.
+//! The user's answers about skills: kept, private, never overwritten when the file cannot be read.
 
 use super::*;
 
@@ -54,7 +54,7 @@ fn a_broken_file_of_answers_is_left_alone() {
     assert_eq!(told, None);
     consent.decide("h", true).unwrap();
     assert!(std::fs::read_to_string(&file).unwrap().contains("later"));
-    // Broken while the session runs.
+    // The file breaks while the session runs.
     std::fs::write(&file, "{").unwrap();
     assert!(consent.decide("i", true).is_err());
     assert_eq!(consent.may_run("i"), Some(true));

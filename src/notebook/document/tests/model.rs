@@ -1,4 +1,4 @@
-//! Random notebooks and edits, against a model that shares nothing with documents: JSON values, changed as values.
+//! Random notebooks and edits, against a model that shares no code with documents: JSON values, changed as values.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::properties;
 
-/// How a generated file is laid out.
 #[derive(Debug, Clone)]
 struct Style {
     indent: Option<&'static str>,
@@ -40,7 +39,7 @@ fn styles() -> impl Strategy<Value = Style> {
         })
 }
 
-/// Things `serde_json` does not write, by what stands for them.
+/// JSON that `serde_json` does not write, by its placeholder.
 const BEYOND: [(&str, &str); 4] = [
     ("\"@NAN\"", "NaN"),
     ("\"@BIG\"", "12345678901234567890123456789"),
@@ -90,7 +89,7 @@ impl Style {
     }
 }
 
-/// The value of a file, what `serde_json` does not read replaced by what stands for it.
+/// The value of a file; JSON that `serde_json` does not read becomes its placeholder.
 fn value_of(text: &str) -> Value {
     let mut text = text.trim_start_matches('\u{feff}').to_owned();
     for (stands_for, it) in BEYOND {
@@ -99,7 +98,7 @@ fn value_of(text: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Sources are texts here, whatever their form.
+/// Sources as one string, whatever their form.
 fn joined(mut value: Value) -> Value {
     for cell in value["cells"].as_array_mut().unwrap() {
         if let Value::Array(lines) = &cell["source"] {
@@ -169,12 +168,11 @@ prop_compose! {
     }
 }
 
-/// What the text view shows of a source.
+/// The source as the marked text shows it.
 fn seen(source: &str) -> String {
     source.replace("@LONE", "\u{fffd}")
 }
 
-/// The kind a cell becomes, as the format has it.
 fn turn(cell: &mut Value, kind: &str) {
     cell["cell_type"] = kind.into();
     let members = cell.as_object_mut().unwrap();
@@ -193,7 +191,7 @@ fn new_cell(kind: &str, source: &str) -> Value {
     cell
 }
 
-/// Ids that were made are checked and left out.
+/// Checks generated ids and removes them.
 fn without_new_ids(mut value: Value, minor: u32) -> Value {
     let mut known = std::collections::HashSet::new();
     for cell in value["cells"].as_array_mut().unwrap() {
@@ -268,14 +266,14 @@ proptest! {
         let read = without_new_ids(joined(value_of(&changed)), minor);
         let mut expected = joined(model);
         if what == 3 {
-            // What stays of a source keeps its halves of pairs.
+            // A kept part of a source keeps its lone surrogates.
             let cell = at.index(count);
             let now = read["cells"][cell]["source"].as_str().unwrap();
             prop_assert_eq!(seen(now), seen(expected["cells"][cell]["source"].as_str().unwrap()));
             expected["cells"][cell]["source"] = now.into();
         }
         prop_assert_eq!(read, expected);
-        // The bytes of every cell that is not meant are there, and so is what stands around the list.
+        // The bytes of all other cells are kept, and so is the text around the list.
         let (old, new) = (parse(&text), parse(&changed));
         let meant = match &action {
             CellAction::Edit { cell, .. } | CellAction::Delete { cell } => Some(*cell),
@@ -364,7 +362,7 @@ proptest! {
                 prop_assert_eq!(again.cell(document.len()).unwrap().source(), edited);
             }
         } else {
-            // What another reader takes as a notebook, this one takes.
+            // A text that another reader accepts as a notebook is accepted here.
             let value: Result<Value, _> = serde_json::from_str(&text);
             let is_one = value.is_ok_and(|value| value.get("cells").is_some_and(Value::is_array));
             prop_assert!(!is_one, "{}", text);
