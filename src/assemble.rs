@@ -1,7 +1,7 @@
-//! The only wiring: surroundings and settings in, a running session out.
+//! Wires a session: environment and settings in, a running session out.
 //!
-//! Names the concrete runtime and agent. Nothing here waits: files are read, threads are started, and whatever can go
-//! wrong later arrives as an event or a report.
+//! The only code that names the concrete runtime and agent. Invariant: nothing here waits; files are read, threads
+//! are started, and later failures arrive as events or reports.
 
 mod home;
 mod kernels;
@@ -38,68 +38,55 @@ use crate::skills::{Catalog, Consent, Roots};
 use crate::text::similar::did_you_mean;
 use crate::trace::STARTUP;
 
-/// What a front-end wants.
 pub struct SessionOptions {
-    /// What the command line set.
     pub flags: ConfigFlags,
-    /// An earlier session to take up.
     pub resume: Option<i64>,
-    /// The session is one command line or one text.
+    /// The session is one command line or one text; only a list of all sessions includes it.
     pub once: bool,
-    /// Cells get a pseudo-terminal of their own.
+    /// Cells get a pseudo-terminal.
     pub cells_own_a_terminal: bool,
-    /// Who answers `input()`.
     pub stdin: Stdin,
-    /// There is a user who can be asked.
+    /// A user is present who can answer questions.
     pub asks: bool,
-    /// The interpreter starts before it is needed.
+    /// Starts the interpreter before the first cell.
     pub runtime_at_once: bool,
-    /// The script that is run or loaded first.
     pub script: Option<ScriptRun>,
-    /// What the command line asks of IPython.
+    /// IPython's options of the command line.
     pub ipython: IpythonFlags,
-    /// What users have at home comes before the first cell.
+    /// Runs the user's start-up files and those of the project before the first cell.
     pub at_home: bool,
-    /// MCP clients can attach to the session.
+    /// Lets MCP clients attach to the session.
     pub door: bool,
-    /// The connection file of the kernel of Jupyter that the session is.
+    /// Connection file, when the session is a Jupyter kernel.
     pub kernel: Option<PathBuf>,
-    /// All that is waited for is a prompt: nothing else works until it stands.
+    /// The user waits only for the prompt: other work is delayed until it is shown.
     pub prompt_first: bool,
 }
 
-/// A running session and what its front-end needs beside it.
+/// A running session with what its front-end needs beside it.
 pub struct Assembly {
-    /// The session.
     pub session: SessionHandle,
-    /// What happens outside of runs.
     pub background: Run,
-    /// The writer.
     pub screen: Screen,
-    /// How markdown looks.
     pub appearance: Appearance,
-    /// How pictures are drawn.
     pub pictures: Pictures,
-    /// Inputs of earlier sessions.
     pub recall: Recall,
-    /// The record.
     pub record: RecordHandle,
-    /// What holds for this run.
     pub settings: Settings,
-    /// What was wrong with the settings.
+    /// Problems found in the settings.
     pub reports: Vec<Report>,
-    /// There was no record before this session.
+    /// No record existed before this session.
     pub first: bool,
     /// The interpreter that will be tried first.
     pub python: Option<PathBuf>,
-    /// Who waits for the first prompt, until this is dropped.
+    /// Dropped when the first prompt is shown, which starts the delayed work.
     pub waiting: PromptGate,
 }
 
 /// Builds a session.
 ///
 /// # Errors
-/// When a thread or standard output cannot be had, or the settings name what does not exist yet.
+/// A thread or standard output is not available, or a setting names something that does not exist.
 pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Assembly, Report> {
     let (settings, reports) = resolve(&wanted.flags, environment);
     log::trace!(target: STARTUP, "the settings are read");
@@ -114,7 +101,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         path: paths.history.clone(),
         named: !paths.history_is_ours(),
         record: settings.record,
-        // Scripts end often and at once; a shell ends when somebody has had time to think.
+        // A script's exit must not wait for a sync of the log; an interactive shell has idle time for it.
         leave_log: !wanted.cells_own_a_terminal,
     };
     let begin = SessionSpec {
@@ -138,14 +125,14 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
     let kernels = plan_kernel(environment, &settings);
     let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
     let missing = missing_agent(environment.clone(), settings.clone());
-    // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
-    // it starts. Before a prompt the session's thread starts it.
+    // Without a prompt to show, the start of the interpreter takes longest: it goes first, and the record is opened
+    // meanwhile. Before a prompt the session's thread starts it.
     let told_at_start = !matches!(runtime, RuntimePlan::Embedded(_));
     let at_once = wanted.runtime_at_once && !wanted.cells_own_a_terminal && !told_at_start;
     let able = crate::runtime::connect::capabilities(&runtime);
     let connect: ConnectRuntime = if at_once {
         let started = crate::runtime::connect::connect(runtime);
-        // It hears of the session with its first cell.
+        // The interpreter learns the session's id with its first cell.
         Box::new(move |_| started)
     } else {
         Box::new(move |told| crate::runtime::connect::connect(runtime.with_environment(told)))
@@ -220,11 +207,11 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
     })
 }
 
-/// Our own server, for agents that take tools from one: it connects back to this process.
+/// Returns our own MCP server, for agents that take tools only from one: it connects back to this process.
 fn own_server(environment: &Environment) -> McpServer {
     let program = environment.program.as_deref();
     let program = program.map_or("ipycodex".into(), |path| path.display().to_string());
-    // Where the socket is depends on them, and agents pass few variables on.
+    // These variables determine the path of the socket, and agents pass few variables on.
     let places = ["XDG_RUNTIME_DIR", "XDG_STATE_HOME"].into_iter();
     let places =
         places.filter_map(|name| Some((name.to_owned(), environment.variable(name)?.to_owned())));
@@ -240,7 +227,7 @@ fn own_server(environment: &Environment) -> McpServer {
     }
 }
 
-/// How the session finds its skills, when it has the time.
+/// Returns the search for skills, which the session runs later.
 fn find_skills(environment: &Environment, paths: &Paths) -> FindSkills {
     let (environment, state_dir) = (environment.clone(), paths.state_dir.clone());
     Box::new(move || {
@@ -283,7 +270,7 @@ fn runtime_plan(
     }))
 }
 
-/// The Python the settings mean, as a plain program of this user: without a terminal, and not confined.
+/// Returns the plan of the configured Python as a plain program of this user: without a terminal, and not confined.
 pub fn python_plan(environment: &Environment, settings: &Settings, cwd: PathBuf) -> PythonPlan {
     PythonPlan {
         interpreter: settings.choices.python.clone(),
@@ -299,13 +286,11 @@ pub fn python_plan(environment: &Environment, settings: &Settings, cwd: PathBuf)
     }
 }
 
-/// The Python that cells would run in.
 pub fn python_of(environment: &Environment, settings: &Settings) -> Option<PathBuf> {
     let plan = python_plan(environment, settings, PathBuf::from("/"));
     first_interpreter(&RuntimePlan::Embedded(plan))
 }
 
-/// The interpreter that will be tried first.
 fn first_interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
     let RuntimePlan::Embedded(plan) = plan else {
         return None;
@@ -313,7 +298,7 @@ fn first_interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
     best_interpreter(plan).map(|candidate| candidate.program)
 }
 
-/// How the user's own shell would be connected; it is not looked for before it is needed.
+/// Returns the plan of the user's own shell; the shell is searched for when it is first needed.
 fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> PlannedRuntime {
     let plan = RuntimePlan::Shell(ShellPlan {
         cwd,
@@ -327,8 +312,8 @@ fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> Plann
     }
 }
 
-/// How a kernel of the agent's own would be connected: it is confined as the agent's commands are, and gets what is no
-/// secret of the environment.
+/// Returns the plan of the agent's own kernels: confined like the agent's commands, with the variables that are no
+/// secrets.
 fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
     let plan = PythonPlan {
         variables: environment.variables_for_untrusted_code(),
@@ -361,7 +346,7 @@ fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
     })
 }
 
-/// How another agent would be connected.
+/// Returns the plans of other agents, for a change of agent.
 fn plan_agent(environment: Environment, settings: Settings, cwd: PathBuf) -> PlanAgent {
     Box::new(move |choice| {
         let plan = agent_plan(&environment, &settings, choice, cwd.clone())?;
@@ -369,7 +354,7 @@ fn plan_agent(environment: Environment, settings: Settings, cwd: PathBuf) -> Pla
     })
 }
 
-/// Tells which agents are not there.
+/// Returns a check that reports agents that are not installed.
 fn missing_agent(environment: Environment, settings: Settings) -> MissingAgent {
     Box::new(move |choice| {
         let word = match choice {
@@ -443,7 +428,6 @@ fn agent_plan(
     })
 }
 
-/// How long an agent is waited for that may have to be fetched first.
 fn starts_within(start: Seconds) -> Timeouts {
     Timeouts {
         initialize: start.limit().unwrap_or(Duration::MAX),
@@ -451,7 +435,7 @@ fn starts_within(start: Seconds) -> Timeouts {
     }
 }
 
-/// Makes the agent of a client that is no session.
+/// Connects an agent for a client that has no session.
 pub(crate) fn connect_client(command: AgentCommand) -> (Box<dyn Agent>, AgentEvents) {
     crate::agent::connect::connect(AgentConfig {
         kind: AgentKind::Acp(acp::Program {

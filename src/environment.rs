@@ -1,4 +1,6 @@
-//! The surroundings of the process as values: captured once by `main`, passed down, never asked again.
+//! The process's environment as values: captured once by `main`, passed down, never queried again.
+//!
+//! Invariant: everything below start-up reads variables, directories and terminal facts from here.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,27 +9,20 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// Variables, directories and terminal facts at start.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     /// All variables, unfiltered.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The working directory at start; `None` when it has been deleted.
+    /// Working directory at the start; `None` when it has been deleted.
     pub cwd: Option<PathBuf>,
-    /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// The path of this very program.
     pub program: Option<PathBuf>,
-    /// Standard input is a terminal.
     pub stdin_is_terminal: bool,
-    /// Standard output is a terminal.
     pub stdout_is_terminal: bool,
-    /// Standard error is a terminal.
     pub stderr_is_terminal: bool,
 }
 
 impl Environment {
-    /// Reads the surroundings of this process.
     pub fn capture() -> Self {
         Environment {
             variables: std::env::vars_os().collect(),
@@ -40,7 +35,7 @@ impl Environment {
         }
     }
 
-    /// The variable `name` when it is set, not empty and valid UTF-8.
+    /// Returns a variable that is set, not empty and valid UTF-8.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables
             .get(OsStr::new(name))
@@ -48,8 +43,8 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// What code that nobody of this machine wrote gets of the variables: what programs need to find their way, and no
-    /// secrets. What is not named here is left out.
+    /// Returns the variables for code that no user of this machine wrote: those that programs need to find their
+    /// files, and no secrets. Names not listed are left out.
     pub fn variables_for_untrusted_code(&self) -> BTreeMap<OsString, OsString> {
         let variables = self.variables.iter();
         let passed = variables.filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
@@ -58,7 +53,8 @@ impl Environment {
             .collect()
     }
 
-    /// The program a command line of this name would start: a path as it is, a plain name looked up on `PATH`.
+    /// Returns the program that a command line of this name would start: a path unchanged, a plain name searched on
+    /// `PATH`.
     pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         let runs = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
         let cwd = self.cwd.as_deref().unwrap_or(Path::new("/"));
@@ -71,12 +67,13 @@ impl Environment {
         programs.find(runs)
     }
 
-    /// True when escape sequences and cursor movement make sense on standard output.
+    /// Returns true when escape sequences and cursor movement work on standard output.
     pub fn is_rich_terminal(&self) -> bool {
         self.stdout_is_terminal && self.variable("TERM").is_some_and(|term| term != "dumb")
     }
 
-    /// True when the terminal is known to speak kitty's keyboard protocol; a multiplexer does not hand that on.
+    /// Returns true when the terminal is known to support kitty's keyboard protocol. A multiplexer does not pass
+    /// the protocol on.
     pub fn supports_kitty_keyboard(&self) -> bool {
         let variable = |name| self.variable(name).unwrap_or_default();
         let term = variable("TERM");
@@ -95,8 +92,9 @@ impl Environment {
     }
 }
 
-/// What `TERM` is, up to a hyphen, and what `TERM_PROGRAM` is where `TERM` is that of an xterm (others may have it from
-/// the terminal they were started in), in terminals that speak kitty's keyboard protocol.
+/// Values of `TERM`, up to a hyphen, of terminals with kitty's keyboard protocol; and values of `TERM_PROGRAM`,
+/// which count only where `TERM` is an xterm's (other terminals may inherit `TERM_PROGRAM` from the one they were
+/// started in).
 const TELLING_TERMS: [&str; 6] = [
     "xterm-kitty",
     "foot",
@@ -107,7 +105,7 @@ const TELLING_TERMS: [&str; 6] = [
 ];
 const TELLING_PROGRAMS: [&str; 5] = ["kitty", "ghostty", "WezTerm", "iTerm.app", "rio"];
 
-/// Names that a program needs to find its way.
+/// Variables that programs need to find their files.
 #[rustfmt::skip]
 const PASSED_ON: &[&str] = &[
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMPDIR",
@@ -116,7 +114,7 @@ const PASSED_ON: &[&str] = &[
     "https_proxy", "all_proxy", "no_proxy",
 ];
 const PASSED_ON_BEGINNINGS: &[&str] = &["LC_", "XDG_", "CUDA_", "IPYCODEX_"];
-/// Ends of names that hold secrets, whatever they begin with.
+/// Suffixes of names that hold secrets.
 const SECRETS: &[&str] = &["API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_COOKIES"];
 
 fn is_passed_on(name: &str) -> bool {

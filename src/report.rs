@@ -1,35 +1,34 @@
-//! The one error a user sees: what happened, why, what to do; and the exit code it means.
+//! The one error type that users see: the failure, its causes, hints, and the exit code.
+//!
+//! Invariant: the exit code of an error is decided here alone. Absent on purpose: printing, which is `screen`'s.
 
 use std::fmt;
 
-/// Who has to act, and so which exit code it is.
+/// Kinds of reports, which determine the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportKind {
-    /// Something failed: 1.
+    /// A failure: 1.
     Failure,
-    /// The command line was wrong: 2.
+    /// A wrong command line: 2.
     Usage,
-    /// A reader closed our output: 0, nothing printed.
+    /// A reader closed our output: 0, and nothing is printed.
     BrokenPipe,
-    /// Our own bug: 101.
+    /// A bug of ours: 101.
     Internal,
 }
 
-/// A failure with its causes and remedies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Who has to act.
     pub kind: ReportKind,
-    /// One sentence without a full stop, the thing in backticks.
+    /// One sentence without a full stop; names in backticks.
     pub message: String,
-    /// From the nearest cause to the farthest.
+    /// Nearest cause first.
     pub causes: Vec<String>,
     /// What the user can do, one line each.
     pub hints: Vec<String>,
 }
 
 impl Report {
-    /// A plain failure.
     pub fn failure(message: impl Into<String>) -> Self {
         Report {
             kind: ReportKind::Failure,
@@ -39,7 +38,6 @@ impl Report {
         }
     }
 
-    /// A wrong command line.
     pub fn usage(message: impl Into<String>) -> Self {
         Report {
             kind: ReportKind::Usage,
@@ -47,21 +45,18 @@ impl Report {
         }
     }
 
-    /// Adds a cause.
     #[must_use]
     pub fn because(mut self, cause: impl fmt::Display) -> Self {
         self.causes.push(cause.to_string());
         self
     }
 
-    /// Adds a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// The status the process ends with.
     pub fn exit_code(&self) -> i32 {
         match self.kind {
             ReportKind::Failure => 1,

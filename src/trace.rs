@@ -1,9 +1,9 @@
-//! A log of what passes, for whoever looks for a fault: `IPYCODEX_TRACE=wire`, `startup`, or both with a comma.
+//! A log for debugging: `IPYCODEX_TRACE=wire`, `startup`, or both with a comma.
 //!
-//! In: what any part tells the `log` crate under the target [`WIRE`] or [`STARTUP`]. Out: a file of this process below
-//! the state directory, a line each: milliseconds since the start, target, thread, what it was. Invariants: messages
-//! are named with their sizes in bytes and never quoted, so the log holds nothing of what users typed and no secrets;
-//! where the variable is not set, a trace costs the look at one number. Absent on purpose: levels, filters, rotation.
+//! In: messages to the `log` crate under the target [`WIRE`] or [`STARTUP`]. Out: a file of this process below the
+//! state directory, one line per message: milliseconds since the start, target, thread, message. Invariants:
+//! messages name a request and its size in bytes and never quote it, so the log holds no user input and no secrets;
+//! where the variable is not set, a trace costs one comparison. Absent on purpose: levels, filters, rotation.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,22 +17,22 @@ use crate::files::private_dir;
 use crate::report::Report;
 use crate::text::json;
 
-/// The variable that names what is traced.
+/// Environment variable with the targets to trace.
 pub const VARIABLE: &str = "IPYCODEX_TRACE";
 
-/// Messages between us and other processes.
+/// Target of messages between us and other processes.
 pub const WIRE: &str = "wire";
 
-/// Stages of the way to the first prompt.
+/// Target of the stages up to the first prompt.
 pub const STARTUP: &str = "startup";
 
-/// Updates of agents: never in the file, for whoever logs elsewhere.
+/// Target of agents' updates; never in this file, only in the log of the ACP kernel (`ACP_DEBUG_UPDATES`).
 pub const UPDATES: &str = "updates";
 
-/// Traces what `wanted` names into a new file in `folder`, which it returns.
+/// Traces the targets in `wanted` to a new file in `folder`; returns its path.
 ///
 /// # Errors
-/// `wanted` names something else, or the file cannot be made.
+/// `wanted` names another target, or the file cannot be created.
 pub fn init(wanted: &str, folder: &Path, began: Instant) -> Result<PathBuf, Report> {
     let mut targets = Vec::new();
     for word in wanted.split(',').map(str::trim) {
@@ -82,7 +82,7 @@ impl Log for Trace {
             thread.name().unwrap_or_default(),
             record.args()
         );
-        // One write a line, so that lines stay whole; where there is no room for it, what is traced goes on.
+        // One write per line keeps lines whole; a failed write must not stop the traced program.
         if let Ok(mut file) = self.file.lock() {
             let _ = file.write_all(line.as_bytes());
         }
@@ -91,7 +91,7 @@ impl Log for Trace {
     fn flush(&self) {}
 }
 
-/// What a line of JSON is, without what it says: its `type`, `op` and `id`.
+/// Returns the `type`, `op` and `id` of a line of JSON, without its content.
 pub fn describe_line(line: &[u8]) -> String {
     let value = json::parse(line).unwrap_or_default();
     let words = ["type", "op", "id"].into_iter().map(|key| &value[key]);

@@ -1,7 +1,8 @@
-//! What users have at home and a fresh interpreter begins with: IPython's profile, files of their own and of a project.
+//! Start-up work of a fresh interpreter: IPython's profile, files of the user and of the project.
 //!
-//! In: surroundings and settings. Out: the names of what is there. Invariant: nothing is read but folders and files of
-//! a project; where there is nothing, nothing is asked of the interpreter, so that scripts do not wait for it.
+//! In: environment and settings. Out: a start-up plan with the files that exist. Invariant: only folders and files
+//! of a project are read; without start-up files the interpreter gets no request, so that scripts need not wait for
+//! one.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +11,10 @@ use crate::environment::Environment;
 use crate::runtime::{IpythonFlags, StartupFile, StartupPlan};
 use crate::skills::ProjectFiles;
 
-/// Where IPython keeps what holds for all users.
+/// Folders of IPython's settings for all users.
 const SHARED: [&str; 2] = ["/etc/ipython", "/usr/local/etc/ipython"];
 
-/// What is done before the first input: what `flags` ask for, and what is `at_home` when that counts.
+/// Returns the start-up plan: the options of `flags`, and the user's files if `at_home`.
 pub(super) fn set_up(
     environment: &Environment,
     settings: &Settings,
@@ -41,13 +42,14 @@ pub(super) fn set_up(
     }
 }
 
-/// What the project around the working directory wants run, when what is `at_home` counts: the user is asked.
+/// Returns the start-up files of the project around the working directory, if `at_home`; the user must approve
+/// them.
 pub(super) fn project(environment: &Environment, at_home: bool) -> Option<ProjectFiles> {
     let cwd = environment.cwd.as_deref().filter(|_| at_home)?;
     ProjectFiles::find(cwd)
 }
 
-/// The profile that is wanted, where there may be something in it.
+/// Returns the name of the configured profile, if a folder of it may exist.
 fn profile(environment: &Environment, settings: &Settings) -> Option<String> {
     let name = settings.choices.ipython_profile.trim();
     if name.is_empty() || !settings.ipython {
@@ -74,7 +76,6 @@ fn profile(environment: &Environment, settings: &Settings) -> Option<String> {
     there.then(|| name.to_owned())
 }
 
-/// The Python files of a folder, by name.
 fn scripts(folder: &Path) -> Vec<PathBuf> {
     listing(folder, &["py"])
 }

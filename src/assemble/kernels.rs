@@ -1,6 +1,7 @@
-//! Kernels of Jupyter as `--runtime` names them: an installed or running one, one behind a gateway.
+//! Jupyter kernels as `--runtime` names them: an installed or running one, or one behind a gateway.
 //!
-//! In: the environment, settings, what was written behind the colon. Out: plans, or what is wrong with it.
+//! In: the environment, settings, the text after the colon. Out: plans, or a report of what is wrong with the text.
+//! Absent on purpose: connecting.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use crate::runtime::connect::{
     GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, START_TIMEOUT, SharedPlan,
 };
 
-/// Names a file of certificates that gateways are believed by.
+/// Environment variable with a file of certificates to trust for gateways.
 const AUTHORITIES: &str = "IPYCODEX_GATEWAY_CA";
 
-/// A kernel of this machine: the installed one of this name, or the running one whose connection file this is.
+/// Returns the plan of a kernel on this machine: an installed one by name, or a running one by its connection file.
 pub(super) fn jupyter_plan(
     environment: &Environment,
     settings: &Settings,
@@ -43,18 +44,17 @@ pub(super) fn jupyter_plan(
     }
 }
 
-/// What is written behind `jupyter:` is a file, not the name of a kernel.
+/// Returns true when the text after `jupyter:` is a file, and not the name of a kernel.
 pub fn is_connection_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".json")
 }
 
-/// Where the gateways that all our processes share have their folders.
 pub fn gateways(settings: &Settings) -> PathBuf {
     settings.paths.state_dir.join("gateways")
 }
 
-/// A kernel behind the gateway at this address; `auto`: behind the one that the environment names, else behind the one
-/// that all our processes on this machine share, in the Python that cells would run in.
+/// Returns the plan of a kernel behind the gateway at this address. `auto` means the gateway that the environment
+/// names, else the one that our processes share on this machine, in the Python that cells would run in.
 pub(super) fn gateway_plan(
     environment: &Environment,
     settings: &Settings,
@@ -113,7 +113,7 @@ pub(super) fn gateway_plan(
     Ok(GatewayPlan {
         gateway: GatewayTarget::Running(gateway.with_ca_file(authorities)),
         kernel,
-        // As Jupyter's own client does: to an Enterprise Gateway they say whose kernel it is and what it may use.
+        // As Jupyter's own client does: these variables tell an Enterprise Gateway the kernel's user and resources.
         variables: environment
             .variables
             .iter()

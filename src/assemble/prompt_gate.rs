@@ -1,22 +1,22 @@
-//! Who waits for the first prompt: where users wait for nothing else, nothing else works until it stands.
+//! Delays work until the first prompt is shown, where the user waits for nothing else.
 //!
-//! What works beside it makes it come later: there may be few processors, and threads of one process wait for each
-//! other's changes to its memory, most of all for the copy of it that starts an interpreter. Invariant: nobody waits
-//! long, whatever becomes of the prompt.
+//! Work beside the prompt makes it later: processors may be few, and threads of one process wait for each other's
+//! changes to its memory, most of all during the fork that starts an interpreter. Invariant: the delay is bounded,
+//! even if no prompt appears.
 
 use std::convert::Infallible;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// The prompt stands long before, or the terminal is slow.
+/// Maximum delay: the prompt is shown long before, unless the terminal is slow.
 const AT_MOST: Duration = Duration::from_millis(50);
 
-/// Who waits, until this is dropped.
+/// Releases all waiting threads when it is dropped.
 #[derive(Debug, Default)]
 pub struct PromptGate(Vec<Sender<Infallible>>);
 
 impl PromptGate {
-    /// One more who waits: by calling this, on a thread of its own.
+    /// Returns a function that waits for the prompt; called by the thread whose work is delayed.
     pub(super) fn turn(&mut self) -> Box<dyn FnOnce() + Send> {
         let (held, stands) = channel();
         self.0.push(held);

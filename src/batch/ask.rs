@@ -1,5 +1,7 @@
-//! One prompt and its answer; where it is to fit a JSON schema, it is shown when it does, and asked for again when it
-//! does not, once.
+//! One prompt and its answer.
+//!
+//! With a JSON schema the answer is shown only when it fits; one that does not fit is requested a second time,
+//! once.
 
 use std::time::Duration;
 
@@ -12,11 +14,11 @@ use crate::schema::{self, AnswerSchema};
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, SessionEvent, SessionHandle, Submission};
 
-/// One prompt; its answer as JSON on standard output, or as in [`run`](super::run). One that does not fit the schema is
-/// asked for again, once.
+/// Runs one prompt; its answer goes to standard output as JSON, or as in [`run`](super::run). An answer that does
+/// not fit the schema is requested once more.
 ///
 /// # Errors
-/// When nothing can be written any more; when the second answer does not fit the schema either.
+/// Standard output is closed, or the second answer does not fit the schema either.
 pub fn ask(
     session: &SessionHandle,
     prompt: Submission,
@@ -40,7 +42,7 @@ pub fn ask(
     Ok(code)
 }
 
-/// Asks for an answer that fits, twice at most.
+/// Requests an answer that fits, at most twice.
 fn ask_for_data(
     session: &SessionHandle,
     mut prompt: Submission,
@@ -82,7 +84,7 @@ fn ask_for_data(
     Ok(1)
 }
 
-/// One prompt and its answer; the last message goes to `said`, and is not shown, where that is wanted.
+/// Runs one prompt; its last message goes to `said` where that is given, and is then not shown.
 fn answer(
     session: &SessionHandle,
     prompt: Submission,
@@ -118,10 +120,10 @@ fn answer(
     Ok(ended.code)
 }
 
-/// Holds the texts of an answer back; all else is shown.
+/// Captures the texts of an answer; other events are shown.
 struct TextCapture<'a> {
     view: &'a mut dyn RunRenderer,
-    /// The number of the last message, and what it says.
+    /// Number and text of the last message.
     last: (u64, String),
 }
 
@@ -133,7 +135,6 @@ impl<'a> TextCapture<'a> {
         }
     }
 
-    /// The last message.
     fn last(self) -> String {
         self.last.1
     }

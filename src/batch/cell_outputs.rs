@@ -1,8 +1,8 @@
-//! What one cell shows while it runs, as a notebook keeps it.
+//! Collects the outputs of one cell as a notebook keeps them.
 //!
 //! In: the events of its run. Out: outputs of nbformat 4. Invariants: printed text keeps its stream and its order
-//! among the values, of what is written over only the last state; a display that is updated or shown again is replaced
-//! wherever it stands, also in earlier cells; bytes over a limit are left out and said.
+//! among the values, and overwritten lines keep only their last state; a display that is updated or shown again is
+//! replaced at every place, also in earlier cells; bytes over a limit are dropped with a notice.
 
 use std::collections::HashMap;
 
@@ -15,28 +15,25 @@ use crate::output::{CellError, CellOutput, STDERR, STDOUT};
 use crate::runtime::{DisplayData, Ending, OutputStream};
 use crate::session::{BeginEvent, CellEvent, SessionEvent};
 
-/// Bytes of printed text that are kept of one cell.
+/// Maximum bytes of printed text kept per cell.
 const MOST_PRINTED: usize = 64 << 20;
 
-/// What a cell has shown so far.
 #[derive(Debug, Default)]
 pub(super) struct CellOutputs {
     outputs: Vec<Shown>,
-    /// Its In number.
     line: Option<u32>,
-    /// What is cut into text, of both streams.
+    /// Parsers of terminal bytes, one for each stream.
     sequences: [Sequences; 2],
-    /// What is there goes when something comes.
+    /// The outputs are cleared when the next one comes.
     clears: bool,
     /// Bytes of printed text in outputs that are followed by others.
     printed: usize,
-    /// More was printed than is kept.
+    /// The limit was reached.
     full: bool,
-    /// How it failed.
     failed: Option<String>,
 }
 
-/// An output, and the display it is.
+/// An output, and the id of its display.
 #[derive(Debug)]
 struct Shown {
     is: Is,
@@ -50,11 +47,11 @@ enum Is {
     Other(Value),
 }
 
-/// The names of the streams in files.
+/// Names of the streams in nbformat.
 const STREAMS: [&str; 2] = [STDOUT, STDERR];
 
 impl CellOutputs {
-    /// Takes an event. A display with an id is given back: it is what all displays of this id show from now on.
+    /// Takes an event. Returns a display with an id: the content of all displays of this id from now on.
     pub(super) fn on(&mut self, event: &SessionEvent) -> Option<(String, Value)> {
         match event {
             SessionEvent::Begin(BeginEvent::Input { line, .. }) => self.line = Some(*line),
@@ -104,7 +101,7 @@ impl CellOutputs {
         None
     }
 
-    /// Says in its outputs why it did not end well.
+    /// Adds an error output with the reason of the failure.
     pub(super) fn fail(&mut self, name: &str, value: &str) {
         let error = CellError {
             name: name.to_owned(),
@@ -161,7 +158,7 @@ impl CellOutputs {
         }
     }
 
-    /// Nothing that is printed is kept from here on, and that is said.
+    /// Drops printed text from here on, and adds a notice of that.
     fn leave_out(&mut self) {
         self.full = true;
         let said = format!(
@@ -194,17 +191,15 @@ impl CellOutputs {
         id.map(|id| (id, value))
     }
 
-    /// Its In number.
     pub(super) fn line(&self) -> Option<u32> {
         self.line
     }
 
-    /// How it failed.
     pub(super) fn failed(&self) -> Option<&str> {
         self.failed.as_deref()
     }
 
-    /// The outputs, where displays of an id show what was shown last.
+    /// Returns the outputs; `last` has the current content of the displays by id.
     pub(super) fn outputs(&self, last: &HashMap<String, Value>) -> Vec<Value> {
         let last = |shown: &Shown| last.get(shown.display.as_ref()?);
         let value = |shown: &Shown| match &shown.is {
@@ -218,7 +213,7 @@ impl CellOutputs {
             Is::Other(value) => {
                 let mut value = value.clone();
                 if let Some(last) = last(shown) {
-                    // What it is (a value, a display) stays.
+                    // The output keeps its type (a value or a display).
                     value["data"] = last["data"].clone();
                     value["metadata"] = last["metadata"].clone();
                 }
@@ -281,7 +276,7 @@ mod tests {
         );
         let later = cell.on(&show("3", Some("y"), true));
         assert_eq!(later.map(|(id, _)| id).as_deref(), Some("y"));
-        // A progress bar is kept in its last state, in pieces too.
+        // A progress bar is kept in its last state, also when it arrives in pieces.
         for bytes in [&b"\r10%"[..], b"\r2", b"0%\x1b[31m!"] {
             cell.on(&print(err, bytes));
         }
@@ -334,7 +329,7 @@ mod tests {
         let sizes = outputs
             .iter()
             .map(|output| output["text"].as_str().map_or(0, str::len));
-        // The rows that could still be changed come on top.
+        // The rows that could still be changed are not counted in the limit.
         assert!(sizes.sum::<usize>() <= MOST_PRINTED + (1 << 17));
         let [.., said, last] = outputs.as_slice() else {
             panic!("nothing is kept");

@@ -1,5 +1,7 @@
-//! An answer as one JSON object: `status`, `answer`, `error`, `tools`, `input_tokens`, `output_tokens`,
-//! `cost` (of the conversation so far, where the agent tells prices), `seconds`.
+//! An answer as one JSON object: `status`, `answer`, `error`, `tools`, `input_tokens`, `output_tokens`, `cost` (of
+//! the conversation so far, where the agent reports prices), `seconds`.
+//!
+//! In: the events of a prompt's run. Out: the object.
 
 use serde_json::{Value, json};
 
@@ -7,30 +9,28 @@ use crate::display::RunRenderer;
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 
-/// Collects what a prompt brought.
 #[derive(Debug, Default)]
 pub(super) struct Json {
-    /// Each message by its number, in order.
+    /// Messages by number, in order.
     messages: Vec<(u64, String)>,
     tools: Vec<String>,
-    /// Why nothing was sent.
+    /// Reason why the prompt was not sent.
     refused: Option<String>,
     end: Option<Value>,
 }
 
 impl Json {
-    /// An answer begins, the first or one that was asked for again.
     pub(super) fn begin(&mut self) {
         self.messages.clear();
     }
 
-    /// The answer fits what was asked for, as it stands here; the exit code.
+    /// Records the answer that fits the schema; returns the exit code.
     pub(super) fn fits(&mut self, answer: String) -> i32 {
         self.messages = vec![(0, answer)];
         0
     }
 
-    /// The answer does not fit what was asked for; the exit code.
+    /// Records that the answer does not fit the schema; returns the exit code.
     pub(super) fn fails(&mut self, why: String) -> i32 {
         if let Some(end) = &mut self.end {
             end["status"] = "failed".into();
@@ -39,7 +39,6 @@ impl Json {
         1
     }
 
-    /// The object.
     pub(super) fn into_value(self) -> Value {
         let texts: Vec<String> = self.messages.into_iter().map(|(_, text)| text).collect();
         let mut value = self.end.unwrap_or_else(|| {
@@ -97,7 +96,7 @@ impl RunRenderer for Json {
                     "seconds": took.as_secs_f64() + before["seconds"].as_f64().unwrap_or_default(),
                 }));
             }
-            // No part of the answer.
+            // Not part of the answer.
             SessionEvent::Begin(_)
             | SessionEvent::Cell(_)
             | SessionEvent::Answer(_)

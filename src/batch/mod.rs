@@ -1,8 +1,8 @@
 //! The front-end without an editor: `-c`, piped text, `run`, `ask`.
 //!
-//! Inputs are worked off in order; the exit code is that of the first failure. On a terminal it shows what the REPL
-//! shows; anywhere else bytes go out as they came, values as plain text, answers as raw markdown, errors to standard
-//! error.
+//! In: inputs, run in order. Out: their output, and the exit code of the first failure. On a terminal the output is
+//! that of the REPL; elsewhere bytes are unchanged, values are plain text, answers raw markdown, and errors go to
+//! standard error. Absent on purpose: keys.
 
 mod ask;
 mod cell_outputs;
@@ -36,39 +36,34 @@ use plain::Plain;
 use silent::Silent;
 use timeout::Watch;
 
-/// The exit code after Ctrl-C, as a shell tells it of SIGINT; nothing more is run then.
+/// Exit code after Ctrl-C (128 + SIGINT); no further input is run.
 const INTERRUPTED: i32 = 130;
 
-/// How a batch runs.
 pub struct BatchOptions {
-    /// The writer.
     pub screen: Screen,
-    /// How markdown looks on a terminal.
     pub appearance: Appearance,
-    /// How pictures are drawn on a terminal.
     pub pictures: Pictures,
-    /// Standard output is a terminal.
     pub terminal: bool,
     /// Stop at the first failure.
     pub stop: bool,
     /// Numbers of inputs, from 0, whose errors are no failures.
     pub may_raise: Vec<usize>,
-    /// What users have done before their first input is done.
+    /// Run the start-up files before the first input.
     pub set_up: bool,
-    /// Loaded before the first input, in this order.
+    /// Files to load before the first input, in order.
     pub load: Vec<LoadRequest>,
-    /// Cells may read standard input (it is not where the cells come from).
+    /// Cells may read standard input, because the inputs do not come from there.
     pub stdin_is_free: bool,
-    /// Nothing is shown but notices.
+    /// Show nothing but notices.
     pub silent: bool,
-    /// How long a cell may take.
+    /// Time limit of a cell.
     pub timeout: Option<Duration>,
 }
 
-/// Runs inputs to their end, `kept` in a notebook; returns the exit code of the first failure, or 0.
+/// Runs inputs to their end and stores their outputs in `kept`; returns the exit code of the first failure, or 0.
 ///
 /// # Errors
-/// When nothing can be written any more.
+/// Standard output is closed, or the notebook cannot be written.
 pub fn run(
     session: &SessionHandle,
     background: &Run,
@@ -84,7 +79,7 @@ pub fn run(
         let ended = show(session, &session.run_startup(), None, None, options)?;
         ending.leave_it_to_the_signal();
         drain(background, options)?;
-        // What else went wrong has been said, and is no fault of the inputs.
+        // Other failures have been reported, and are not failures of the inputs.
         if ended.code == INTERRUPTED {
             return Ok(ended.code);
         }
@@ -93,7 +88,7 @@ pub fn run(
         let ended = show(session, &session.load(file.clone()), None, None, options)?;
         ending.leave_it_to_the_signal();
         drain(background, options)?;
-        // What comes next counts on it.
+        // Later inputs depend on the file.
         if ended.left || ended.code != 0 {
             options.screen.flush()?;
             return Ok(ended.code);
@@ -117,7 +112,7 @@ pub fn run(
         let to_the_agent = prompts || input.mode == Mode::Prompts;
         let run = session.submit(input);
         let watch = Watch::over(session, options.timeout);
-        // No interpreter tells when such an input begins.
+        // No `Started` event of an interpreter comes for such an input.
         if to_the_agent {
             watch.begin();
         }
@@ -155,7 +150,7 @@ pub fn run(
                 EditorRequest::LogIn(program) => options
                     .screen
                     .print_notice(&no_terminal_message(&program))?,
-                // Nobody is there to pick.
+                // Without a user there is no picker.
                 EditorRequest::PickSession(_) => options.screen.print_notice(PICK_USAGE)?,
             }
         }
@@ -171,7 +166,6 @@ pub fn run(
     Ok(first_failure)
 }
 
-/// The themes for code, a line each.
 fn show_themes(in_force: &str, options: &BatchOptions) -> Result<(), Report> {
     let theme = Theme::named(in_force).unwrap_or_default();
     let colour = options.terminal && options.screen.colour();
@@ -181,12 +175,11 @@ fn show_themes(in_force: &str, options: &BatchOptions) -> Result<(), Report> {
         .write_trusted(format!("{rows}\n").as_bytes())?)
 }
 
-/// How one input ended.
 #[derive(Default)]
 struct Ended {
     code: i32,
     left: bool,
-    /// The code is that of an error a cell raised.
+    /// The exit code is that of an exception in a cell.
     raised: bool,
 }
 
@@ -237,7 +230,7 @@ fn show_on(
     Ok(ended)
 }
 
-/// Takes from an event what the exit code depends on.
+/// Extracts from an event what determines the exit code.
 fn note(event: &SessionEvent, ended: &mut Ended) {
     match event {
         SessionEvent::Cell(CellEvent::Raised(CellError {
@@ -285,7 +278,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
         )
         | SessionEvent::Answer(_)
         | SessionEvent::Question(_)
-        // What a cell asked for is the cell's affair.
+        // Errors of a prompt that a cell sent are handled by the cell.
         | SessionEvent::End(
             EndEvent::Asked { .. }
             | EndEvent::Replay(_)
@@ -299,7 +292,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
     }
 }
 
-/// A line of standard input for a cell that asks.
+/// Reads a line of standard input for a cell that calls `input()`.
 fn answer_input(prompt: &str, options: &BatchOptions) -> Result<InputReply, Report> {
     if !options.stdin_is_free {
         return Ok(InputReply::Eof);
@@ -315,10 +308,10 @@ fn answer_input(prompt: &str, options: &BatchOptions) -> Result<InputReply, Repo
     }
 }
 
-/// Shows what came between runs.
+/// Shows events from between the runs.
 ///
 /// # Errors
-/// When nothing can be written any more.
+/// Standard output is closed.
 pub fn drain(background: &Run, options: &BatchOptions) -> Result<(), Report> {
     drain_into(background, None, options)
 }
@@ -338,10 +331,10 @@ fn drain_into(
     Ok(())
 }
 
-/// Standard input as text.
+/// Reads standard input as text.
 ///
 /// # Errors
-/// When it cannot be read or is not UTF-8; then nothing has been run.
+/// Standard input is not readable or not UTF-8; nothing has been run then.
 pub fn standard_input() -> Result<String, Report> {
     let mut bytes = Vec::new();
     std::io::stdin()
@@ -350,10 +343,10 @@ pub fn standard_input() -> Result<String, Report> {
     as_text(bytes, "standard input")
 }
 
-/// Bytes of a file of cells as text; a byte order mark is left out.
+/// Decodes a file of cells; a byte order mark is dropped.
 ///
 /// # Errors
-/// When they are not UTF-8: names the line and the byte.
+/// The bytes are not UTF-8: the report names the line and the byte.
 pub fn as_text(bytes: Vec<u8>, name: &str) -> Result<String, Report> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -1,9 +1,9 @@
-//! A run of cells into a notebook file: what each showed, written as it goes.
+//! Runs cells into a notebook file, which is written as the outputs come.
 //!
-//! In: the notebook that is run, which of its cells each input is, and the events. Out: a file that is whole at any
-//! moment, and a summary. Invariants: cells that are not run show nothing in it, unless they are to be left untouched;
-//! what widgets are in the end is in it; all else is as it was; it is written
-//! after each cell and, of a long one, now and then, but never for more than a part of the time.
+//! In: the notebook, the cell of each input, and the events. Out: a file that is complete at any moment, and a
+//! summary. Invariants: cells that are not run lose their outputs, unless they are `untouched`; the final state of
+//! widgets is stored; everything else is unchanged; the file is written after each cell and, during a long one,
+//! from time to time, but writing never takes more than a part of the time.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,48 +20,45 @@ use crate::notebook::{TIMES, outputs_text, read_outputs, times};
 use crate::report::Report;
 use crate::session::SessionEvent;
 
-/// How often the outputs of a cell that still runs are written.
+/// Interval of writing the outputs of a cell that still runs.
 const OFTEN: Duration = Duration::from_secs(2);
 
-/// Writing may take this part of the time, but for the last.
+/// Writing takes at most one part in this many of the time, except for the last write.
 const PART: u32 = 5;
 
-/// The run of a notebook.
 pub struct NotebookRun {
     document: Document,
-    /// Where it is written; `None`: nowhere.
+    /// The output file; `None`: nothing is written.
     file: Option<TrackedFile>,
-    /// The cell of the notebook that each input is.
+    /// The notebook's cell of each input.
     cells: Vec<usize>,
-    /// Cells that stay as they are.
+    /// Cells that are not changed.
     untouched: HashSet<usize>,
     widgets: Widgets,
     ran: Vec<Ran>,
-    /// What displays of an id show now.
+    /// Current content of the displays by id.
     displays: HashMap<String, Value>,
     written: Option<Instant>,
-    /// How long the last writing took.
     took: Duration,
-    /// The file that was named, when another is written in its place.
+    /// The file that was named, when another one is written instead.
     meant: Option<PathBuf>,
-    /// What of the file the first writing could not keep.
+    /// File attributes that the first write could not keep.
     unkept: Option<String>,
 }
 
-/// A cell that was run, or is.
 struct Ran {
     cell: usize,
     collected: CellOutputs,
     since: DateTime<Utc>,
     began: Instant,
-    /// When it ended, and what came of it.
+    /// Time of its end, and its duration.
     ended: Option<(DateTime<Utc>, Duration)>,
-    /// The text it has now: an answer.
+    /// New text of the cell: an answer.
     source: Option<String>,
 }
 
 impl NotebookRun {
-    /// The run of `cells` of a notebook, in which those of `untouched` stay as they are; `output` is begun at once.
+    /// Starts a run of `cells` of a notebook; cells in `untouched` are not changed. `output` is written at once.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -92,12 +89,11 @@ impl NotebookRun {
         Ok(kept)
     }
 
-    /// How many cells there are to run.
     pub(super) fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// The input of this number, from 0, begins.
+    /// Marks the input of this number, from 0, as started.
     pub(super) fn began(&mut self, input: usize) {
         let Some(cell) = self.cells.get(input) else {
             return;
@@ -112,7 +108,7 @@ impl NotebookRun {
         });
     }
 
-    /// Takes an event of the input that runs.
+    /// Takes an event of the running input.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -129,12 +125,11 @@ impl NotebookRun {
         Ok(())
     }
 
-    /// Takes an event between inputs.
     pub(super) fn on_late(&mut self, event: &SessionEvent) {
         self.widgets.on(event);
     }
 
-    /// The input took longer than it may.
+    /// Marks the input as ended by its time limit.
     pub(super) fn timed_out(&mut self, after: Duration) {
         if let Some(ran) = self.ran.last_mut() {
             let why = format!("the cell took longer than {} s", after.as_secs_f64());
@@ -142,7 +137,7 @@ impl NotebookRun {
         }
     }
 
-    /// The input has ended; `answer` is the text its cell has now, if it was a prompt.
+    /// Marks the input as ended; `answer` is the new text of its cell, if the input was a prompt.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -158,7 +153,7 @@ impl NotebookRun {
         Ok(())
     }
 
-    /// What is to be said of a file that another program wrote while the cells ran.
+    /// Returns a notice when another program changed the file while the cells ran.
     pub fn moved(&self) -> Option<String> {
         let (meant, file) = (self.meant.as_ref()?, self.file.as_ref()?);
         Some(format!(
@@ -169,12 +164,11 @@ impl NotebookRun {
         ))
     }
 
-    /// What is to be said of a file that is not in all what it was, besides its cells.
     pub fn unkept(&self) -> Option<&str> {
         self.unkept.as_deref()
     }
 
-    /// Nothing more comes.
+    /// Writes the final state.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -210,7 +204,7 @@ impl NotebookRun {
             .map_err(|error| Report::failure(error.sentence(&file.path().display().to_string())))?;
         match file.replace(written.parts(), FileMode::Keep) {
             Err(_) if !file.is_unchanged() => {
-                // What somebody wrote there meanwhile stays, and so does what ran.
+                // Both the other program's changes and our outputs are kept: the latter in a new file.
                 let meant = file.path().to_owned();
                 *file = TrackedFile::open_for_write(&beside(&meant))?;
                 file.replace(written.parts(), FileMode::Keep)?;
@@ -226,7 +220,7 @@ impl NotebookRun {
         Ok(())
     }
 
-    /// What became of the run: `status`, `output`, `cells`, `seconds`.
+    /// Returns the summary: `status`, `output`, `cells`, `seconds`.
     pub fn summary(&self, code: i32, took: Duration) -> Value {
         let mut cells: Vec<Value> = self
             .ran
@@ -277,7 +271,7 @@ impl Ran {
     }
 }
 
-/// A name beside `path` that is free: `a-2.ipynb`.
+/// Returns an unused name beside `path`: `a-2.ipynb`.
 fn beside(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let named = |count: u32| path.with_file_name(format!("{stem}-{count}.ipynb"));

@@ -1,8 +1,10 @@
-//! Standard input as pieces to run, each as soon as it is whole: another program can hold a session through a pipe.
+//! Standard input as pieces to run, each as soon as it is complete: another program can drive a session through a
+//! pipe.
 //!
-//! In: bytes, read by a thread of their own, a few chunks ahead. Out: an iterator, and why it ended when that was no
-//! end of the text. Invariants: what the pieces are does not depend on when their bytes come; a long statement is
-//! looked at again only when it has doubled, or when nothing more is there yet. Absent on purpose: running them.
+//! In: bytes, read by a separate thread, a few chunks ahead. Out: an iterator, and the reason if it ended before
+//! the end of the text. Invariants: the division into pieces does not depend on the arrival of the bytes; a long
+//! statement is parsed again only when it has doubled, or when no more bytes are available yet. Absent on purpose:
+//! running them.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -11,19 +13,16 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use crate::input::PipedText;
 use crate::report::Report;
 
-/// Bytes read at once.
 const CHUNK: usize = 64 << 10;
 
-/// Chunks read ahead.
 const AHEAD: usize = 4;
 
-/// The pieces of standard input.
 #[derive(Debug)]
 pub struct PipedInput {
     chunks: Receiver<std::io::Result<Vec<u8>>>,
-    /// `None`: it has ended.
+    /// `None`: the input has ended.
     text: Option<PipedText>,
-    /// Of a character that is not whole yet.
+    /// Bytes of an incomplete character.
     bytes: Vec<u8>,
     /// Bytes and line ends of the text so far.
     taken: (usize, usize),
@@ -32,10 +31,10 @@ pub struct PipedInput {
 }
 
 impl PipedInput {
-    /// Begins to read.
+    /// Starts reading.
     ///
     /// # Errors
-    /// When no thread can be had.
+    /// A thread is not available.
     pub fn standard_input() -> Result<Self, Report> {
         let (sender, chunks) = sync_channel(AHEAD);
         let read = move || {
@@ -75,7 +74,6 @@ impl PipedInput {
         }
     }
 
-    /// Why it ended before the end of the text.
     pub fn failure(self) -> Option<Report> {
         self.failure
     }
@@ -99,7 +97,7 @@ impl PipedInput {
         }
     }
 
-    /// The pieces that are whole.
+    /// Queues the complete pieces; `coming`: more bytes may follow.
     fn look(&mut self, coming: bool) {
         let text = self.text.as_mut();
         self.ready
@@ -176,7 +174,7 @@ impl Iterator for PipedInput {
 mod tests {
     use super::*;
 
-    /// The pieces of a text that comes in these chunks, and why it ended early.
+    /// Returns the pieces of a text that comes in these chunks, and the reason of an early end.
     fn pieces(chunks: &[&[u8]]) -> (Vec<String>, Option<String>) {
         let (sender, receiver) = sync_channel(chunks.len());
         for chunk in chunks {

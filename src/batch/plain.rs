@@ -1,4 +1,6 @@
-//! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
+//! Renders a run without a terminal: bytes unchanged, values as text, answers raw.
+//!
+//! In: the events of a run. Out: standard output and standard error.
 
 use crate::display::{RunRenderer, death_notice};
 use crate::output::mime::TerminalForm;
@@ -10,16 +12,15 @@ use crate::session::{
 };
 use crate::text::cut_characters;
 
-/// Characters of what a cell asks that are told.
+/// Characters of a cell's prompt that the notice quotes.
 const FIRST: usize = 100;
 
-/// Shows one run without a terminal.
 pub(super) struct Plain {
     screen: Screen,
     /// The answer's text does not end in a newline yet.
     open_line: bool,
     message: Option<u64>,
-    /// A cell has asked: what is answered is the cell's, and nobody's output.
+    /// A cell sent the prompt: the answer goes to the cell, and is not printed.
     asked: bool,
 }
 
@@ -70,7 +71,6 @@ impl Plain {
         }
     }
 
-    /// Text of an answer.
     fn say(&self, text: &[u8]) -> Result<(), ScreenError> {
         match self.asked {
             true => self.screen.write_stderr(text),
@@ -176,7 +176,7 @@ impl RunRenderer for Plain {
             SessionEvent::Cell(CellEvent::Status(text)) if !text.is_empty() => {
                 self.screen.print_notice(&text)
             }
-            // Where nobody looks on, these say nothing.
+            // Meaningless without a viewer.
             SessionEvent::Begin(_)
             | SessionEvent::Cell(
                 CellEvent::Started

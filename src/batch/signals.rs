@@ -1,4 +1,8 @@
-//! Signals without an editor: an interrupt stops what runs, the others end us once what is there is recorded.
+//! Signals without an editor: an interrupt stops the running input, other signals end the program once the record
+//! is committed.
+//!
+//! In: signals, on a thread of their own. Out: interrupts of the session, or the end of the process by the same
+//! signal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,18 +14,17 @@ use signal_hook::iterator::Signals;
 use crate::report::Report;
 use crate::session::SessionHandle;
 
-/// How long the session may take to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);
 
-/// A second interrupt within this time ends the program; the third one does, however late it comes.
+/// A second interrupt within this time ends the program; the third one does at any time.
 const SECOND_TRY: Duration = Duration::from_secs(2);
 
-/// Whether a signal is ending the program: its thread has the last word then.
+/// True while a signal is ending the program: the signal's thread then sets the exit status.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ending(Arc<AtomicBool>);
 
 impl Ending {
-    /// Returns when nothing is ending; else never.
+    /// Returns if no signal is ending the program; else never.
     pub(super) fn leave_it_to_the_signal(&self) {
         while self.0.load(Ordering::SeqCst) {
             std::thread::park();
@@ -29,10 +32,10 @@ impl Ending {
     }
 }
 
-/// Begins to listen.
+/// Starts the thread that handles signals.
 ///
 /// # Errors
-/// When handlers or a thread cannot be had.
+/// A handler or a thread is not available.
 pub(super) fn listen(session: SessionHandle) -> Result<Ending, Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
@@ -51,7 +54,7 @@ pub(super) fn listen(session: SessionHandle) -> Result<Ending, Report> {
             }
             begun.0.store(true, Ordering::SeqCst);
             session.close(SAVE);
-            // Returns only when the signal cannot be raised; then its number has to do as the status.
+            // Returns only when the signal cannot be raised; the exit status then carries its number.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             std::process::exit(128 + signal);
         }

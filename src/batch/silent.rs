@@ -1,10 +1,11 @@
-//! A run that is not shown: what it brings goes elsewhere, and only notices are said.
+//! Renders a run silently: only notices are printed.
+//!
+//! The run's results go elsewhere, such as into a notebook.
 
 use crate::display::RunRenderer;
 use crate::screen::{Screen, ScreenError};
 use crate::session::SessionEvent;
 
-/// Shows nothing but notices.
 pub(super) struct Silent {
     screen: Screen,
 }

@@ -1,5 +1,5 @@
-//! The time a cell may take, from its beginning: over it, the cell is interrupted, and its interpreter is ended when
-//! that does not help. How long its interpreter takes to start counts for nothing.
+//! The time limit of a cell, counted from its start: an overdue cell is interrupted, and its interpreter killed if
+//! that does not help. The start of the interpreter does not count.
 
 use std::cell::Cell;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,18 +8,17 @@ use std::time::Duration;
 
 use crate::session::SessionHandle;
 
-/// How long an interrupted cell has to end.
+/// Time for an interrupted cell to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Watches over one cell.
 pub(super) struct Watch {
-    /// `None`: it may take as long as it takes.
+    /// `None`: there is no limit.
     watching: Option<(Sender<()>, JoinHandle<bool>, Duration)>,
     begun: Cell<bool>,
 }
 
 impl Watch {
-    /// The cell is on its way; its time begins with [`Watch::begin`].
+    /// Starts a watch for a cell that was submitted; its time begins with [`Watch::begin`].
     pub(super) fn over(session: &SessionHandle, timeout: Option<Duration>) -> Self {
         let Some(timeout) = timeout else {
             return Watch {
@@ -31,7 +30,7 @@ impl Watch {
         let session = session.clone();
         let thread = std::thread::Builder::new().name("timeout".into());
         let spawned = thread.spawn(move || {
-            // Nobody begins twice, and what else comes is the end.
+            // `begin` sends once; anything after it is the end.
             if ended.recv().is_err()
                 || ended.recv_timeout(timeout) != Err(RecvTimeoutError::Timeout)
             {
@@ -50,17 +49,16 @@ impl Watch {
         }
     }
 
-    /// The cell begins.
     pub(super) fn begin(&self) {
         if let Some((sender, ..)) = &self.watching
             && !self.begun.replace(true)
         {
-            // A watch that is over has ended the cell.
+            // Fails when the time is over: the watch has ended the cell.
             let _ = sender.send(());
         }
     }
 
-    /// It has ended: the time it had, if it took longer.
+    /// Ends the watch; returns the limit if the cell exceeded it.
     pub(super) fn ended(self) -> Option<Duration> {
         let (sender, thread, timeout) = self.watching?;
         drop(sender);
@@ -68,7 +66,6 @@ impl Watch {
     }
 }
 
-/// What is said of it.
 pub(super) fn said(after: Duration) -> String {
     format!(
         "the cell took longer than {} s and was stopped",

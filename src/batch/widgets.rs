@@ -1,7 +1,7 @@
-//! What the widgets of a run are in the end, as a notebook keeps it: a page shows them from that, without a kernel.
+//! The final state of a run's widgets, as a notebook keeps it: a page shows them from that, without a kernel.
 //!
 //! In: the messages of their comms. Out: `metadata.widgets` of the notebook. Documents: the state format 2.0 of
-//! `@jupyter-widgets/schema`; which messages count, as nbclient has it.
+//! `@jupyter-widgets/schema`; the choice of messages follows nbclient.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,20 @@ use serde_json::{Map, Value, json};
 use crate::runtime::CommMessage;
 use crate::session::{CellEvent, SessionEvent};
 
-/// The type of the state.
 const STATE: &str = "application/vnd.jupyter.widget-state+json";
 
-/// The widgets, by the names of their comms.
+/// Widgets by comm id.
 #[derive(Debug, Default)]
 pub(super) struct Widgets(BTreeMap<String, Widget>);
 
 #[derive(Debug, Default)]
 struct Widget {
     state: Map<String, Value>,
-    /// Binary parts of the state, by their places in it.
+    /// Binary parts of the state, by their paths in it.
     buffers: BTreeMap<String, Value>,
 }
 
 impl Widgets {
-    /// Takes an event.
     pub(super) fn on(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::Cell(CellEvent::Late { event, .. }) => self.cell(event),
@@ -56,11 +54,11 @@ impl Widgets {
         }
     }
 
-    /// The member of a notebook's metadata; `None`: there are no widgets.
+    /// Returns the entry of the notebook's metadata; `None` without widgets.
     pub(super) fn metadata(&self) -> Option<(String, Value)> {
         let mut states = Map::new();
         for (comm, Widget { state, buffers }) in &self.0 {
-            // What no model has said is no widget.
+            // A state without a model is no widget's.
             if !state.contains_key("_model_name") {
                 continue;
             }

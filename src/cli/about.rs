@@ -1,6 +1,6 @@
-//! What the command line says of itself: completions for shells, manual pages.
+//! The command line describes itself: completions for shells, manual pages.
 //!
-//! All of it is made from the table of arguments; nothing is told twice.
+//! Both are generated from the table of arguments, which is their only source.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -13,7 +13,6 @@ use crate::screen::{ColorChoice, Screen};
 
 const NAME: &str = "ipycodex";
 
-/// Prints what a shell has to know to complete command lines.
 pub(super) fn completions(shell: Shell, environment: &Environment) -> Result<i32, Report> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), NAME, &mut text);

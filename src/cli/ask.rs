@@ -1,4 +1,6 @@
 //! `ask`: one prompt, the answer on standard output.
+//!
+//! In: the prompt, piped text, files and pictures. Out: the answer as text or JSON, and the exit code.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,16 +22,14 @@ use crate::schema::AnswerSchema;
 use crate::session::Submission;
 use crate::text::escape::xml_text;
 
-/// How long the end of a session may take.
 const LEAVE: Duration = Duration::from_secs(10);
 
-/// The largest file given as context, in bytes; an agent takes about 1,000,000 characters.
+/// Maximum size in bytes of a file given as context; an agent accepts about 1,000,000 characters.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The largest picture, in bytes.
+/// Maximum size of a picture in bytes.
 const LARGEST_IMAGE: u64 = 64 << 20;
 
-/// Asks; returns the exit code.
 pub(super) fn run(
     ask: &Ask,
     arguments: &Arguments,
@@ -97,7 +97,7 @@ pub(super) fn run(
     status
 }
 
-/// What is asked, and what is to be said of what goes with it.
+/// Returns the prompt with its attachments, and notices about them.
 fn submission(ask: &Ask, environment: &Environment) -> Result<(Submission, Vec<String>), Report> {
     let piped = if environment.stdin_is_terminal {
         String::new()
@@ -131,7 +131,7 @@ fn submission(ask: &Ask, environment: &Environment) -> Result<(Submission, Vec<S
         attached.push(InputPart::Image(url));
         said.extend(smaller);
     }
-    // The dot makes it a prompt whatever it begins with; where all are prompts, nobody is told what a dot means.
+    // The dot makes the text a prompt whatever its first character; in prompt mode it causes no notice about dots.
     let submission = Submission {
         text: format!(".{}", prompt.trim_end()),
         mode: Mode::Prompts,
@@ -141,7 +141,6 @@ fn submission(ask: &Ask, environment: &Environment) -> Result<(Submission, Vec<S
     Ok((submission, said))
 }
 
-/// The schema as it was given, and read.
 fn schema(ask: &Ask) -> Result<Option<(Value, AnswerSchema)>, Report> {
     let Some(path) = &ask.schema else {
         return Ok(None);
@@ -163,7 +162,7 @@ fn schema(ask: &Ask) -> Result<Option<(Value, AnswerSchema)>, Report> {
     }
 }
 
-/// The picture, and what is to be said where it was made smaller.
+/// Returns the picture as a `data:` URL, and a notice if it was scaled down.
 fn image(path: &Path) -> Result<(String, Option<String>), Report> {
     let shown = path.display();
     let (url, smaller) = for_model(&read(path, LARGEST_IMAGE)?).map_err(|why| {

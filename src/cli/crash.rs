@@ -1,7 +1,7 @@
-//! Our own bugs: a panic in any thread ends the program with status 101, one line, and a report on disk.
+//! Bugs of ours: a panic in any thread ends the program with status 101, one line, and a report on disk.
 //!
-//! The terminal is given back first (`screen::guard` wraps this hook). The report holds the message, the place and the
-//! backtrace, nothing of what the user typed.
+//! The terminal is restored first (`screen::guard` wraps this hook). The report holds the message, the source
+//! location and the backtrace, and nothing of the user's input.
 
 use std::backtrace::Backtrace;
 use std::panic::PanicHookInfo;
@@ -13,7 +13,6 @@ use crate::files::{FileMode, private_dir, write_whole};
 use crate::report::{Report, ReportKind};
 use crate::screen::{ColorChoice, Screen};
 
-/// From now on a panic is reported and ends the program.
 pub(super) fn report_panics(environment: &Environment) {
     let directory = Paths::new(environment, None, None).state_dir;
     let environment = environment.clone();
@@ -28,7 +27,7 @@ pub(super) fn report_panics(environment: &Environment) {
             ));
         }
         if let Ok(screen) = Screen::open(&environment, ColorChoice::Never) {
-            // Without standard error the status has to say it.
+            // Without standard error only the exit status reports the panic.
             let _ = screen.print_report(&report);
         }
         std::process::exit(report.exit_code());

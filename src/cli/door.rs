@@ -1,11 +1,13 @@
-//! The door of commands without a prompt: for an agent that reaches our tools through a server only.
+//! The MCP socket of commands without an editor, for an agent that reaches our tools only through a server.
+//!
+//! In: a session. Out: the open socket, if the agent needs one.
 
 use crate::config::{AgentChoice, Settings};
 use crate::environment::Environment;
 use crate::mcp::SocketServer;
 use crate::session::SessionHandle;
 
-/// Opens a door for an agent that reaches our tools through a server only; it stands open while this is kept.
+/// Opens the socket for an agent that needs it; the socket closes when the value is dropped.
 pub(super) fn door(
     session: &SessionHandle,
     settings: &Settings,
@@ -16,7 +18,7 @@ pub(super) fn door(
         AgentChoice::Acp(_) | AgentChoice::Named(_)
     );
     let started_in = environment.cwd.clone().unwrap_or_default();
-    // An agent that cannot attach says so itself.
+    // Without the socket the agent reports itself that it cannot attach.
     let open = || SocketServer::open(&settings.paths.run_dir, session.clone(), started_in, drop);
     wanted.then(open)
 }

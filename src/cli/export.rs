@@ -1,6 +1,6 @@
 //! `export`: a session of the record as a notebook, a page, a document or a script.
 //!
-//! Needs neither Python nor an agent, and writes nothing but that file. Long work shows how far it is, on a terminal.
+//! Needs neither Python nor an agent, and writes only the output file. On a terminal long work shows its progress.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -13,10 +13,9 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{FileForm, SaveTarget, write_file};
 
-/// How long the work may take before it says how far it is, and how often it does from then on.
+/// Time before the first progress notice, and between two of them.
 const PATIENT: Duration = Duration::from_secs(2);
 
-/// Writes the file; returns the exit code.
 pub(super) fn run(
     export: &Export,
     arguments: &Arguments,
@@ -54,7 +53,7 @@ pub(super) fn run(
     let unkept = write_file(&saved, &format!("Session {}", export.id), &target, |done| {
         if shows && told.elapsed() >= PATIENT {
             told = Instant::now();
-            // A line that cannot be shown is not missed.
+            // A failed progress notice is ignored.
             let _ = screen.print_notice(&format!("writing `{shown}`: {done} of {of}"));
         }
     })?;

@@ -1,4 +1,6 @@
-//! `kernel`: the kernels of Jupyter, and their entries in Jupyter's lists.
+//! `kernel`: runs our Jupyter kernels, and installs, removes and lists their kernelspecs.
+//!
+//! In: the command line. Out: the exit code. Absent on purpose: the kernels themselves (`crate::kernel`).
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +15,13 @@ use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::screen::Screen;
 
-/// Serves, installs, takes away or lists; returns the exit code.
 pub(super) fn run(
     wanted: &Kernel,
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
     let mut common = arguments.common.clone();
-    // Without a name it is the other kernel that is meant.
+    // `--agent` without a name selects the agent's kernel.
     let nameless = common.agent.take_if(|agent| agent.is_empty());
     let kind = match nameless {
         Some(_) => KernelKind::AgentClient,
@@ -96,7 +97,6 @@ pub(super) fn run(
     Ok(0)
 }
 
-/// The arguments of the kernel: the interpreter it is installed for, and what else was named.
 fn spoken(
     kind: KernelKind,
     python: Option<&Path>,
@@ -120,7 +120,6 @@ fn spoken(
     words
 }
 
-/// Where its entry lies.
 fn place(
     target: &KernelTarget,
     python: Option<&Path>,
@@ -139,7 +138,7 @@ fn place(
         });
     }
     let mut variables = environment.variables.clone();
-    // Where others look, too, is not the user's own.
+    // Folders of `JUPYTER_PATH` are searched by other programs too, so they are not the user's own.
     variables.remove(std::ffi::OsStr::new("JUPYTER_PATH"));
     let own = data_dirs(&variables, None).into_iter().next();
     own.map(KernelspecDir).ok_or_else(|| {
@@ -148,19 +147,17 @@ fn place(
     })
 }
 
-/// The environment a Python belongs to.
+/// Returns the prefix of a Python's environment.
 fn prefix(python: &Path) -> Option<&Path> {
     python.parent()?.parent()
 }
 
-/// Serves the kernel of agents until that is to end.
 fn serve_agent(file: &Path, common: &Common, environment: &Environment) -> Result<i32, Report> {
     let (settings, _) = resolve(&common.flags(false)?, environment);
     let python = python_of(environment, &settings);
     kernel::agentclient::run(environment, python, connect_client, file).map(|()| 0)
 }
 
-/// Serves until that is to end.
 fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32, Report> {
     let wanted = SessionOptions {
         flags: common.flags(false)?,

@@ -1,6 +1,6 @@
-//! `-l FILE` and `ipycodex FILE`: which files are loaded before the first input.
+//! `-l FILE` and `ipycodex FILE`: the files to load before the first input.
 //!
-//! They are looked for here, so that a wrong name ends the program before anything has begun.
+//! Invariant: the files are looked up here, so that a wrong name ends the program before anything starts.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,15 @@ use crate::report::Report;
 use crate::runtime::connect::ScriptRun;
 use crate::session::{LoadRequest, not_found_message};
 
-/// The files, in the order they are loaded.
+/// Returns the files in the order they are loaded.
 ///
 /// # Errors
-/// One is not there, or its name says that it is neither a notebook nor a script.
+/// A file does not exist, or its name is neither a notebook's nor a script's.
 pub(super) fn files(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<Vec<LoadRequest>, Report> {
-    // With `-i` it is a script, and run.
+    // With `-i` the file is a script, and is run.
     let file = arguments.file.as_ref().filter(|_| !arguments.interactive);
     if let Some(file) = file
         && !loadable(file)
@@ -34,7 +34,7 @@ pub(super) fn files(
     files.map(|file| found(file, environment)).collect()
 }
 
-/// What the interpreter is told of the script among them, the last one if there are several.
+/// Returns the script for the interpreter's `__file__` and `sys.argv`: the last of several.
 pub(super) fn script(files: &[LoadRequest]) -> Option<ScriptRun> {
     let is_script = |file: &&LoadRequest| {
         let suffix = file.path.extension();
@@ -72,7 +72,6 @@ fn loadable(file: &Path) -> bool {
     })
 }
 
-/// The startup notebook.
 pub(super) fn startup(paths: &Paths) -> LoadRequest {
     LoadRequest {
         path: paths.startup_notebook.clone(),

@@ -1,4 +1,7 @@
 //! `mcp`: our tools for a client of the Model Context Protocol, over standard input and output.
+//!
+//! In: the command line. Out: a connection to a running shell, or a session of its own. Absent on purpose: the
+//! protocol (`crate::mcp`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,14 +17,11 @@ use crate::runtime::Stdin;
 use crate::screen::Screen;
 use crate::session::{NextEvent, SessionEvent};
 
-/// How long the end of a session may take.
 const LEAVE: Duration = Duration::from_secs(4);
 
-/// How another shell is had.
 const START: &str =
     "start `ipycodex` in a terminal, or leave the option out to work in a session without one";
 
-/// Serves; returns the exit code.
 pub(super) fn run(
     wanted: &Mcp,
     arguments: &Arguments,
@@ -39,7 +39,7 @@ pub(super) fn run(
     }
 }
 
-/// The shell to attach to; `None`: a session of our own.
+/// Returns the shell to attach to; `None`: use a session of our own.
 fn chosen(
     shells: Vec<RunningShell>,
     wanted: &Mcp,
@@ -80,7 +80,7 @@ fn described(shell: &RunningShell) -> String {
     format!("{} in `{}`", shell.session, shell.cwd.display())
 }
 
-/// The shell that started us; else of this directory, or of its git root, the one started last.
+/// Returns the shell that started us; else the newest shell in this directory, or in its git root.
 fn nearest(mut shells: Vec<RunningShell>, here: &Path) -> Option<RunningShell> {
     let root = |path: &Path| {
         let mut above = path.ancestors();
@@ -105,7 +105,7 @@ fn nearest(mut shells: Vec<RunningShell>, here: &Path) -> Option<RunningShell> {
     Some(shells.swap_remove(at))
 }
 
-/// Works in a session of our own, which ends with the client.
+/// Serves a session of our own, which ends with the client.
 fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let assembly = SessionOptions {
         flags: arguments.common.flags(false)?,
@@ -132,7 +132,7 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
     reports
         .iter()
         .try_for_each(|report| screen.print_report(report))?;
-    // What users have at home comes first: calls wait for it.
+    // The user's start-up files run first: calls wait for them.
     let home = session.run_startup();
     std::thread::Builder::new()
         .name("background".into())
@@ -140,7 +140,7 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
             for run in [home, background] {
                 while let NextEvent::Event(event) = run.next_blocking(None) {
                     if let SessionEvent::Notice(notice) = *event {
-                        // Whoever started us may have closed standard error.
+                        // Standard error may be closed.
                         let _ = screen.print_notice(&notice.message);
                     }
                 }

@@ -1,4 +1,4 @@
-//! The command line: what was typed, and which front-end or subcommand it means.
+//! The command line: parses it and runs the front-end or subcommand it names.
 //!
 //! One file per subcommand; each is a function from arguments to an exit code or a report.
 
@@ -38,7 +38,7 @@ use crate::screen::{ColorChoice, Screen};
 use crate::trace::{self, STARTUP};
 use args::{Arguments, Subcommands};
 
-/// Runs the program; returns its exit code. What went wrong is printed.
+/// Runs the program and prints its report, if it fails; returns the exit code.
 pub fn main() -> i32 {
     let began = Instant::now();
     let environment = Environment::capture();
@@ -63,7 +63,7 @@ pub fn main() -> i32 {
             {
                 return ended(&report, &environment);
             }
-            // A closed pipe is nobody's fault.
+            // A closed pipe is no failure.
             let _ = error.print();
             return match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => 0,
@@ -77,10 +77,10 @@ pub fn main() -> i32 {
     }
 }
 
-/// The command line, understood by `command`, which is [`Arguments::command`].
+/// Parses the command line with `command`, which is [`Arguments::command`].
 ///
-/// To give every command a copy of each common option takes longer than to read the line. One that names no command is
-/// read without the commands, unless something in it is wrong or help is asked for.
+/// Copying the common options into every command takes longer than parsing the line. A line that names no command
+/// is therefore parsed without the commands, unless it has an error or requests help.
 fn parse(mut command: Command, typed: &[OsString]) -> Result<Arguments, clap::Error> {
     let names_command = |word: &OsString| word == "help" || command.find_subcommand(word).is_some();
     if !typed.iter().any(names_command) {
@@ -97,7 +97,6 @@ fn parse(mut command: Command, typed: &[OsString]) -> Result<Arguments, clap::Er
     Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Begins the log of what passes, and says where it is.
 fn traced(wanted: &str, began: Instant, environment: &Environment) -> Result<(), Report> {
     let folder = Paths::new(environment, None, None).state_dir;
     let path = trace::init(wanted, &folder, began)?;
@@ -107,12 +106,11 @@ fn traced(wanted: &str, began: Instant, environment: &Environment) -> Result<(),
     Ok(())
 }
 
-/// Says what went wrong; the exit code it means.
 fn ended(report: &Report, environment: &Environment) -> i32 {
     if report.kind != ReportKind::BrokenPipe
         && let Ok(screen) = Screen::open(environment, ColorChoice::Auto)
     {
-        // Without standard error the exit code has to say it.
+        // Without standard error only the exit code reports the failure.
         let _ = screen.print_report(report);
     }
     report.exit_code()

@@ -1,4 +1,6 @@
 //! `ipycodex`: the REPL.
+//!
+//! In: the command line. Out: its exit status. Assembles the session, and passes it to `crate::terminal`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +16,6 @@ use crate::session::report_notice;
 use crate::terminal::{self, Greeting};
 use crate::trace::STARTUP;
 
-/// Runs the REPL; returns its exit status.
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let resume = resume::chosen(arguments, environment)?;
     let load = load::files(arguments, environment)?;
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         waiting,
         ..
     } = assemble(environment, wanted)?;
-    // The door stands open while the shell lives, and is opened when nobody waits for it.
+    // The MCP socket is open while the shell lives, and is opened only after the first prompt.
     let door = Arc::new(Mutex::new(None));
     let (opened, left) = (Arc::clone(&door), Arc::clone(&door));
     let close = |door: &Mutex<Option<SocketServer>>| {
@@ -101,7 +102,6 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     status
 }
 
-/// The command line of the user's own editor.
 fn external_editor(environment: &Environment) -> Option<String> {
     let named = ["VISUAL", "EDITOR"];
     named

@@ -1,4 +1,6 @@
-//! `-r`: which session is meant, by number, by name, or picked from a list.
+//! `-r`: finds the session to resume, by number, by name, or from a picker.
+//!
+//! In: the command line and the record. Out: the number of a session. Invariant: the record is only read.
 
 use std::path::PathBuf;
 
@@ -10,13 +12,12 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::terminal::picker::{PickerOutcome, pick_at_startup};
 
-/// Where a session can be looked up.
 const LIST: &str = "`ipycodex sessions --all` lists what can be resumed";
 
-/// The session to take up, picked by the user where none is named; `None`: a fresh one.
+/// Returns the session to resume, picked by the user where none is named; `None`: start a fresh one.
 ///
 /// # Errors
-/// There is no such session, or the terminal or the record cannot be used.
+/// The session does not exist, or the terminal or the record is not usable.
 pub(super) fn chosen(
     arguments: &Arguments,
     environment: &Environment,
@@ -45,10 +46,10 @@ pub(super) fn chosen(
     }
 }
 
-/// The session named on the command line; `None` when `-r` is not there.
+/// Returns the session named on the command line; `None` without `-r`.
 ///
 /// # Errors
-/// There is no such session, or `-r` names none.
+/// The session does not exist, or `-r` has no value.
 pub(super) fn named(
     arguments: &Arguments,
     environment: &Environment,
@@ -67,7 +68,7 @@ pub(super) fn named(
     number(name, arguments, environment).map(Some)
 }
 
-/// The number of the session that is meant by `name`, its number or its name.
+/// Returns the number of the session with this number or name.
 ///
 /// # Errors
 /// There is no such session, or there are several.
@@ -98,7 +99,6 @@ pub(super) fn number(
     }
 }
 
-/// The record, to look sessions up in; nothing is written by that.
 pub(super) fn archive(settings: &Settings) -> Result<Option<Archive>, Report> {
     Archive::open(&settings.paths.history, &settings.paths.artifacts)
 }

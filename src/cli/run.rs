@@ -1,4 +1,7 @@
 //! `-c CODE`, piped text, and `run FILE`: cells without an editor.
+//!
+//! In: the command line. Out: the exit code. Assembles a session, passes a [`RunPlan`] to `crate::batch`, and
+//! closes the session.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +18,9 @@ use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
 
-/// How long the end of a session may take.
 const LEAVE: Duration = Duration::from_secs(10);
 
-/// Runs what the command line wants run first, then what standard input holds unless that was all.
+/// Runs the first input of the command line, then standard input, unless the program ends after the first input.
 pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let first = RunPlan::of(
         script::first_input(arguments, environment)?
@@ -47,14 +49,12 @@ pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<
     run(work, &Shown::default(), arguments, environment)
 }
 
-/// What is shown of the run.
 #[derive(Default)]
 struct Shown {
     json: bool,
     timeout: Option<Duration>,
 }
 
-/// Runs a file of cells.
 pub(super) fn file(
     what: &Run,
     arguments: &Arguments,
@@ -190,7 +190,7 @@ fn run(
         }
     }
     session.close(LEAVE);
-    // What at-exit functions printed.
+    // Output of at-exit functions.
     batch::drain(&background, &options)?;
     options.screen.flush()?;
     match work.piped.and_then(PipedInput::failure) {

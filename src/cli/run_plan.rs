@@ -1,6 +1,6 @@
-//! What `run` runs: the cells of a file, in order, and the notebook they are kept in.
+//! The plan of a `run`: the cells of a file, in order, and the notebook that stores their outputs.
 //!
-//! In: a file's name and what is wanted of it. Out: [`RunPlan`]. Nothing is run here.
+//! In: the file and the options. Out: a [`RunPlan`]. Absent on purpose: running it.
 
 use std::path::{Path, PathBuf};
 
@@ -23,49 +23,45 @@ use crate::runtime::SourceLocation;
 use crate::runtime::connect::ScriptRun;
 use crate::session::{LoadRequest, Submission};
 
-/// The tag of a cell that is not run, as nbclient has it.
+/// Tag of a cell that is not run (as in nbclient).
 const SKIPPED: &str = "skip-execution";
 
-/// The tag of a cell whose error does not end the run, as nbclient has it.
+/// Tag of a cell whose exception does not end the run (as in nbclient).
 const MAY_RAISE: &str = "raises-exception";
 
-/// What is to be run, and how.
 #[derive(Default)]
 pub(super) struct RunPlan {
     pub cells: Vec<Submission>,
-    /// Comes behind them, as it is read.
+    /// Further inputs after `cells`, run as they are read.
     pub piped: Option<PipedInput>,
-    /// Parts of a file that were left out.
+    /// Descriptions of parts of the file that cannot be run.
     pub left_out: Vec<String>,
     pub load: Vec<LoadRequest>,
-    /// As before a prompt, what users have at home counts.
+    /// Run the user's start-up files, as before a prompt.
     pub at_home: bool,
     pub script: Option<ScriptRun>,
     pub stop: bool,
     pub stdin_is_free: bool,
-    /// A command line or a text that is nowhere else.
+    /// The inputs are a command line or piped text, which no file contains.
     pub once: bool,
-    /// What is wrong with it, unless a kernel was chosen that may be of its language.
+    /// Report about the file's language, unless a kernel was chosen that may match it.
     pub foreign: Option<Report>,
-    /// Numbers of cells, from 0, that may raise an error without the run failing.
+    /// Numbers of cells, from 0, whose exceptions are no failures.
     pub may_raise: Vec<usize>,
-    /// Where what the cells show is kept.
     pub keep: Option<Keep>,
 }
 
-/// The notebook a run is kept in.
 pub(super) struct Keep {
-    /// `None`: a new one is made of the cells.
+    /// `None`: a new one is made from the cells.
     pub document: Option<Document>,
-    /// The cell of it that each of the cells is.
+    /// The notebook's cell of each input.
     pub cells: Vec<usize>,
-    /// Cells that stay as they are, with what they showed.
+    /// Cells that are not changed, with their outputs.
     pub untouched: Vec<usize>,
     pub output: Option<PathBuf>,
 }
 
 impl RunPlan {
-    /// What standard input holds.
     pub(super) fn piped() -> Result<Self, Report> {
         Ok(RunPlan {
             piped: Some(PipedInput::standard_input()?),
@@ -84,7 +80,7 @@ impl RunPlan {
         }
     }
 
-    /// The same, kept in a new notebook.
+    /// Stores the outputs in a new notebook.
     fn kept(mut self, output: Option<PathBuf>) -> Self {
         self.keep = Some(Keep {
             document: None,
@@ -96,8 +92,8 @@ impl RunPlan {
     }
 }
 
-/// The new notebook of cells that run so; it names its kernel, lest Jupyter asks for one, unless nobody knows
-/// the name: that of a running kernel, and of the one that a gateway chooses.
+/// Returns a new notebook for these cells. Its metadata name the kernel, since Jupyter would ask for one otherwise,
+/// unless the name is unknown: that of a running kernel, and of a gateway's default.
 pub(super) fn new_notebook(
     cells: &[Submission],
     runtime: &RuntimeChoice,
@@ -128,10 +124,10 @@ pub(super) fn new_notebook(
     redone(&Document::with_metadata(&metadata), &draft, "the notebook")
 }
 
-/// The work that `run` is given.
+/// Returns the plan for the arguments of `run`.
 ///
 /// # Errors
-/// The file cannot be read or is none that can be run, or an option is not for it.
+/// The file is not readable or cannot be run, or an option does not apply to it.
 pub(super) fn plan_run(what: &Run) -> Result<RunPlan, Report> {
     if let Some(output) = &what.output
         && !is_notebook(output)
@@ -153,7 +149,7 @@ pub(super) fn plan_run(what: &Run) -> Result<RunPlan, Report> {
     }
     let kept = what.output.is_some() || what.json;
     let work = if what.file == Path::new("-") {
-        // A notebook is known whole before its first cell runs.
+        // A notebook that stores outputs has all its cells before the first one runs.
         let work = match kept {
             true => RunPlan::of(split_piped(&batch::standard_input()?)),
             false => RunPlan::piped()?,
@@ -293,7 +289,6 @@ fn of_notebook(text: String, name: &str, what: &Run) -> Result<(RunPlan, bool), 
     Ok((work, untagged))
 }
 
-/// The notebook of a draft.
 fn redone(document: &Document, draft: &Draft, name: &str) -> Result<Document, Report> {
     let wrong = |error: NotebookError| Report::failure(format!("`{name}` {error}"));
     let text = draft.render(document).map_err(wrong)?.text();

@@ -1,7 +1,7 @@
-//! `-i FILE ARG…` and `-m MODULE ARG…`: a script that runs in the interpreter, whose names stay there.
+//! `-i FILE ARG…` and `-m MODULE ARG…`: a script that runs in the interpreter and leaves its names there.
 //!
-//! In: the command line. Out: what follows the script's name, taken out before anything in it is looked at; and the
-//! cell that runs it, which is the first input, so that the record and the agent have it as the user would type it.
+//! In: the command line. Out: the script's own arguments, removed before the line is parsed; and the cell that runs
+//! the script, which is the first input, so that the record and the agent see it as if the user had typed it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::environment::Environment;
 use crate::report::Report;
 use crate::session::not_found_message;
 
-/// Takes what follows the script off a command line: behind `-m MODULE`, and behind FILE where `-i` stands before it.
+/// Removes the script's arguments from a command line: those after `-m MODULE`, and after FILE where `-i` precedes
+/// it.
 pub(super) fn without_arguments(
     command: &Command,
     mut words: Vec<OsString>,
@@ -23,11 +24,10 @@ pub(super) fn without_arguments(
     (words, rest)
 }
 
-/// Where the script's own arguments begin.
 fn script_ends(command: &Command, words: &[OsString]) -> Option<usize> {
     let takes = |known: &dyn Fn(&clap::Arg) -> bool| {
         let option = command.get_arguments().find(|option| known(option))?;
-        // What may come without a value has none in the next word, unless it could be nothing else.
+        // An option with an optional value does not take the next word, unless the word can be nothing else.
         let needs = option
             .get_num_args()
             .is_none_or(|count| count.min_values() > 0);
@@ -68,10 +68,10 @@ fn script_ends(command: &Command, words: &[OsString]) -> Option<usize> {
     None
 }
 
-/// The cell that runs what the command line wants run first; nothing where it wants none.
+/// Returns the cell that runs the first input of the command line; `None` where there is none.
 ///
 /// # Errors
-/// There is no such file, or an argument cannot stand in a cell.
+/// The file does not exist, or an argument cannot be quoted in a cell.
 pub(super) fn first_input(
     arguments: &Arguments,
     environment: &Environment,
@@ -98,7 +98,7 @@ pub(super) fn first_input(
                     &file.display().to_string(),
                 )));
             }
-            // `*` in an argument is the shell's affair, which has seen it.
+            // The shell has expanded `*` already.
             let head = match rest.is_empty() {
                 true => "%run -i",
                 false => "%run -i -G",
@@ -110,14 +110,14 @@ pub(super) fn first_input(
     }
 }
 
-/// A line of a magic with `words` behind `head`: quoted as for a shell, and nothing in them is an expression.
+/// Returns a magic's line with `words` after `head`, quoted as for a shell and without expressions.
 fn line(head: &str, words: impl Iterator<Item = impl AsRef<OsStr>>) -> Result<String, Report> {
     let mut line = head.to_owned();
     for word in words {
         line.push(' ');
         line.push_str(&quoted(word.as_ref())?);
     }
-    // Magics take what stands in braces for an expression.
+    // Magics expand expressions in braces.
     Ok(match line.contains('{') {
         true => line.replace('{', "{{").replace('}', "}}"),
         false => line,
@@ -137,7 +137,7 @@ fn quoted(word: &OsStr) -> Result<String, Report> {
         .because("it holds a line break, or is not UTF-8")
         .hint("`ipycodex run FILE ARG…` takes any argument"));
     };
-    // And a name behind `$`, quoted or not: there the quotes begin anew.
+    // Magics also expand `$NAME`, quoted or not: the quotes must end before each `$`.
     let mut pieces = text.split('$');
     let first = pieces.next().unwrap_or_default();
     let mut quoted = match shlex::try_quote(first) {

@@ -1,7 +1,7 @@
-//! `search`: what was typed and answered, found again.
+//! `search`: finds inputs and answers in the record.
 //!
-//! In: a text. Out: one line an entry, newest first, written as it is found, so that the first lines are there while
-//! older sessions are still being read. Exit code 1 when there is nothing.
+//! In: a text. Out: one line per entry, newest first, written as it is found, while older sessions are still being
+//! read. Exit code 1 without a match.
 
 use std::path::PathBuf;
 
@@ -17,14 +17,13 @@ use crate::screen::Screen;
 use crate::text::escape::visible;
 use crate::text::needle::{Needle, excerpt};
 
-/// Sessions looked through before something is written: few at first, then more at a time.
+/// Number of sessions searched before the first output; later batches grow up to `MOST`.
 const FIRST: u32 = 8;
 const MOST: u32 = 3_200;
 
-/// Below so many columns a line has fewer facts.
+/// Minimum width in columns for lines with all facts.
 const WIDE: usize = 70;
 
-/// Searches; returns the exit code.
 pub(super) fn run(
     search: &SearchArguments,
     arguments: &Arguments,
@@ -75,7 +74,7 @@ pub(super) fn run(
 
 struct Writer {
     screen: Screen,
-    /// Columns of the terminal; `None`: lines are written whole.
+    /// Width of the terminal in columns; `None`: lines are not cut.
     width: Option<usize>,
     json: bool,
     count: usize,

@@ -1,4 +1,6 @@
-//! `sessions`: what can be resumed. Nothing is written.
+//! `sessions`: lists the sessions that can be resumed.
+//!
+//! In: the record. Out: a table or JSON. Nothing is written.
 
 use std::path::Path;
 
@@ -13,7 +15,6 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::listing;
 
-/// Lists them; returns the exit code.
 pub(super) fn run(
     sessions: &Sessions,
     arguments: &Arguments,

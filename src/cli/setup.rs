@@ -1,6 +1,6 @@
-//! `setup`: makes the Python environment with IPython for users who have none, brings it up to date, takes it away.
+//! `setup`: creates the Python environment with IPython for users without one, updates it, removes it.
 //!
-//! What pip or uv say goes to the terminal as they say it. Nothing is touched but that environment.
+//! Output of pip or uv goes to the terminal unchanged. Invariant: nothing else is changed.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,12 +15,9 @@ use crate::runtime::connect::{ManagedPython, ManagedState, PythonPlan, interpret
 use crate::screen::Screen;
 use crate::text::escape::visible;
 
-/// What it has.
 const PACKAGES: [&str; 2] = ["ipython", "matplotlib-inline"];
-/// What takes it away.
 const UNDO: &str = "`ipycodex setup --undo` removes it";
 
-/// Makes, updates or removes it; returns the exit code.
 pub(super) fn run(
     setup: &Setup,
     arguments: &Arguments,
@@ -131,7 +128,6 @@ fn make(
     managed.finish().map_err(|error| not_written(place, &error))
 }
 
-/// Brings the packages, or newer ones.
 fn install(
     managed: &ManagedPython,
     uv: Option<&Path>,
@@ -159,7 +155,7 @@ fn install(
     })
 }
 
-/// Runs it to its end, on our terminal.
+/// Runs a command to its end, on our terminal.
 fn done(command: &mut Command, environment: &Environment) -> Result<(), Report> {
     let words: Vec<_> = std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -179,7 +175,6 @@ fn done(command: &mut Command, environment: &Environment) -> Result<(), Report> 
     }
 }
 
-/// `uv`, where it can be found.
 fn uv(environment: &Environment) -> Option<std::path::PathBuf> {
     environment.find_program("uv")
 }

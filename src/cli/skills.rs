@@ -1,7 +1,6 @@
-//! `skills`: which skills there are and what is odd about them, the text of one, and the validator.
+//! `skills`: lists the skills with their problems, prints one, and validates a folder.
 //!
-//! Needs neither Python nor an agent, and writes nothing. What comes from files is shown without what a terminal would
-//! obey.
+//! Needs neither Python nor an agent, and writes nothing. Text from files is sanitised for the terminal.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,6 @@ use crate::skills::{Catalog, Consent, Roots, Skill, SkillDiagnostic, SkillOrigin
 use crate::text::columns;
 use crate::text::escape::visible;
 
-/// Lists, shows or checks; returns the exit code.
 pub(super) fn run(
     skills: &Skills,
     arguments: &Arguments,
@@ -92,7 +90,6 @@ fn list(
     Ok(0)
 }
 
-/// A line of the list.
 struct Row<'c> {
     name: String,
     scope: &'static str,
@@ -114,7 +111,7 @@ fn diagnostic_json(told: &SkillDiagnostic) -> Value {
     json!({"path": told.path, "skipped": told.skipped, "message": told.message})
 }
 
-/// The skills in their order, then files that are none.
+/// Returns the skills in order, then files that are no skills.
 fn rows<'c>(catalog: &'c Catalog, consent: &Consent) -> Vec<Row<'c>> {
     let listed = catalog.skills().iter().map(|skill| Row {
         name: skill.name.clone(),

@@ -1,9 +1,11 @@
-//! The version, and how this program was built. Absent on purpose: a script that runs before the build.
+//! The version, and how this program was built.
+//!
+//! In: variables of the build. Absent on purpose: a build script.
 
 use std::env::consts::{ARCH, OS};
 use std::sync::LazyLock;
 
-/// The version, then how the program was built. Who packages it names a commit in `IPYCODEX_COMMIT`.
+/// Returns the version and the facts of the build. Packagers set the commit in `IPYCODEX_COMMIT`.
 pub(super) fn version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let kind = match cfg!(debug_assertions) {

@@ -1,8 +1,8 @@
-//! The sockets of one kernel, as a client has them: each a task that reads, and one that writes.
+//! The client side of one kernel's sockets: one task per socket that reads, and one that writes.
 //!
-//! In: messages of ours. Out: what the kernel says, in the order of each channel, and that it went away. Invariant:
-//! what is not signed with the key is dropped. Absent on purpose: the heartbeat; who started a kernel knows when it
-//! dies, and a connection that breaks says so.
+//! In: our messages. Out: the kernel's messages, in the order of each channel, and the loss of the connection.
+//! Invariant: a message that is not signed with the key is dropped. Absent on purpose: the heartbeat; the process
+//! that started a kernel sees its end, and a broken connection is reported.
 
 use futures::StreamExt;
 use jupyter_protocol::ConnectionInfo;
@@ -18,34 +18,32 @@ use super::connection::unique_id;
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
 use crate::trace::WIRE;
 
-/// What comes over the sockets.
 #[derive(Debug)]
 pub enum ChannelEvent {
-    /// A message.
     Message(Box<IncomingMessage>),
-    /// The connection broke, and why.
+    /// The connection broke; the reason.
     Lost(String),
 }
 
-/// Takes messages for a kernel; closed when dropped.
+/// Sends messages to a kernel. Dropping it closes the sockets.
 #[derive(Debug)]
 pub struct ClientChannels {
     out: UnboundedSender<OutgoingMessage>,
 }
 
 impl ClientChannels {
-    /// Sends a message; one that cannot be sent is lost, and [`ChannelEvent::Lost`] says so.
+    /// Sends a message. A message that cannot be sent is lost, and [`ChannelEvent::Lost`] reports that.
     pub fn send(&self, message: OutgoingMessage) {
-        // Closed: `Heard::Lost` has been told.
+        // Closed: `ChannelEvent::Lost` has been sent.
         let _ = self.out.send(message);
     }
 }
 
-/// Opens the sockets of a kernel, waiting for it to listen. Needs a Tokio runtime, whose tasks read and write from
+/// Opens the sockets of a kernel, waiting until it listens. Needs a Tokio runtime, whose tasks read and write from
 /// here on.
 ///
 /// # Errors
-/// The kernel does not take the connections.
+/// The kernel refuses the connections.
 pub async fn open_channels(
     info: &ConnectionInfo,
     heard: Sender<ChannelEvent>,
@@ -62,7 +60,7 @@ pub async fn open_channels(
     tokio::spawn(async move {
         while let Some(event) = news.next().await {
             if matches!(event, SocketEvent::Disconnected(_)) {
-                // Nobody listens: nobody misses it.
+                // The receiver may be gone.
                 let _ = gone
                     .send(ChannelEvent::Lost("the kernel closed it".to_owned()))
                     .await;
@@ -91,7 +89,7 @@ async fn read<S: SocketRecv>(
         let message = match connection.socket.recv().await {
             Ok(message) => message,
             Err(error) => {
-                // Whether it is a broken message or the end, this channel cannot be trusted any more.
+                // After a broken message the stream's framing is unknown, so the channel is closed as at its end.
                 let _ = heard.send(ChannelEvent::Lost(error.to_string())).await;
                 return;
             }

@@ -1,13 +1,14 @@
-//! Messages of comms, the objects that an interpreter and a front-end share: as both ends of the wire have them.
+//! Comm messages, exchanged by objects of an interpreter and of a front-end, on the wire.
 //!
-//! Document: Jupyter's messaging protocol, "Custom Messages". Invariant: what came in and is sent on is the same.
+//! Document: Jupyter's messaging protocol, "Custom Messages". Invariant: a message that is received and sent on is
+//! unchanged.
 
 use serde_json::{Value, json};
 
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
 use crate::runtime::{CommMessage, CommOp};
 
-/// The message of a comm in what a peer said; `None`: it is none, or names none.
+/// Returns the comm message in a peer's message; `None` for other messages, and for one without a comm id.
 pub fn parse_comm(message: &IncomingMessage) -> Option<CommMessage> {
     let act = match message.msg_type.as_str() {
         "comm_open" => CommOp::Open {
@@ -31,7 +32,6 @@ pub fn parse_comm(message: &IncomingMessage) -> Option<CommMessage> {
     })
 }
 
-/// The same, to be sent.
 pub fn comm_to_wire(channel: Channel, message: CommMessage) -> OutgoingMessage {
     let mut content = json!({"comm_id": message.comm_id, "data": message.data});
     let kind = match message.op {

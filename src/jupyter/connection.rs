@@ -1,7 +1,7 @@
-//! Connection files: where a kernel listens, and the key its messages are signed with.
+//! Connection files: the addresses of a kernel's sockets, and the key that signs its messages.
 //!
-//! Invariant: a file of ours can be read by its owner only, since whoever has the key runs code. Absent on purpose:
-//! kernels that listen beyond what their file says.
+//! In and out: files and [`ConnectionInfo`]s. Invariant: a file of ours is readable by its owner only, since the
+//! key allows running code. Absent on purpose: kernels that listen on other addresses than their file says.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -16,42 +16,35 @@ use jupyter_protocol::connection_info::Transport;
 use rustix::net::sockopt::set_socket_reuseaddr;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
-/// How long a kernel of this machine gets to take a connection.
+/// Maximum time for a kernel of this machine to accept a connection.
 const TAKES: Duration = Duration::from_secs(2);
 
-/// Why a connection file leads nowhere.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionFileError {
-    /// It cannot be read.
     #[error("the connection file `{}` cannot be read: {why}", file.display())]
     Unreadable {
-        /// It.
         file: PathBuf,
-        /// Why not.
+        /// Error of the operating system.
         why: io::Error,
     },
-    /// It is none.
     #[error("`{}` is not a connection file: {why}", file.display())]
     Wrong {
-        /// It.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Error of the JSON parser.
         why: serde_json::Error,
     },
-    /// It is signed in a way nobody uses.
     #[error("`{}` wants messages signed by `{scheme}`; only hmac-sha256 is known", file.display())]
     Signed {
-        /// It.
         file: PathBuf,
-        /// How.
+        /// The scheme named in the file.
         scheme: String,
     },
 }
 
-/// A name that nothing else has.
+/// Returns 32 random hexadecimal digits, or a name that is unique in this process.
 pub fn unique_id() -> String {
     let mut bytes = [0; 16];
-    // Without random bytes the names of one process still differ: they count.
+    // Without random bytes a counter keeps the names of one process distinct.
     if getrandom::fill(&mut bytes).is_err() {
         static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -61,10 +54,10 @@ pub fn unique_id() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads a file.
+/// Reads a connection file.
 ///
 /// # Errors
-/// It is not a connection file.
+/// The file is not readable, or is no connection file.
 pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFileError> {
     let file = path.to_owned();
     let text = match std::fs::read(path) {
@@ -82,10 +75,10 @@ pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFileError> {
     Err(ConnectionFileError::Signed { file, scheme })
 }
 
-/// Somebody takes connections where the kernel should listen; blocks for `TAKES` at most.
+/// Checks that a process accepts connections at the kernel's address; blocks for at most 2 s.
 ///
 /// # Errors
-/// Nobody does.
+/// No process does.
 pub fn check_listening(info: &ConnectionInfo) -> io::Result<()> {
     match info.transport {
         Transport::TCP => {
@@ -104,18 +97,18 @@ pub fn check_listening(info: &ConnectionInfo) -> io::Result<()> {
     }
 }
 
-/// A loopback port for a server that is to be started. While this lives, nobody else is given the port, and the server
-/// can listen there.
+/// A loopback port for a server that is about to start. While this value lives, no other process is given the port,
+/// and the server can listen there.
 pub struct ReservedPort {
     number: u16,
-    /// Bound, and not listening: one who asks for the port for himself is refused, one who sets `SO_REUSEADDR`, as
-    /// servers do, is not.
+    /// Bound, and not listening: a process that binds the port exclusively fails, one that sets `SO_REUSEADDR`, as
+    /// servers do, succeeds.
     _socket: OwnedFd,
 }
 
 impl ReservedPort {
-    /// Finds one that no system hands out by itself (Linux does from 32768, others from 49152), so that no connection
-    /// of another program takes it either.
+    /// Finds a free port below the ephemeral range (Linux assigns from 32768, others from 49152), so that no
+    /// outgoing connection takes it either.
     ///
     /// # Errors
     /// There is no free port, or no random bytes.
@@ -141,19 +134,18 @@ impl ReservedPort {
             None,
         )?;
         bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, number)))?;
-        // Not before: the port would be shared with one who keeps it already.
+        // Set only after the bind: set before it, the port could be shared with a process that already reserved it.
         set_socket_reuseaddr(&socket, true)?;
         let _socket = socket;
         Ok(ReservedPort { number, _socket })
     }
 
-    /// It.
     pub fn number(&self) -> u16 {
         self.number
     }
 }
 
-/// Where a new kernel shall listen: ports of this machine, kept for it, and a fresh key.
+/// Creates the connection of a new kernel: reserved loopback ports and a fresh key.
 ///
 /// # Errors
 /// There are no ports, or no random bytes.
@@ -182,10 +174,10 @@ pub fn new_connection(name: &str) -> io::Result<(ConnectionInfo, Vec<ReservedPor
     Ok((info, ports))
 }
 
-/// Writes a new file into `folder`, which is made if need be, for its owner's eyes.
+/// Writes a new file into `folder`, which is created if needed, readable by its owner only.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(info: &ConnectionInfo, folder: &Path) -> io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let path = folder.join(format!("kernel-{}.json", unique_id()));

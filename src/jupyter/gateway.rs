@@ -1,8 +1,7 @@
-//! A gateway of Jupyter, as it is asked over HTTP: which kernels it has, start one, interrupt it, end it.
+//! HTTP client of a Jupyter gateway: lists kernels, starts, interrupts and ends one.
 //!
-//! In: its address and token, who is believed behind TLS. Out: answers, or why there is none, in words a user can act
-//! on. Calls block, each with a limit. Invariant: the token goes to the gateway alone and is shown nowhere. Absent on
-//! purpose: proxies.
+//! In: address, token and certificate file. Out: replies, or errors that a user can act on. Calls block, each with
+//! a time limit. Invariant: the token is sent to the gateway alone and is never shown. Absent on purpose: proxies.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,15 +13,15 @@ use serde_json::{Value, json};
 use super::tls::{Trust, certificate_error};
 use super::tls_transport::agent;
 
-/// How long an answer about what is there already may take.
+/// Time limit of calls about existing kernels.
 const ANSWERS: Duration = Duration::from_secs(10);
-/// The same, where it only says that it is there.
+/// Time limit of the call that only checks the gateway.
 const LIVES: Duration = Duration::from_secs(5);
 
-/// A gateway: where it is, and what opens it.
+/// Address of a gateway, its token, and the certificates to trust.
 #[derive(Clone)]
 pub struct Gateway {
-    /// `http://HOST:PORT/PATH` or `https://…`, without a slash at its end.
+    /// `http://HOST:PORT/PATH` or `https://…`, without a trailing slash.
     url: String,
     token: Option<String>,
     trust: Trust,
@@ -34,76 +33,66 @@ impl std::fmt::Debug for Gateway {
     }
 }
 
-/// Why a gateway gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// No connection, or one that broke or fell silent.
+    /// There was no connection, or it broke or timed out.
     #[error("the gateway at {url} does not answer: {why}")]
     Unreachable {
-        /// Where.
         url: String,
-        /// Why not.
+        /// Error of the connection.
         why: String,
     },
-    /// It is behind TLS, and nobody vouches for it.
     #[error("the certificate of the gateway at {url} is not accepted: {why}")]
     Untrusted {
-        /// Where.
         url: String,
-        /// Why not.
+        /// Reason in plain words.
         why: String,
     },
-    /// It wants another token, or one at all.
+    /// The token is wrong or missing.
     #[error(
         "the gateway at {url} refused access (HTTP {status}{})",
         after_colon(said)
     )]
     Refused {
-        /// Where.
         url: String,
         /// 401 or 403.
         status: u16,
-        /// What it says; may be empty.
+        /// The gateway's message; may be empty.
         said: String,
     },
-    /// There is no such kernel, or nothing there that is a gateway.
+    /// The kernel does not exist, or the address is not a gateway's.
     #[error("the gateway at {url} does not know `{what}` (HTTP 404)")]
     Missing {
-        /// Where.
         url: String,
-        /// What was asked for.
+        /// The name or path of the request.
         what: String,
     },
-    /// It runs as many kernels as it may.
+    /// The gateway runs as many kernels as it may.
     #[error("the gateway at {url} has reached its limit of kernels: {said}")]
     Full {
-        /// Where.
         url: String,
-        /// What it says.
+        /// The gateway's message.
         said: String,
     },
-    /// It says that it cannot.
+    /// Any other HTTP error.
     #[error("the gateway at {url} answers HTTP {status}: {said}")]
     Failed {
-        /// Where.
         url: String,
-        /// The status.
         status: u16,
-        /// What it says.
+        /// The gateway's message.
         said: String,
     },
-    /// It says what no gateway says.
+    /// The reply has not the form of a gateway's.
     #[error("what answers at {url} is not a Jupyter gateway: {why}")]
     Strange {
-        /// Where.
         url: String,
-        /// What was expected.
+        /// The expected content.
         why: String,
     },
 }
 
-/// A Kernel Gateway (`Resource Limit`) and an Enterprise Gateway (`A max kernels limit has been set to 1`) refuse in
-/// the same way as they refuse those who have no right to anything.
+/// Returns true for the message of a full gateway. A Kernel Gateway (`Resource Limit`) and an Enterprise Gateway
+/// (`A max kernels limit has been set to 1`) send it with the status of a refused token.
 fn is_kernel_limit(said: &str) -> bool {
     said == "Resource Limit" || said.starts_with("A max kernels")
 }
@@ -116,7 +105,6 @@ fn after_colon(said: &str) -> String {
 }
 
 impl GatewayError {
-    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             GatewayError::Refused { .. } => {
@@ -142,7 +130,8 @@ impl GatewayError {
 }
 
 impl Gateway {
-    /// The one at this address; `None`: it is no address of one. A token in it (`?token=T`) counts before this one.
+    /// Parses an address; `None` when it is no gateway address. A token in the address (`?token=T`) overrides
+    /// `token`.
     pub fn at(address: &str, token: Option<String>) -> Option<Self> {
         let (url, query) = address.split_once('?').unwrap_or((address, ""));
         let rest = url
@@ -164,7 +153,7 @@ impl Gateway {
         })
     }
 
-    /// The same, where the certificates of this file are believed beside those of the system.
+    /// Trusts the certificates of this file as well as those of the system.
     #[must_use]
     pub fn with_ca_file(self, file: Option<PathBuf>) -> Self {
         Gateway {
@@ -173,17 +162,16 @@ impl Gateway {
         }
     }
 
-    /// Who is believed.
     pub(super) fn trust(&self) -> &Trust {
         &self.trust
     }
 
-    /// Why it cannot be spoken to, as the fault of a connection says it.
+    /// Returns the error for a failed connection, from the connection's own message.
     pub(super) fn unreachable(&self, why: &str) -> GatewayError {
         let url = self.url.clone();
         match certificate_error(why) {
             Some(why) => GatewayError::Untrusted { url, why },
-            // What is no TLS answers with something else, or waits for more.
+            // A server without TLS replies with other bytes, or waits for more.
             None if url.starts_with("https:")
                 && ["InvalidContentType", "timeout"]
                     .iter()
@@ -201,25 +189,25 @@ impl Gateway {
         }
     }
 
-    /// Its address, without its token.
+    /// Returns the address without the token.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// What it is told of the token: the value of `Authorization`.
+    /// Returns the value of the `Authorization` header.
     pub(super) fn authorization(&self) -> Option<String> {
         self.token.as_ref().map(|token| format!("token {token}"))
     }
 
-    /// Whether it is there, and takes our token.
+    /// Returns true when the gateway answers and accepts the token.
     pub fn answers(&self) -> bool {
         self.call("GET", "/api", None, LIVES).is_ok()
     }
 
-    /// The names of its kernels, that of its default first.
+    /// Returns the names of the gateway's kernels, the default first.
     ///
     /// # Errors
-    /// It gives no answer, or none of a gateway.
+    /// The call fails, or the reply is not a gateway's.
     pub fn kernels(&self) -> Result<Vec<String>, GatewayError> {
         let told = self.json(self.call("GET", "/api/kernelspecs", None, ANSWERS)?)?;
         let specs = told["kernelspecs"]
@@ -234,10 +222,11 @@ impl Gateway {
         Ok(names)
     }
 
-    /// Starts a kernel of this name, within this time, where it is said in that directory and with those variables;
-    /// its id. A gateway that stumbles is asked once more.
+    /// Starts a kernel of this name within the time limit, with this directory and these variables where given;
+    /// returns its id. Retries once after a server error.
     ///
     /// # Errors
+    /// The gateway does not start one.
     /// It does not start one.
     pub fn start(
         &self,
@@ -251,7 +240,7 @@ impl Gateway {
             wanted["path"] = json!(directory.to_string_lossy());
         }
         if !variables.is_empty() {
-            // What is no text cannot be said.
+            // JSON has no strings that are not Unicode: such variables are left out.
             let texts = variables.iter();
             let texts = texts.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
             wanted["env"] = texts
@@ -276,10 +265,10 @@ impl Gateway {
         })
     }
 
-    /// How many kernels it runs; a gateway may be set to keep that to itself.
+    /// Returns the number of running kernels; a gateway may be configured to refuse the list.
     ///
     /// # Errors
-    /// It does not say.
+    /// The gateway does not send the list.
     pub fn running(&self) -> Result<usize, GatewayError> {
         let told = self.json(self.call("GET", "/api/kernels", None, ANSWERS)?)?;
         let all = told.as_array().ok_or_else(|| GatewayError::Strange {
@@ -289,11 +278,11 @@ impl Gateway {
         Ok(all.len())
     }
 
-    /// What a kernel does (`idle`, `busy`, `starting`, `restarting`, `dead`), as far as the gateway knows; `None`: it
-    /// is not there any more.
+    /// Returns the state of a kernel (`idle`, `busy`, `starting`, `restarting`, `dead`) as the gateway knows it;
+    /// `None` when the kernel no longer exists.
     ///
     /// # Errors
-    /// It gives no answer.
+    /// The call fails.
     pub fn state(&self, id: &str) -> Result<Option<String>, GatewayError> {
         match self.call("GET", &format!("/api/kernels/{id}"), None, ANSWERS) {
             Ok(told) => {
@@ -309,17 +298,17 @@ impl Gateway {
     /// Interrupts a kernel.
     ///
     /// # Errors
-    /// It does not.
+    /// The gateway does not interrupt the kernel.
     pub fn interrupt(&self, id: &str) -> Result<(), GatewayError> {
         let place = format!("/api/kernels/{id}/interrupt");
         self.call("POST", &place, Some(&json!({})), ANSWERS)
             .map(drop)
     }
 
-    /// Ends a kernel; one that is gone is no fault.
+    /// Ends a kernel; succeeds when the kernel is gone already.
     ///
     /// # Errors
-    /// It does not.
+    /// The gateway does not end the kernel.
     pub fn end(&self, id: &str) -> Result<(), GatewayError> {
         match self.call("DELETE", &format!("/api/kernels/{id}"), None, ANSWERS) {
             Err(GatewayError::Missing { .. }) => Ok(()),

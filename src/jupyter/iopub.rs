@@ -1,9 +1,10 @@
 //! The iopub socket of a kernel: publishes messages to subscribers.
 //!
-//! In: our messages. Out: the same to every subscriber, and `iopub_welcome` to each new one, so that it knows from when
-//! on it sees everything (JEP 65). Invariants: memory is bounded; a subscriber that reads gets every message, in order,
-//! whatever the others do. Each subscriber has a queue of limited bytes. While the queue is full the kernel waits as
-//! long as the subscriber reads; one that has read nothing for a while is skipped until its queue is empty.
+//! In: our messages. Out: the same to every subscriber, and `iopub_welcome` to each new one, which marks the start
+//! of its complete stream (JEP 65). Invariants: memory is bounded; a subscriber that reads gets every message, in
+//! order, regardless of the others. Each subscriber has a queue of limited bytes. While the queue is full the
+//! kernel waits as long as the subscriber reads; one that has read nothing for [`PATIENCE`] is skipped until its
+//! queue is empty.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -28,33 +29,29 @@ use zeromq::{SocketSend, ZmqMessage, ZmqResult};
 use super::message::{Channel, OutgoingMessage};
 use super::zmtp::{self, SubscriberMessage};
 
-/// Bytes that wait for a subscriber at most; a longer message waits alone.
+/// Maximum bytes in a subscriber's queue; a longer message is queued alone.
 const WAITING: usize = 4 << 20;
-/// A subscriber that takes nothing for so long does not read. ZeroMQ takes messages by the five hundred, so that one
-/// that is slow takes nothing for seconds, too.
+/// A subscriber that takes nothing for this long counts as not reading. ZeroMQ takes messages in batches of five
+/// hundred, so a slow subscriber takes nothing for seconds, too.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Who connects says who it is within this time.
+/// Time limit of a new connection's greeting.
 const GREETING: Duration = Duration::from_secs(30);
-/// What subscribers say that may wait.
 const NEWS: usize = 64;
 
-/// A message to publish.
 #[derive(Debug)]
 pub(super) struct Published(pub(super) OutgoingMessage);
 
-/// Where subscribers connect.
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
     Ipc(UnixListener),
 }
 
-/// All subscribers.
 #[derive(Debug)]
 pub(super) struct IopubSocket {
     subscribers: HashMap<u64, Subscriber>,
     patience: Duration,
-    /// Whom the next message is for, where it is not for all.
+    /// Id of the one subscriber that gets the next message; `None`: all.
     only: Option<u64>,
 }
 
@@ -62,14 +59,14 @@ pub(super) struct IopubSocket {
 struct Subscriber {
     topics: Vec<Vec<u8>>,
     queue: UnboundedSender<QueuedMessage>,
-    /// Bytes that may still wait.
+    /// Permits for bytes that may still be queued.
     room: Arc<Semaphore>,
-    /// Bytes that it has taken.
+    /// Bytes that the subscriber has taken.
     taken: Arc<AtomicU64>,
     passed_by: bool,
 }
 
-/// A message on its way, and the room it takes.
+/// A serialised message and the permit for its bytes.
 type QueuedMessage = (Arc<Vec<u8>>, OwnedSemaphorePermit);
 
 #[derive(Debug)]
@@ -84,10 +81,10 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Listener {
-    /// Opens the one that the file names.
+    /// Binds the iopub address of the connection file.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address is not available.
     pub(super) async fn open(info: &ConnectionInfo) -> io::Result<Self> {
         let url = info.iopub_url();
         match url.split_once("://") {
@@ -109,7 +106,7 @@ impl Listener {
     }
 }
 
-/// Publishes until nobody has anything to say any more.
+/// Publishes until all senders of messages are gone.
 pub(super) async fn publish(
     listener: Listener,
     mut iopub: Connection<IopubSocket>,
@@ -118,7 +115,7 @@ pub(super) async fn publish(
     let (tell, mut news) = channel(NEWS);
     let listener = tokio::spawn(accept_subscribers(listener, tell));
     loop {
-        // Subscriptions first: who has asked for it sees it.
+        // Subscriptions first: a subscriber gets every message published after its request.
         let (message, only, topic) = tokio::select! {
             biased;
             Some((who, news)) = news.recv() => match iopub.socket.on_event(who, news) {
@@ -134,12 +131,12 @@ pub(super) async fn publish(
                 None => break,
             },
         };
-        // What stands in front is what subscriptions are held against.
+        // Subscriptions are matched against the first frame.
         let front = topic.unwrap_or_else(|| message.msg_type.clone().into_bytes());
         let mut words = message.into_wire();
         words.zmq_identities = vec![front.into()];
         iopub.socket.only = only;
-        // What cannot be written as JSON is nobody's message.
+        // A message that cannot be serialised is dropped.
         drop(iopub.send(words).await);
     }
     listener.abort();
@@ -156,7 +153,7 @@ impl Default for IopubSocket {
 }
 
 impl IopubSocket {
-    /// Takes note of what one of them did; the topic it wants from now on.
+    /// Applies a subscriber's event; returns the topic of a new subscription.
     fn on_event(&mut self, who: u64, news: SubscriberEvent) -> Option<Vec<u8>> {
         let said = match news {
             SubscriberEvent::Connected(subscriber) => {
@@ -229,7 +226,7 @@ impl Subscriber {
             match timeout(patience, &mut room).await {
                 Ok(Ok(room)) => {
                     self.passed_by = false;
-                    // Gone: so we are told, too.
+                    // The subscriber is gone, which an event reports as well.
                     let _ = self.queue.send((bytes.clone(), room));
                     return;
                 }
@@ -244,14 +241,13 @@ impl Subscriber {
     }
 }
 
-/// Lets in whoever connects.
 async fn accept_subscribers(listener: Listener, tell: Sender<(u64, SubscriberEvent)>) {
     for who in 0.. {
         match listener.next().await {
             Ok(stream) => {
                 tokio::spawn(serve(stream, who, tell.clone()));
             }
-            // Too many files are open, say; others may close theirs.
+            // Accepting may fail while too many files are open; retry after a pause.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -294,7 +290,7 @@ async fn serve(mut stream: Box<dyn Stream>, who: u64, tell: Sender<(u64, Subscri
     };
     tokio::select! {
         () = listening => {}
-        // What it does not take any more.
+        // The subscriber no longer takes messages.
         _ = write(to, waiting, &taken) => {}
     }
     let _ = tell.send((who, SubscriberEvent::Disconnected)).await;
@@ -329,7 +325,7 @@ mod tests {
 
     use super::*;
 
-    /// Patience, here.
+    /// Replaces [`PATIENCE`] in tests.
     const SHORT: Duration = Duration::from_secs(2);
 
     fn running(test: impl Future<Output = ()>) {
@@ -360,7 +356,7 @@ mod tests {
         (address, publishing(Listener::Tcp(listener)))
     }
 
-    /// One that has been welcomed to a topic.
+    /// Connects a subscriber and waits for its welcome to the topic.
     async fn subscriber(url: &str, topic: &str) -> SubSocket {
         let mut socket = SubSocket::new();
         socket.connect(url).await.unwrap();
@@ -372,7 +368,7 @@ mod tests {
         socket
     }
 
-    /// What stands in front of the next message, and what it says.
+    /// Returns the topic frame and the text of the next message.
     async fn heard(socket: &mut SubSocket) -> [String; 2] {
         let message = socket.recv().await.unwrap();
         [0, 6].map(|at| String::from_utf8(message.get(at).unwrap().to_vec()).unwrap())
@@ -391,7 +387,7 @@ mod tests {
         stream(&format!("{number} {}", "x".repeat(1 << 18)))
     }
 
-    /// More of them than a subscriber may leave waiting, the system's own buffers included.
+    /// More messages than a subscriber's queue and the system's buffers hold together.
     const MANY: usize = 128;
 
     async fn hears(socket: &mut SubSocket, number: usize) {
@@ -408,7 +404,7 @@ mod tests {
         running(async {
             let (address, published) = on_a_port().await;
             let url = format!("tcp://{address}");
-            // A socket that nobody asks for messages does not read.
+            // A socket whose messages are not received does not read.
             let mut deaf = subscriber(&url, "st").await;
             let mut hearing = subscriber(&url, "").await;
             let reader = tokio::spawn(async move {
@@ -426,7 +422,7 @@ mod tests {
                 longest = longest.max(began.elapsed());
             }
             reader.await.unwrap();
-            // When it reads again, it has the first ones, whole, and what comes from then on.
+            // When it reads again, it gets the first messages, whole, and those published from then on.
             let mut read = 0;
             while let Ok(()) = timeout(Duration::from_secs(1), hears(&mut deaf, read)).await {
                 read += 1;
@@ -449,7 +445,7 @@ mod tests {
                 published
             });
             for number in 0..MANY {
-                // Slow is what this is about: it takes longer than patience in all.
+                // Slow reading is the point: the whole takes longer than the patience.
                 tokio::time::sleep(2 * SHORT / MANY as u32).await;
                 hears(&mut slow, number).await;
             }
@@ -519,7 +515,7 @@ mod tests {
                 let mut stranger = tokio::net::TcpStream::connect(&address).await.unwrap();
                 stranger.write_all(&said).await.unwrap();
                 let mut heard = Vec::new();
-                // Closed, with or without what we said before.
+                // Closed, with or without our greeting before.
                 let _ = stranger.read_to_end(&mut heard).await;
                 assert!(heard.len() <= 64 + 2 + READY_LENGTH);
             }

@@ -1,7 +1,7 @@
-//! Kernelspecs: which kernels are installed, and how each is started.
+//! Kernelspecs: the installed kernels, and the command that starts each.
 //!
-//! In: the environment. Out: the spec of a name, looked for where Jupyter looks: `JUPYTER_PATH`, the user's folder, the
-//! active environment's, the machine's. Invariant: the first folder that has the name wins. Absent on purpose:
+//! In: the environment. Out: the spec of a name, searched in Jupyter's order: `JUPYTER_PATH`, the user's folder,
+//! the active environment's, the machine's. Invariant: the first folder that has the name wins. Absent on purpose:
 //! kernels of provisioners, which no file describes.
 
 use std::collections::BTreeMap;
@@ -10,36 +10,27 @@ use std::path::{Path, PathBuf};
 
 use jupyter_protocol::JupyterKernelspec;
 
-/// An installed kernel.
 #[derive(Debug, Clone)]
 pub struct Kernelspec {
-    /// The name of its folder.
     pub name: String,
-    /// Its folder.
     pub folder: PathBuf,
-    /// How it is started.
     pub spec: JupyterKernelspec,
 }
 
-/// Why there is none of a name.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelspecError {
-    /// No folder has it.
     #[error("no kernel `{name}` is installed; there are: {}", listed(known))]
     Unknown {
-        /// What was asked for.
         name: String,
-        /// What there is.
+        /// Names of the installed kernels.
         known: Vec<String>,
     },
-    /// Its file says nothing.
+    /// The file `kernel.json` is invalid.
     #[error("the kernel `{name}` cannot be started: `{}` {why}", file.display())]
     Broken {
-        /// What was asked for.
         name: String,
-        /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault, as a phrase that follows the file's name.
         why: String,
     },
 }
@@ -52,8 +43,9 @@ fn listed(names: &[String]) -> String {
 }
 
 impl Kernelspec {
-    /// The program that starts it: one of the installation the spec belongs to (`PREFIX/share/jupyter/kernels/NAME`),
-    /// where it has it; as named otherwise, to be looked for on `PATH`.
+    /// Returns the program that starts the kernel: one of the installation the spec belongs to
+    /// (`PREFIX/share/jupyter/kernels/NAME`), where that has it; otherwise the name in the spec, to be searched on
+    /// `PATH`.
     pub fn program(&self) -> PathBuf {
         let named = PathBuf::from(&self.spec.argv[0]);
         let own = self
@@ -68,7 +60,7 @@ impl Kernelspec {
     }
 }
 
-/// Folders that may hold `kernels/`, nearest first. `prefix`: of the Python that cells would run in.
+/// Returns the folders that may hold `kernels/`, nearest first. `prefix`: of the Python that cells would run in.
 pub fn data_dirs(variables: &BTreeMap<OsString, OsString>, prefix: Option<&Path>) -> Vec<PathBuf> {
     let variable = |name: &str| {
         let value = variables.get(OsStr::new(name));
@@ -94,10 +86,10 @@ pub fn data_dirs(variables: &BTreeMap<OsString, OsString>, prefix: Option<&Path>
     folders
 }
 
-/// The kernel of this name.
+/// Returns the kernel of this name.
 ///
 /// # Errors
-/// There is none, or its file is none.
+/// There is no such kernel, or its file is invalid.
 pub fn find_kernelspec(name: &str, folders: &[PathBuf]) -> Result<Kernelspec, KernelspecError> {
     let kernels = folders.iter().map(|folder| folder.join("kernels"));
     let found = kernels.clone().map(|kernels| kernels.join(name));

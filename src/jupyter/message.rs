@@ -1,30 +1,29 @@
-//! One message, as it is sent and as it came.
+//! One message, outgoing and incoming.
 //!
-//! Invariants: what goes out has a name of its own that what answers it carries; what came in keeps its header, so that
-//! it can be answered. Absent on purpose: contents with types; kernels leave out and add what they like.
+//! In and out: the parts of a message on the wire. Invariants: an outgoing message has a unique id, which replies
+//! name as their parent; an incoming one keeps its header, so that it can be answered. Absent on purpose: typed
+//! contents; kernels omit and add fields freely.
 
 use jupyter_protocol::messaging::UnknownMessage;
 use jupyter_protocol::{Header, JupyterMessage};
 use serde_json::{Map, Value, json};
 
-/// The version of the messaging protocol that is spoken.
+/// Version of the messaging protocol that is spoken.
 pub const PROTOCOL: &str = "5.5";
 
-/// What a message travels on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {
-    /// Requests, one after the other.
+    /// Requests, processed in order.
     Shell,
     /// Requests that do not wait for a cell.
     Control,
-    /// Questions of the kernel.
+    /// Input requests of the kernel.
     Stdin,
-    /// What everybody sees.
+    /// Messages to all clients.
     Iopub,
 }
 
 impl Channel {
-    /// As gateways call it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Channel::Shell => "shell",
@@ -34,7 +33,6 @@ impl Channel {
         }
     }
 
-    /// The one that gateways call so.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let all = [
             Channel::Shell,
@@ -46,27 +44,21 @@ impl Channel {
     }
 }
 
-/// A message of ours.
 #[derive(Debug, Clone)]
 pub struct OutgoingMessage {
-    /// Where it goes.
     pub channel: Channel,
-    /// Its name.
     pub id: String,
-    /// `execute_request` and its like.
+    /// `execute_request`, for example.
     pub msg_type: String,
-    /// What it says.
     pub content: Value,
-    /// What is said of it.
     pub metadata: Value,
-    /// The header of what it answers.
+    /// Header of the message that this one answers.
     pub parent: Option<Value>,
-    /// What is too binary for JSON.
+    /// Binary attachments.
     pub buffers: Vec<Vec<u8>>,
 }
 
 impl OutgoingMessage {
-    /// A message with a name that no other has.
     pub fn new(channel: Channel, kind: &str, content: Value) -> Self {
         OutgoingMessage {
             channel,
@@ -79,12 +71,12 @@ impl OutgoingMessage {
         }
     }
 
-    /// What it is, without what it says.
+    /// Returns channel, type and id for the log, without the content.
     pub(super) fn label(&self) -> String {
         format!("{} {} {}", self.channel.name(), self.msg_type, self.id)
     }
 
-    /// Header, header of what it answers, metadata, content: of a client with this name.
+    /// Returns header, parent header, metadata and content, as a client session of this name sends them.
     pub(super) fn values(&self, session: &str) -> [Value; 4] {
         let header = json!({
             "msg_id": self.id,
@@ -98,7 +90,8 @@ impl OutgoingMessage {
         [header, parent, self.metadata.clone(), self.content.clone()]
     }
 
-    /// The same, in the words of the crate; its contents with types would lose what they do not know.
+    /// Converts the message to the crate's type. Its typed contents would drop unknown fields, so the content stays
+    /// untyped.
     pub(super) fn into_wire(self) -> JupyterMessage {
         let content = UnknownMessage {
             msg_type: self.msg_type,
@@ -115,27 +108,23 @@ impl OutgoingMessage {
     }
 }
 
-/// A message of a kernel.
 #[derive(Debug, Clone)]
 pub struct IncomingMessage {
-    /// Where it came from.
     pub channel: Channel,
-    /// `stream` and its like.
+    /// `stream`, for example.
     pub msg_type: String,
-    /// The name of the message that led to it.
+    /// Id of the message that caused this one.
     pub parent: Option<String>,
-    /// Its header.
     pub header: Value,
-    /// What it says.
     pub content: Map<String, Value>,
-    /// What is said of it.
     pub metadata: Value,
-    /// What is too binary for JSON.
+    /// Binary attachments.
     pub buffers: Vec<Vec<u8>>,
 }
 
 impl IncomingMessage {
-    /// Of its parts: header, header of the parent, metadata, content; then the buffers. `None`: they are no message.
+    /// Parses the parts: header, parent header, metadata, content; then the buffers. `None` when they are no
+    /// message.
     pub fn from_parts<'a>(
         channel: Channel,
         mut parts: impl Iterator<Item = &'a [u8]>,
@@ -149,7 +138,7 @@ impl IncomingMessage {
         )
     }
 
-    /// Of the same, read. `None`: they are no message.
+    /// As [`IncomingMessage::from_parts`], from parsed JSON.
     pub fn from_values(
         channel: Channel,
         [header, parent, metadata, content]: [Value; 4],
@@ -170,13 +159,13 @@ impl IncomingMessage {
         })
     }
 
-    /// What it is, without what it says.
+    /// Returns channel, type and parent for the log, without the content.
     pub(super) fn label(&self) -> String {
         let parent = self.parent.as_deref().unwrap_or("nothing");
         format!("{} {} of {parent}", self.channel.name(), self.msg_type)
     }
 
-    /// A text of its content; empty where there is none.
+    /// Returns a string of the content; empty when it is absent.
     pub fn text(&self, name: &str) -> &str {
         self.content
             .get(name)
@@ -184,7 +173,7 @@ impl IncomingMessage {
             .unwrap_or_default()
     }
 
-    /// An object of its content; empty where there is none.
+    /// Returns an object of the content; empty when it is absent.
     pub fn object(&self, name: &str) -> Map<String, Value> {
         let object = self.content.get(name).and_then(Value::as_object);
         object.cloned().unwrap_or_default()

@@ -1,13 +1,13 @@
-//! The wire of Jupyter, as clients and kernels share it: kernelspecs, connection files, signed messages, sockets; and
-//! the same over HTTP and a websocket, as gateways have it.
+//! The wire of Jupyter, for clients and kernels: kernelspecs, connection files, signed messages and sockets; the
+//! same over HTTP and websocket for gateways.
 //!
-//! Both ends are here: a client's (`channels`) and a kernel's (`server`).
+//! Both sides are here: a client's (`channels`) and a kernel's (`server`).
 //!
-//! In: files of this machine, messages of kernels and of clients. Out: the same as values; a message that is signed
-//! wrongly or cannot be read is no message. Version 5.5 of the messaging protocol. Words are those of
-//! `jupyter-protocol`, sockets and signatures those of `jupyter-zmq-client`; what comes in is read as JSON, since
-//! kernels of all languages leave out and add what they like. Absent on purpose: what messages mean, and who starts
-//! whom.
+//! In: files of this machine, messages of kernels and clients. Out: the same as values; a message with a wrong
+//! signature or that cannot be parsed is dropped. Version 5.5 of the messaging protocol. Names are those of
+//! `jupyter-protocol`; sockets and signatures are from `jupyter-zmq-client`. Incoming messages are read as JSON,
+//! since kernels of all languages omit and add fields freely. Absent on purpose: the meaning of messages, and
+//! starting kernels.
 
 mod channels;
 mod comm;

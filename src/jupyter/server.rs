@@ -1,8 +1,8 @@
 //! The server side of the sockets of a kernel: it listens, and serves every client that has the key.
 //!
 //! In: requests of any number of clients, each with the identities to reply to. Out: replies, and iopub messages.
-//! Invariants: a message that is not signed with the key, or cannot be parsed, is dropped and the next one read; every
-//! request can be answered, since missing header fields are filled in. Absent on purpose: what requests mean.
+//! Invariants: a message that is not signed with the key, or cannot be parsed, is dropped and the next one read;
+//! every request can be answered, since missing header fields are filled in. Absent on purpose: what requests mean.
 
 use jupyter_protocol::ConnectionInfo;
 use jupyter_zmq_client::{
@@ -18,32 +18,29 @@ use super::connection::unique_id;
 use super::iopub::{IopubSocket, Listener, Published, publish};
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
 
-/// Requests that may wait; more of them wait in the sockets of whoever sends them.
+/// Maximum number of requests in a queue; further ones stay in the clients' sockets.
 const WAITING: usize = 16_384;
-/// Messages of ours that may wait for the sockets.
 const UNSENT: usize = 64;
 
-/// A message of a client.
 #[derive(Debug)]
 pub struct ClientRequest {
-    /// It.
     pub message: IncomingMessage,
-    /// Who sent it.
+    /// ZeroMQ identities of the client, for the reply.
     identities: Vec<Vec<u8>>,
 }
 
-/// What comes in, by channel, each in its order.
+/// Requests by channel, each in its own order.
 #[derive(Debug)]
 pub struct ClientRequests {
-    /// One after the other.
+    /// Requests processed in order.
     pub shell: Receiver<ClientRequest>,
-    /// Beside them.
+    /// Requests processed beside a running cell.
     pub control: Receiver<ClientRequest>,
-    /// What was typed.
+    /// Input replies.
     pub stdin: Receiver<ClientRequest>,
 }
 
-/// Speaks for the kernel; clones speak for the same one.
+/// Sends the kernel's messages; clones send for the same kernel.
 #[derive(Debug, Clone)]
 pub struct KernelServer {
     replies: Sender<Reply>,
@@ -56,10 +53,10 @@ struct Reply {
     message: OutgoingMessage,
 }
 
-/// Listens where the connection file says. Needs a Tokio runtime, whose tasks read and write from here on.
+/// Listens at the addresses of the connection file. Needs a Tokio runtime, whose tasks read and write from here on.
 ///
 /// # Errors
-/// An address cannot be had.
+/// An address is not available.
 pub async fn listen(info: &ConnectionInfo) -> Result<(KernelServer, ClientRequests), RuntimeError> {
     let session = unique_id();
     let shell = create_kernel_shell_connection(info, &session).await?;
@@ -95,7 +92,7 @@ fn reader(connection: RouterRecvConnection, channel_of: Channel) -> Receiver<Cli
 }
 
 async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender<ClientRequest>) {
-    // The sockets themselves drop peers that break the protocol; an error is the end of ours.
+    // The sockets themselves drop peers that break the protocol; an error is the end of the socket.
     while let Ok(message) = connection.socket.recv().await {
         let Ok(raw) = RawMessage::from_multipart(message, &connection.mac) else {
             continue;
@@ -115,7 +112,7 @@ async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender
     }
 }
 
-/// A message that can be answered: it has a name, and a header that clients take back.
+/// Returns the message if it can be answered: it needs an id, and a header that clients accept back.
 fn answerable(mut message: IncomingMessage) -> Option<IncomingMessage> {
     message.header.get("msg_id")?.as_str()?;
     let header = message.header.as_object_mut()?;
@@ -145,17 +142,16 @@ async fn write(
         };
         let mut words = message.into_wire();
         words.zmq_identities = identities.into_iter().map(Into::into).collect();
-        // Whoever asked may have gone.
+        // The client may be gone.
         drop(connection.send(words).await);
     }
 }
 
-/// Says that we are there whenever somebody asks.
 async fn beat(heart: KernelHeartbeatConnection) {
     let mut socket = heart.socket;
     loop {
         match socket.recv().await {
-            // One that went before its answer is nobody's fault.
+            // The client may be gone before its reply; that is no failure.
             Ok(message) => drop(socket.send(message).await),
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
         }
@@ -163,19 +159,19 @@ async fn beat(heart: KernelHeartbeatConnection) {
 }
 
 impl ClientRequest {
-    /// The header to answer with.
     pub fn header(&self) -> &Value {
         &self.message.header
     }
 
-    /// The name of the client's session.
+    /// Returns the id of the client's session.
     pub fn session(&self) -> &str {
         self.message.header["session"].as_str().unwrap_or_default()
     }
 }
 
 impl KernelServer {
-    /// Answers a request, on this channel: its own, or `Stdin` for a question to whoever sent it.
+    /// Answers a request, on the channel of the message: the request's own, or `Stdin` for an input request to its
+    /// sender.
     pub async fn reply(&self, request: &ClientRequest, message: OutgoingMessage) {
         let reply = Reply {
             identities: request.identities.clone(),
@@ -188,7 +184,7 @@ impl KernelServer {
         let _ = self.replies.send(reply).await;
     }
 
-    /// Tells everybody, as a consequence of the message with this header.
+    /// Publishes to all clients, with this header as the parent.
     pub async fn publish(&self, parent: Option<&Value>, message: OutgoingMessage) {
         let message = OutgoingMessage {
             parent: parent.cloned(),

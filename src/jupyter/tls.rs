@@ -1,8 +1,9 @@
-//! Who a gateway behind TLS has to be: one that certificates of the system, or of a file the user names, vouch for.
+//! Trust in a gateway's TLS certificate: the authorities of the system, and the certificates of a file that the
+//! user names.
 //!
-//! In: that file. Out: what connections are made with. Invariants: nothing is taken unseen; certificates are read when
-//! the first connection needs them. A certificate that stands in the user's file is taken as it is, under its names:
-//! most that people make for themselves (`openssl req -x509`) are those of an authority, which no server may use.
+//! In: that file. Out: the configuration of connections. Invariants: every certificate is checked; certificates are
+//! read with the first connection. A certificate that is itself in the user's file is accepted for the names it
+//! carries: most self-made ones (`openssl req -x509`) are marked as authorities, which no server may use.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +20,6 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// Who is believed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trust {
     file: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    /// The system's, and the certificates of this file.
+    /// Trusts the system's authorities, and the certificates of this file.
     pub(super) fn with(file: Option<PathBuf>) -> Self {
         Trust {
             file,
@@ -35,7 +35,7 @@ impl Trust {
         }
     }
 
-    /// What connections are made with; certificates are read at the first.
+    /// Returns the configuration of connections; the first call reads the certificates.
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, String> {
         self.config
             .get_or_init(|| config(self.file.as_deref()))
@@ -43,10 +43,10 @@ impl Trust {
     }
 }
 
-/// The certificates of a file.
+/// Reads the certificates of a file.
 ///
 /// # Errors
-/// It cannot be read, or has none.
+/// The file is not readable, or has no certificate.
 pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
@@ -62,7 +62,7 @@ fn config(file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
         None => Vec::new(),
     };
     let mut roots = RootCertStore::empty();
-    // What cannot be read of the system's vouches for nobody.
+    // Certificates of the system that cannot be parsed are ignored.
     let system = rustls_native_certs::load_native_certs().certs;
     roots.add_parsable_certificates(system.into_iter().chain(own.iter().cloned()));
     if roots.is_empty() {
@@ -82,7 +82,7 @@ fn config(file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
-/// Takes what others vouch for, and the user's own certificates themselves.
+/// Accepts certificates signed by an authority, and those of the user's file themselves.
 #[derive(Debug)]
 struct UserOrSystemVerifier {
     own: Vec<CertificateDer<'static>>,
@@ -105,7 +105,7 @@ impl ServerCertVerifier for UserOrSystemVerifier {
             ocsp_response,
             now,
         );
-        // That of an authority, which its time has been looked at before.
+        // The server uses an authority's certificate, whose validity period was checked before.
         let used_itself = matches!(
             told,
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
@@ -140,10 +140,10 @@ impl ServerCertVerifier for UserOrSystemVerifier {
     }
 }
 
-/// How the text of a fault begins that is one of a certificate.
+/// Prefix of certificate errors in the texts of connection errors.
 const CERTIFICATE: &str = "invalid peer certificate: ";
 
-/// Why a certificate is not believed, where a fault is of that; in words a user knows.
+/// Returns the reason in plain words when an error is about a certificate.
 pub(super) fn certificate_error(fault: &str) -> Option<String> {
     let (_, why) = fault.split_once(CERTIFICATE)?;
     let known = [

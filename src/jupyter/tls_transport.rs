@@ -1,6 +1,6 @@
-//! TLS for what asks a gateway over HTTP: ureq's connections, made with our own trust.
+//! TLS for the HTTP client of gateways: ureq's connections with our own trust.
 //!
-//! Invariant: an address of `https` is never asked without it.
+//! Invariant: an `https` address is never requested without TLS.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -16,7 +16,6 @@ use ureq::{Agent, Error, config::Config};
 
 use super::tls::Trust;
 
-/// An agent that believes whom `trust` says.
 pub(super) fn agent(config: Config, trust: &Trust) -> Agent {
     let connector = TcpConnector::default();
     Agent::with_parts(
@@ -26,7 +25,7 @@ pub(super) fn agent(config: Config, trust: &Trust) -> Agent {
     )
 }
 
-/// Puts TLS around a connection, where the address asks for it.
+/// Adds TLS to connections of `https` addresses.
 #[derive(Debug)]
 struct Secured(Trust);
 
@@ -63,7 +62,7 @@ impl<In: Transport> Connector<In> for Secured {
     }
 }
 
-/// The name a certificate has to have for this host of an address.
+/// Returns the name that the certificate must carry for this host of an address.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     ServerName::try_from(bare.to_owned()).map_err(|_| format!("`{bare}` is not a host name"))

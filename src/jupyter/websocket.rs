@@ -1,7 +1,7 @@
 //! The websocket of one kernel behind a gateway.
 //!
-//! In: a gateway, the id of a kernel, our messages. Out: its messages. Invariants: the newer frame format is used where
-//! the gateway agrees to it; a connection that stays silent although we sent a ping is broken.
+//! In: a gateway, the id of a kernel, our messages. Out: the kernel's messages. Invariants: the newer frame format
+//! is used where the gateway agrees to it; a connection that stays silent despite our ping is broken.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -27,40 +27,37 @@ use super::tls_transport::server_name;
 use super::websocket_frames::{self as frames, Frame, V1};
 use crate::trace::WIRE;
 
-/// How long a connection may take.
 const OPENS: Duration = Duration::from_secs(10);
-/// How often it is asked whether it is there.
+/// Interval between pings.
 const ASKS: Duration = Duration::from_secs(15);
-/// It is gone when nothing came for so long.
+/// A connection silent for this long is broken.
 const SILENT: Duration = Duration::from_secs(50);
-/// Bytes of a message at most.
+/// Maximum size of a message in bytes.
 const MOST: usize = 512 << 20;
 
-/// Bytes both ways, behind TLS or not.
 trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug> ByteStream for T {}
 
-/// An open connection.
 #[derive(Debug)]
 pub struct Socket {
     stream: WebSocketStream<Box<dyn ByteStream>>,
-    /// The same connection, below TLS.
+    /// Descriptor of the same connection, below TLS.
     line: OwnedFd,
     session: String,
     newer: bool,
 }
 
-/// Opens the connection to a kernel, for the client of this name: whoever opens another one with the same name gets
-/// what was said in between.
+/// Opens the connection to a kernel, for the client session of this name: a later connection with the same name
+/// receives the messages sent in between.
 ///
 /// # Errors
-/// There is none.
+/// The connection cannot be opened.
 pub async fn open(gateway: &Gateway, kernel: &str, session: &str) -> Result<Socket, GatewayError> {
     let unreachable = |why: String| gateway.unreachable(&why);
     let opening = async {
         match connect(gateway, kernel, session, true).await {
-            // Of a gateway that knows the older form only.
+            // The gateway knows only the older format.
             Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(_))) => {
                 connect(gateway, kernel, session, false).await
             }
@@ -149,7 +146,7 @@ async fn connect(
 }
 
 impl Socket {
-    /// Carries messages both ways until the connection breaks, and why it did; `None`: one of us left.
+    /// Carries messages both ways until the connection breaks, and returns the reason; `None`: our side closed it.
     pub async fn carry(
         mut self,
         orders: &mut UnboundedReceiver<OutgoingMessage>,
@@ -169,8 +166,9 @@ impl Socket {
                 }
                 frame = self.stream.next() => {
                     last = Instant::now();
-                    // Gateways hold the next small message back until this one is acknowledged, which the system puts
-                    // off by 40 ms. It forgets what was asked for; where it refuses, the messages come all the same.
+                    // Gateways hold the next small message back until this one is acknowledged, which the system
+                    // delays by 40 ms. The option does not last, so it is set for every frame; where it fails,
+                    // messages still arrive.
                     let _ = set_tcp_quickack(&self.line, true);
                     match frame {
                         None | Some(Ok(Message::Close(_))) => return Some("the gateway closed it".to_owned()),
@@ -203,7 +201,7 @@ impl Socket {
         }
     }
 
-    /// What is no message is left out, as on the sockets of a kernel.
+    /// Frames that are no message are dropped, as on the sockets of a kernel.
     fn read(&self, frame: &Message) -> Option<IncomingMessage> {
         match frame {
             Message::Text(text) => frames::parse_text(text),

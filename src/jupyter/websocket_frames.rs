@@ -1,25 +1,24 @@
-//! Messages as they travel over the websocket of a gateway, in both forms.
+//! Messages as frames of a gateway's websocket, in both formats.
 //!
-//! In: messages of ours, frames. Out: frames, messages. The newer form is `v1.kernel.websocket.jupyter.org`: a count
-//! and offsets of eight bytes, little end first, then channel, header, parent, metadata, content, buffers. The older
-//! one is a JSON text, and with buffers a count and offsets of four bytes, big end first, then JSON, then the buffers.
-//! Invariant: whatever a frame says of its own lengths, nothing beyond it is read.
+//! In: our messages, frames. Out: frames, messages. The newer format is `v1.kernel.websocket.jupyter.org`: a count
+//! and offsets of eight bytes, little endian, then channel, header, parent, metadata, content, buffers. The older
+//! one is a JSON text; with buffers, a count and offsets of four bytes, big endian, then JSON, then the buffers.
+//! Invariant: offsets are checked, so nothing beyond the frame is read.
 
 use serde_json::{Value, json};
 
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
 
-/// The name of the newer form.
+/// Name of the newer format.
 pub(super) const V1: &str = "v1.kernel.websocket.jupyter.org";
 
-/// A frame.
 #[derive(Debug, PartialEq)]
 pub(super) enum Frame {
     Text(String),
     Binary(Vec<u8>),
 }
 
-/// A message of the client with this name, in the newer form.
+/// Encodes a message of the client session of this name, in the newer format.
 pub(super) fn v1(message: &OutgoingMessage, session: &str) -> Frame {
     let values = message
         .values(session)
@@ -39,7 +38,7 @@ pub(super) fn v1(message: &OutgoingMessage, session: &str) -> Frame {
     Frame::Binary(frame)
 }
 
-/// The same, in the older form.
+/// Encodes a message in the older format.
 pub(super) fn legacy(message: &OutgoingMessage, session: &str) -> Frame {
     let [header, parent, metadata, content] = message.values(session);
     let text = json!({
@@ -67,7 +66,7 @@ pub(super) fn legacy(message: &OutgoingMessage, session: &str) -> Frame {
     Frame::Binary(frame)
 }
 
-/// The message in a binary frame of the newer form; `None`: there is none.
+/// Parses a binary frame of the newer format; `None` when it is no message.
 pub(super) fn parse_v1(frame: &[u8]) -> Option<IncomingMessage> {
     let number = |at: usize| {
         let bytes = frame.get(8 * at..8 * (at + 1))?;
@@ -85,12 +84,12 @@ pub(super) fn parse_v1(frame: &[u8]) -> Option<IncomingMessage> {
     IncomingMessage::from_parts(channel, parts[1..].iter().copied())
 }
 
-/// The message in a text of the older form; `None`: there is none.
+/// Parses a text frame of the older format; `None` when it is no message.
 pub(super) fn parse_text(text: &str) -> Option<IncomingMessage> {
     parse_json(text.as_bytes(), Vec::new())
 }
 
-/// The message in a binary frame of the older form; `None`: there is none.
+/// Parses a binary frame of the older format; `None` when it is no message.
 pub(super) fn parse_legacy(frame: &[u8]) -> Option<IncomingMessage> {
     let number = |at: usize| {
         let bytes = frame.get(4 * at..4 * (at + 1))?;

@@ -1,19 +1,18 @@
-//! The publishing end of ZMTP 3.0, as a subscriber on the other side of a connection has it: greeting, subscriptions,
-//! messages as bytes.
+//! The publishing side of ZMTP 3.0, for one subscriber's connection: greeting, subscriptions, messages as bytes.
 //!
-//! `zeromq` has no publisher that tells its subscribers apart: one waits for each of them in turn, the other drops
-//! messages by their number, however long they are. Absent on purpose: security other than `NULL`, which connection
-//! files cannot ask for, and the commands of ZMTP 3.1, which peers do not send to a 3.0.
+//! `zeromq` has no publisher that treats subscribers separately: one waits for each of them in turn, the other
+//! drops messages by their number, whatever their length. Absent on purpose: security other than `NULL`, which
+//! connection files cannot request, and the commands of ZMTP 3.1, which peers do not send to a 3.0.
 
 use std::io::{Error, ErrorKind, Result};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use zeromq::ZmqMessage;
 
-/// Bytes of a frame of a subscriber at most: a topic, or the properties of its socket.
+/// Maximum size in bytes of a subscriber's frame: a topic, or the properties of its socket.
 const LONGEST: u64 = 64 << 10;
 
-/// Bytes before what a frame holds, at most.
+/// Maximum size of a frame's header in bytes.
 const HEAD: usize = 9;
 
 const MORE: u8 = 1;
@@ -23,12 +22,10 @@ const COMMAND: u8 = 4;
 const READY: &[u8] = b"\x05READY\x0bSocket-Type\x00\x00\x00\x04XPUB";
 const MECHANISM: &[u8; 20] = b"NULL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
-/// What a subscriber says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SubscriberMessage {
-    /// It wants what begins like this.
+    /// Subscribes to messages that begin with these bytes.
     Subscribe(Vec<u8>),
-    /// It wants it no longer.
     Unsubscribe(Vec<u8>),
 }
 
@@ -36,10 +33,10 @@ fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::InvalidData, what)
 }
 
-/// Agrees with a peer on who we are.
+/// Exchanges greetings and the properties of the sockets.
 ///
 /// # Errors
-/// It is no subscriber, or has gone.
+/// The peer is no subscriber, or is gone.
 pub(super) async fn greet(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result<()> {
     let mut ours = [0; 64];
     (ours[0], ours[9], ours[10]) = (0xff, 0x7f, 3);
@@ -76,10 +73,10 @@ pub(super) async fn greet(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) ->
     }
 }
 
-/// The next that a subscriber says.
+/// Reads the subscriber's next message.
 ///
 /// # Errors
-/// It has gone, or breaks the protocol.
+/// The peer is gone, or breaks the protocol.
 pub(super) async fn read_message(
     stream: &mut (impl AsyncRead + Unpin),
 ) -> Result<SubscriberMessage> {
@@ -92,13 +89,12 @@ pub(super) async fn read_message(
             Some((0, topic)) if flags == 0 => {
                 return Ok(SubscriberMessage::Unsubscribe(topic.to_vec()));
             }
-            // Publishers have no use for anything else.
+            // A publisher ignores all other messages.
             _ => {}
         }
     }
 }
 
-/// A message, as it goes over a connection.
 pub(super) fn bytes(message: &ZmqMessage) -> Vec<u8> {
     let last = message.len().saturating_sub(1);
     let size = message.iter().map(|part| HEAD + part.len()).sum();
@@ -120,7 +116,7 @@ fn frame(flags: u8, body: &[u8], bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(body);
 }
 
-/// A frame: what is said of it, without its length, and what it holds.
+/// Reads a frame: its flags, and its content.
 async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<(u8, Vec<u8>)> {
     let flags = stream.read_u8().await?;
     let length = match flags & LONG {

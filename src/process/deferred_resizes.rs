@@ -51,7 +51,7 @@ impl Drop for DeferredResizes<'_> {
     }
 }
 
-/// True while a resize is deferred.
+/// Returns true while a resize is deferred.
 pub fn resize_is_deferred() -> bool {
     PENDING.load(Ordering::SeqCst)
 }

@@ -45,7 +45,7 @@ fn wait(child: &Child, keys: &mut KeysIgnored) -> io::Result<ExitStatus> {
         if !status.stopped() {
             return Ok(ExitStatus::from_raw(status.as_raw()));
         }
-        // Other stops are no concern of ours. A program that SIGTSTP could stop has a shell that will continue us.
+        // Other stops need no action. A program that SIGTSTP could stop has a shell that will continue us.
         if status.stopping_signal() == Some(Signal::TSTP.as_raw()) {
             keys.with_stops(stop_our_job);
             if let Some(child) = child {

@@ -396,7 +396,6 @@ fn parse_stat(stat: &[u8]) -> Option<Process> {
     })
 }
 
-/// Exits with the status of the child, or by the same signal.
 #[allow(unsafe_code)]
 fn leave_as(status: i32) -> ! {
     // SAFETY: system calls of a process of one thread; the limit is plain memory.

@@ -46,7 +46,7 @@ pub fn stop_our_job() {
         // To this thread, which cannot go on before the stop; a signal to the process lets it run on for a moment.
         let _ = signal_hook::low_level::raise(SIGTSTP);
         for process in waiting {
-            // One that is not ours to signal goes on waiting.
+            // A process that we may not signal keeps waiting.
             let _ = kill_process(process, Signal::TSTP);
         }
     });

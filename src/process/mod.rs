@@ -118,7 +118,7 @@ impl Child {
         self.wait()
     }
 
-    /// True when the child is a zombie or gone within `patience`; does not reap it.
+    /// Returns true when the child is a zombie or gone within `patience`; does not reap it.
     fn ended_within(&mut self, patience: Duration) -> io::Result<bool> {
         let deadline = Instant::now() + patience;
         let handle = i32::try_from(self.guard.id())
@@ -126,7 +126,7 @@ impl Child {
             .and_then(Pid::from_raw)
             .and_then(|guard| pidfd_open(guard, PidfdFlags::empty()).ok());
         let Some(handle) = handle else {
-            // No pidfd (old kernel, or the child is gone): look now and then.
+            // No pidfd (old kernel, or the child is gone): poll.
             loop {
                 if self.guard.try_wait()?.is_some() {
                     return Ok(true);
@@ -170,7 +170,8 @@ impl Group {
         self.command(u8::try_from(signal.as_raw()).unwrap_or(0));
     }
 
-    /// Lets descendants with a session of their own (a server, a browser) outlive the child, whose end is wanted now.
+    /// Lets descendants with a session of their own (a server, a browser) outlive the child, which is about to be
+    /// ended.
     pub fn keep_sessions(&self) {
         self.command(guard::KEEP_SESSIONS);
     }

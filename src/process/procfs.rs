@@ -1,4 +1,4 @@
-//! Processes as `/proc` describes them: parents, the jobs of a shell's session, and who waits for input.
+//! Processes as `/proc` describes them: parents, the jobs of a shell's session, and processes that wait for input.
 //!
 //! Document: proc(5), `/proc/PID/stat`, `cmdline`, `comm`, `syscall`. Invariant: what cannot be read is `None`, empty
 //! or false, never an error. Absent on purpose: the shell's own numbers of its jobs.
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-/// The number of `read`.
+/// System call number of `read`.
 const READ: Option<&str> = if cfg!(target_arch = "x86_64") {
     Some("0")
 } else if cfg!(target_arch = "aarch64") {
@@ -16,8 +16,8 @@ const READ: Option<&str> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// True while the process is blocked in a read of its standard input; false where the kernel does not say (a process
-/// of another user, another architecture than those below).
+/// Returns true while the process is blocked in a read of its standard input; false where the kernel does not say
+/// (a process of another user, another architecture than those above).
 pub fn reads_input(process: Pid) -> bool {
     let syscall = std::fs::read_to_string(format!("/proc/{}/syscall", process.as_raw_nonzero()));
     let syscall = syscall.unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn session_commands(leader: u32) -> Vec<String> {
     jobs.collect()
 }
 
-/// True for a process of this session that is no zombie.
+/// Returns true for a process of this session that is no zombie.
 fn is_in_session(process: &Path, leader: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(process.join("stat")) else {
         return false;
@@ -68,7 +68,6 @@ fn command_line(process: &Path) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// The parent of another process, where the system says.
 pub(super) fn parent(process: Pid) -> Option<Pid> {
     let path = format!("/proc/{}/stat", process.as_raw_pid());
     let stat = std::fs::read_to_string(path).ok()?;

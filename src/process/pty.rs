@@ -14,7 +14,7 @@ use rustix::termios::{
     tcgetattr, tcgetpgrp, tcgetsid, tcsetattr, tcsetwinsize,
 };
 
-/// Whether Ctrl-Z (VSUSP) stops the foreground job.
+/// Effect of Ctrl-Z (VSUSP) on the foreground job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuspendKey {
     /// A shell can continue what the key has stopped.
@@ -75,9 +75,9 @@ pub fn set_size(end: impl AsFd, columns: u16, rows: u16) -> io::Result<()> {
     Ok(tcsetwinsize(end, size)?)
 }
 
-/// True when a program has taken the terminal out of line mode and does its own echo, as editors, pagers and line
-/// editors do. Python's runner does so too, for a moment after each cell, to take back what was typed ahead; it is
-/// known by reads that never wait (VMIN and VTIME both zero).
+/// Returns true when a program has taken the terminal out of line mode and does its own echo, as editors, pagers
+/// and line editors do. Python's runner does so too, for a moment after each cell, to take back unread typeahead;
+/// the check excludes it by its reads that never wait (VMIN and VTIME both zero).
 pub fn is_raw(end: impl AsFd) -> bool {
     tcgetattr(end).is_ok_and(|termios| {
         let waits = termios.special_codes[SpecialCodeIndex::VMIN] > 0
@@ -89,7 +89,7 @@ pub fn is_raw(end: impl AsFd) -> bool {
     })
 }
 
-/// The foreground process group, where that is not the one of the session leader (a shell).
+/// Returns the foreground process group, where that is not the one of the session leader (a shell).
 pub fn foreground_job(end: impl AsFd) -> Option<Pid> {
     let job = tcgetpgrp(&end).ok()?;
     (tcgetsid(&end).ok()? != job).then_some(job)
@@ -105,14 +105,14 @@ pub fn set_echo(end: impl AsFd, on: bool) -> io::Result<()> {
     Ok(tcsetattr(&end, OptionalActions::Now, &termios)?)
 }
 
-/// Takes back what was typed and nobody has read, whole lines and the last one's beginning, and brings the terminal
-/// back into line mode whatever a program has left. Nobody may be reading from it.
+/// Takes back the bytes that were typed and not read, whole lines and the start of the last one, and restores line
+/// mode, whatever mode a program has left. No other process may be reading from the terminal.
 pub fn take_unread(ours: &OwnedFd) -> Vec<u8> {
     let mut unread = Vec::new();
     let (Ok(end), Ok(mut termios)) = (open_peer(ours, false), tcgetattr(ours)) else {
         return unread;
     };
-    // Out of line mode a line that has no end yet can be read, too.
+    // Out of line mode an unfinished line can be read, too.
     let mut open = termios.clone();
     open.local_modes.remove(LocalModes::ICANON);
     open.special_codes[SpecialCodeIndex::VMIN] = 0;
@@ -129,7 +129,7 @@ pub fn take_unread(ours: &OwnedFd) -> Vec<u8> {
     unread
 }
 
-/// Line mode, echo, signals; what a user may have chosen beside that (which key erases) stays.
+/// Sets line mode, echo and signals; other choices of the user (such as the erase key) stay.
 fn make_sane(termios: &mut Termios) {
     termios.input_modes |= InputModes::IUTF8 | InputModes::ICRNL;
     termios.input_modes -= InputModes::INLCR | InputModes::IGNCR;

@@ -1,4 +1,6 @@
-//! The end of a child's standard error: the descriptor is always drained, the last 16 KiB are kept.
+//! The end of a child's standard error.
+//!
+//! In: a descriptor, which is always drained. Out: its last 16 KiB, as untrusted text.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -7,7 +9,6 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes that are kept.
 const CAPACITY: usize = 16 * 1024;
 
 /// Drains a descriptor on a thread of its own and keeps the last 16 KiB.

@@ -14,7 +14,6 @@ const MAX_OUTPUT: u64 = 64 << 20;
 /// How long the rest of the output is waited for after the program has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Interval of the checks for the end of the program.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Runs `command` with empty standard input; `None` when it has not ended within `timeout`, and was killed.

@@ -1,4 +1,7 @@
-//! The answers to requests other than cells.
+//! Replies to requests other than cells, as [`RuntimeEvent::Replied`](super::RuntimeEvent::Replied) carries them.
+//!
+//! Invariant: on success each request is answered by one variant, named in `request.rs`; `Failed` and `Unsupported`
+//! may answer any of them.
 
 use serde_json::Value;
 
@@ -8,18 +11,18 @@ use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::text::offset::CodePoints;
 
-/// The MIME type under which a result of several parts (texts and pictures, in order) carries them: a list of bundles.
-/// The other entries of such a bundle tell the whole as one text, and its first picture.
+/// MIME type of a result of several parts (texts and pictures, in order): a list of bundles. The other entries of
+/// such a bundle render the whole as one text, and its first picture.
 pub const PARTS_MIME: &str = "application/vnd.ipycodex.parts+json";
 
-/// The MIME type under which an inspection carries its pieces: an object with `name`, `type`, `signature`, `mark`
-/// (start and end, in code points of the signature, of the parameter the cursor is at; or null), `value` and `doc`.
+/// MIME type of the pieces of an inspection: an object with `name`, `type`, `signature`, `mark` (start and end, in
+/// code points of the signature, of the parameter at the cursor; or null), `value` and `doc`.
 pub const INSPECTION_MIME: &str = "application/vnd.ipycodex.inspection+json";
 
-/// The MIME type under which help carries the source it shows: what stands before it, and the Python text.
+/// MIME type of the source that help shows: the text before the source, and the Python text.
 pub const SOURCE_MIME: &str = "application/vnd.ipycodex.source+json";
 
-/// The parts of a result, in order: itself alone unless it carries others.
+/// Returns the parts of a result, in order; a result without [`PARTS_MIME`] is its own single part.
 pub fn split_parts(result: &MimeBundle) -> Vec<MimeBundle> {
     let Some(Value::Array(parts)) = result.get(PARTS_MIME) else {
         return vec![result.clone()];
@@ -31,130 +34,130 @@ pub fn split_parts(result: &MimeBundle) -> Vec<MimeBundle> {
         .collect()
 }
 
-/// The answers to requests other than `Execute`.
+/// Replies to requests other than `Execute`.
 #[derive(Debug, Clone)]
 pub enum RuntimeReply {
-    /// To `Complete`: at most 500, best first.
+    /// To `Complete`: at most 500 completions, best first.
     Completions(Vec<Completion>),
     /// To `Inspect`; `None` when nothing was found.
     Inspection(Option<MimeBundle>),
     /// To `IsComplete`.
     Completeness(Completeness),
-    /// To `DescribeTools`: one for each name, in the order asked.
+    /// To `DescribeTools`: one lookup for each name, in the order of the request.
     Tools(Vec<ToolLookup>),
-    /// To `CallTool`.
+    /// To `CallTool`: the result, or the exception the function raised.
     ToolResult(Result<MimeBundle, CellError>),
-    /// To `Evaluate`: one for each expression and each command, in the order asked.
+    /// To `Evaluate`: one value for each expression and each command, in the order of the request.
     Evaluated {
-        /// Of the expressions.
+        /// Values of the expressions.
         variables: Vec<ReferenceValue>,
         /// Standard output of the commands without trailing white space, or `Error: …`.
         shells: Vec<String>,
     },
-    /// To `Express`: one for each expression, in the order asked.
+    /// To `EvaluateExpressions`: one for each expression, in the order of the request.
     Expressed(Vec<Result<MimeBundle, CellError>>),
-    /// To `Missing`: in the order in which they were bound first.
+    /// To `FindMissingNames`: the names in the order in which they were first bound.
     Missing(Vec<String>),
-    /// To `Snapshot`.
+    /// To `Snapshot`, `DryRun` and `Branch`.
     Snapshot(Snapshot),
-    /// To `Checkpoints` that ask which there are.
+    /// To `Checkpoints` requests that set the limit or list the checkpoints.
     Checkpoints(Checkpoints),
-    /// To `Checkpoints` that ask for a step.
+    /// To `Checkpoints` requests that step.
     Stepped(Box<CheckpointStep>),
     /// To `Variables`.
     Variables(SavedVariables),
-    /// Done, nothing to say.
+    /// The request was carried out and has no result.
     Done,
-    /// The request could not be carried out.
+    /// The request could not be carried out; the reason.
     Failed(String),
-    /// This runtime cannot carry out such requests at all: why, for the user and the model.
+    /// This runtime supports no such request; the reason, for the user and the model.
     Unsupported(String),
 }
 
-/// Whether a text could be run as it stands.
+/// Result of asking if a text can be run as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completeness {
-    /// Yes.
+    /// The text can be run.
     Complete,
-    /// It goes on; the next line begins with this.
+    /// The text goes on; holds the indentation of the next line.
     Incomplete(String),
-    /// It never will be.
+    /// No further line can make the text valid.
     Invalid,
-    /// Nobody knows.
+    /// The runtime cannot tell.
     Unknown,
 }
 
-/// One completion.
+/// One completion, with the range it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// First code point replaced.
+    /// First code point to replace.
     pub start: CodePoints,
-    /// One past the last code point replaced.
+    /// One past the last code point to replace.
     pub end: CodePoints,
-    /// What stands there afterwards.
+    /// Replacement text.
     pub text: String,
     /// `function`, `class`, `module`, `instance`, `property`, `keyword`, `param`, `key`, `magic`, `path`, … or empty.
     pub kind: String,
-    /// Call signature or empty.
+    /// Call signature, or empty.
     pub signature: String,
-    /// Name of an instance's type, or empty.
+    /// Type name of an instance, or empty.
     pub type_name: String,
-    /// There in every session: not a name the user has made.
+    /// The name exists in every session (a builtin, a keyword): the user did not define it.
     pub everywhere: bool,
 }
 
-/// What an expression of a prompt gave.
+/// Value of an expression that a prompt refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferenceValue {
-    /// It has a value.
+    /// The expression was evaluated, or failed.
     Value {
-        /// As written.
+        /// The expression as written in the prompt.
         expression: String,
         /// Name of the value's type.
         type_name: String,
-        /// `str()` of it, cut when it is huge; `Error: …` when it raised or took too long.
+        /// `str()` of the value, cut when it is huge; `Error: …` when it raised or took too long.
         text: String,
-        /// A picture of it as a `data:` URL, for values that are pictures.
+        /// The value as a `data:` URL, for values that are pictures.
         image: Option<String>,
-        /// True when the text says why there is none.
+        /// True when `text` says why there is no value.
         failed: bool,
     },
-    /// It uses names the namespace does not have.
+    /// The expression uses names that the namespace lacks.
     Undefined {
-        /// As written.
+        /// The expression as written in the prompt.
         expression: String,
-        /// Those names.
+        /// The missing names.
         names: Vec<String>,
     },
 }
 
-/// What came of a look at the namespace.
+/// Result of running code in a copy of the interpreter.
 #[derive(Debug, Clone)]
 pub enum Snapshot {
     /// The code ran in the copy.
     Ran {
-        /// What it printed.
+        /// Text that the code printed.
         printed: String,
-        /// The value of its last expression (an empty bundle: none), or what it raised.
+        /// Value of the last expression (an empty bundle when there is none), or the exception.
         result: Result<MimeBundle, CellError>,
     },
-    /// Nothing ran: here nothing could keep it from changing files. Why, in one line.
+    /// Nothing ran, because this system cannot keep the code from changing files; the reason, in one line.
     Unprotected(String),
 }
 
-/// What looking up a tool found.
+/// Result of looking up a tool by name.
 #[derive(Debug, Clone)]
 pub enum ToolLookup {
     /// A callable.
     Found {
         /// Name in the namespace.
         name: String,
-        /// From its docstring; may be empty.
+        /// Description from its docstring; may be empty.
         description: String,
         /// JSON schema of its keyword arguments.
         schema: Value,
     },
-    /// No such name.
+    /// The namespace has no such name.
     Missing(String),
     /// The name is bound to something that cannot be called.
     NotCallable(String),

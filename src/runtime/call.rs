@@ -1,48 +1,48 @@
-//! What running code asks of its session, and the session's reply.
+//! Host calls: requests of running code to its session, and the session's replies.
 //!
-//! Invariant: a call is replied to once, or its cell has ended.
+//! Invariant: each call gets one reply, unless its cell ends first.
 
 use serde_json::Value;
 
-/// A question of running code to its session.
+/// A request of running code to its session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostCall {
-    /// To be named in the reply.
+    /// Number to name in the reply.
     pub call: u64,
-    /// What it wants.
+    /// The request itself.
     pub request: HostRequest,
-    /// The code does nothing else meanwhile: a reply ends its waiting, an interrupt is not needed for that.
+    /// The code waits for the reply and does nothing else: a reply resumes it, so no interrupt is needed.
     pub blocking: bool,
 }
 
-/// What running code may want.
+/// Requests that running code can make.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostRequest {
-    /// An answer of the agent: an object of its texts, `text` (all of it) and `last` (the last message).
+    /// An answer of the agent; the reply is an object with `text` (the whole answer) and `last` (its last message).
     Ask {
-        /// Sent as it is.
+        /// Prompt text, sent unchanged.
         prompt: String,
-        /// JSON schema the answer shall fit.
+        /// JSON schema that the answer must fit.
         schema: Option<Value>,
-        /// Functions of the namespace that are offered for it.
+        /// Functions of the namespace offered as tools for this prompt.
         tools: Vec<String>,
     },
-    /// What a tool of the session says: a text.
+    /// A call of one of the session's tools; the reply is its result as text.
     Tool {
-        /// Which.
+        /// Tool name.
         name: String,
-        /// A JSON object.
+        /// Arguments, a JSON object.
         arguments: Value,
     },
 }
 
-/// What running code is told.
+/// Reply to a host call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostReply {
-    /// What it wanted.
+    /// The result.
     Value(Value),
-    /// Why it cannot be had.
+    /// The call failed or is not allowed; the reason.
     Refused(String),
-    /// The user stopped it: `KeyboardInterrupt`.
+    /// The user interrupted the call; raises `KeyboardInterrupt` in the code.
     Interrupted,
 }

@@ -1,34 +1,35 @@
-//! What a runtime can do beside running cells, and the answer where it cannot.
+//! Capabilities of a runtime beside running cells, and the reply where one is missing.
 //!
-//! A session obeys every field: what is not there is not offered, and said plainly where a user asks for it.
+//! Invariant: a session respects every field. A missing capability is not offered, and reported plainly where a
+//! user asks for it.
 
 use super::answer::RuntimeReply;
 use super::request::{RuntimeRequest, Stdin};
 
-/// What a runtime can do.
+/// Capabilities of a runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeCapabilities {
-    /// What its cells are written in, as a reader of English knows it: `Python`, `R`.
+    /// Language of its cells, as a display name: `Python`, `R`.
     pub language: String,
-    /// What cells take beside the language, in a sentence for a model; empty: nothing.
+    /// Syntax that cells accept beside the language, in a sentence for a model; may be empty.
     pub cells: String,
-    /// How it completes.
+    /// Level of completion.
     pub completion: CompletionSupport,
-    /// Describes what stands at the cursor.
+    /// Describes the object at the cursor.
     pub inspection: bool,
-    /// Describes and calls functions of the namespace.
+    /// Describes and calls functions of the namespace as tools.
     pub tools: bool,
-    /// Evaluates what prompts refer to, tells which names there are, and takes variables.
+    /// Evaluates the references of prompts, finds missing names, and sets variables.
     pub references: bool,
-    /// Evaluates expressions as cells show their values.
+    /// Evaluates expressions and returns their values as cells would show them.
     pub expressions: bool,
-    /// Runs code in a copy that can change nothing.
+    /// Runs code in a copy of the interpreter that can change nothing.
     pub snapshot: bool,
-    /// Goes back to where it was before a cell.
+    /// Steps back to the state before a cell.
     pub checkpoints: bool,
-    /// Keeps variables in a file, and brings them back.
+    /// Saves variables in a file and restores them.
     pub saved_variables: bool,
-    /// Takes what users have done before their first cell.
+    /// Accepts a [`StartupPlan`](super::StartupPlan) before the first cell.
     pub startup: bool,
     /// Cells may ask for input.
     pub input: bool,
@@ -36,27 +37,27 @@ pub struct RuntimeCapabilities {
     pub terminal: bool,
     /// A running cell can be interrupted.
     pub interrupt: bool,
-    /// The interpreter can be ended, and a new one takes its place.
+    /// The interpreter can be shut down and replaced by a new one.
     pub restart: bool,
-    /// Objects of the interpreter and of a front-end exchange messages.
+    /// Objects of the interpreter exchange comm messages with a front-end.
     pub comms: bool,
-    /// The interpreter was there before the session, and stays after it.
+    /// The interpreter existed before the session, and outlives it.
     pub attached: bool,
 }
 
-/// How a runtime completes.
+/// Levels of completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionSupport {
-    /// Not at all.
+    /// No completion.
     None,
-    /// As fast as one types.
+    /// Completion fast enough for every keystroke.
     Quick,
-    /// That, and slower and deeper where it is asked to.
+    /// As `Quick`, and a slower, deeper engine on request.
     Deep,
 }
 
 impl RuntimeCapabilities {
-    /// All there is, for this language.
+    /// Returns every capability, for this language.
     pub fn all(language: &str) -> Self {
         RuntimeCapabilities {
             language: language.to_owned(),
@@ -79,7 +80,7 @@ impl RuntimeCapabilities {
         }
     }
 
-    /// Runs cells of this language, and no more.
+    /// Returns the capability to run cells of this language, and no other.
     pub fn cells_only(language: &str) -> Self {
         RuntimeCapabilities {
             language: language.to_owned(),
@@ -102,7 +103,7 @@ impl RuntimeCapabilities {
         }
     }
 
-    /// Who answers the `input()` of a cell, where `wanted` would.
+    /// Returns who answers the `input()` of a cell: `wanted`, or the nearest that the runtime supports.
     pub fn stdin(&self, wanted: Stdin) -> Stdin {
         match wanted {
             _ if !self.input => Stdin::Refuse,
@@ -111,7 +112,7 @@ impl RuntimeCapabilities {
         }
     }
 
-    /// The answer to a request that it cannot carry out; `None`: it can be asked.
+    /// Returns the reply to a request that the runtime does not support; `None` when it does.
     pub fn refusal(&self, request: &RuntimeRequest) -> Option<RuntimeReply> {
         let (able, answer) = match request {
             RuntimeRequest::Complete { .. } => (

@@ -1,7 +1,7 @@
 //! Sends events into the bounded channel from a plain thread.
 //!
-//! Invariant: [`EventSender::send`] waits while the channel is full, which bounds memory, and returns at once when the
-//! runtime is closed. Absent on purpose: an async runtime; the waiting thread is parked.
+//! Invariant: [`EventSender::send`] waits while the channel is full, which bounds memory, and returns at once when
+//! the runtime is closed. Absent on purpose: an async runtime; the waiting thread is parked.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,19 +13,16 @@ use tokio::sync::mpsc::error::TrySendError;
 
 use super::RuntimeEvent;
 
-/// Knows whether the runtime is closed; whoever closes it unparks the thread that sends.
+/// The closed state of a runtime. Setting it must unpark the sending thread.
 pub(super) trait CloseFlag: Send + Sync {
-    /// It is closed: nobody waits any more.
     fn is_closing(&self) -> bool;
 }
 
-/// The sending end.
 pub(super) struct EventSender {
     sender: Sender<RuntimeEvent>,
     control: Arc<dyn CloseFlag>,
 }
 
-/// Unparks the waiting thread when there is room.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -39,7 +36,7 @@ impl EventSender {
         EventSender { sender, control }
     }
 
-    /// Sends, waiting for room; drops the event when nobody listens any more.
+    /// Sends, waiting for room; drops the event when the receiver is gone or the runtime closes.
     pub(super) fn send(&self, event: RuntimeEvent) {
         let Err(TrySendError::Full(event)) = self.sender.try_send(event) else {
             return;

@@ -1,93 +1,93 @@
-//! Steps back to where an interpreter was between two cells, and forward again: what is asked, and what is answered.
+//! Checkpoints: steps back to the state between two cells, and forward again; requests and replies.
 //!
 //! Invariant: an interpreter that has been stepped is another process with the same requests, output and terminal.
 
 use serde::Deserialize;
 
-/// What is wanted.
+/// Requests about checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointRequest {
-    /// So many are kept from here on. Answer: [`Answer::Checkpoints`](super::RuntimeReply::Checkpoints).
+    /// Sets how many checkpoints are kept. Reply: [`RuntimeReply::Checkpoints`](super::RuntimeReply::Checkpoints).
     Keep(u32),
-    /// Which there are. Answer: as above.
+    /// Lists the checkpoints. Reply: as above.
     List,
-    /// To where it was before a cell. Answer: [`Answer::Stepped`](super::RuntimeReply::Stepped).
+    /// Steps back to the state before a cell. Reply: [`RuntimeReply::Stepped`](super::RuntimeReply::Stepped).
     Back {
-        /// Its In number; `None`: the last one of all sessions.
+        /// The cell's In number; `None`: the last cell of any session.
         to: Option<u32>,
-        /// The session whose numbers are meant, as in [`Execute::session`](super::Execute::session).
+        /// The session that `to` counts in, as in [`Execute::session`](super::Execute::session).
         session: u32,
     },
-    /// Undoes the last step back, while nothing has run since. Answer: as above.
+    /// Undoes the last step back; possible until a cell runs. Reply: as above.
     Forward,
 }
 
-/// A cell that has run.
+/// A cell that has run, as the checkpoints know it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct CellStep {
-    /// Its In number.
+    /// The cell's In number.
     pub number: u32,
-    /// Its first line, perhaps cut.
+    /// First line of the source, cut when it is long.
     pub line: String,
-    /// As [`Execute::session`](super::Execute::session) said.
+    /// The session, as in [`Execute::session`](super::Execute::session).
     pub session: u32,
-    /// Files it wrote and programs it started, as far as Python's own calls tell.
+    /// Files it wrote and programs it started, as far as Python's own audit events show.
     pub wrote: Vec<String>,
 }
 
-/// What is kept of the moment before a cell.
+/// A checkpoint: a kept copy of the state before a cell.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct Checkpoint {
-    /// The cell.
+    /// The cell that follows the checkpoint.
     #[serde(flatten)]
     pub before: CellStep,
-    /// Its age in seconds.
+    /// Age in seconds.
     pub age: f64,
-    /// Bytes it holds alone.
+    /// Memory in bytes that no other process shares.
     pub memory: u64,
-    /// Milliseconds it took to make it, in which nothing else was done.
+    /// Milliseconds that making it took; the interpreter was blocked meanwhile.
     pub took: f64,
 }
 
-/// A moment before a cell of which nothing is kept.
+/// A cell without a checkpoint before it.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct MissingCheckpoint {
     /// The cell.
     #[serde(flatten)]
     pub before: CellStep,
-    /// Why there is none.
+    /// Why there is no checkpoint.
     pub why: String,
 }
 
-/// The checkpoints there are, oldest first.
+/// The existing checkpoints, oldest first.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct Checkpoints {
-    /// Those that are kept.
+    /// The checkpoints.
     pub rows: Vec<Checkpoint>,
-    /// Of the last cells those before which there is none.
+    /// The most recent cells without a checkpoint before them.
     pub missing: Vec<MissingCheckpoint>,
-    /// There is a way forward.
+    /// A step forward is possible.
     pub forward: bool,
-    /// How many are kept at most.
+    /// Maximum number of checkpoints kept.
     pub most: u32,
 }
 
-/// A step was made.
+/// Result of a step.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct CheckpointStep {
-    /// The cells between here and there.
+    /// The cells between the old state and the new one.
     pub over: Vec<CellStep>,
-    /// There is a way forward.
+    /// A step forward is possible.
     pub forward: bool,
-    /// Connections to others that were open: they are where they were.
+    /// Number of open connections to other programs; a step does not rewind those.
     pub connections: u32,
-    /// The interpreter's directory.
+    /// The interpreter's working directory after the step.
     pub cwd: Option<String>,
-    /// The checkpoints there are now.
+    /// The checkpoints after the step.
     pub there: Checkpoints,
 }

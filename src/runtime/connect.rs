@@ -1,7 +1,7 @@
-//! Chooses a runtime by kind: the only place below start-up that names them.
+//! Chooses a runtime by kind; nothing else below start-up names the kinds.
 //!
-//! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks nor
-//! fails; whatever goes wrong is an event. Absent on purpose: reading settings or the environment.
+//! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks
+//! nor fails; every failure becomes an event. Absent on purpose: reading settings or the environment.
 
 use super::environment::apply_environment;
 use super::jupyter::JupyterRuntime;
@@ -20,29 +20,30 @@ pub use super::python::{
 };
 pub use super::shell::ShellPlan;
 
-/// How many events may wait for their reader; a runtime that is ahead of it stops reading its interpreter.
+/// Capacity of the event channel; a runtime that fills it stops reading its interpreter.
 const EVENTS_IN_FLIGHT: usize = 256;
 
-/// What a runtime tells, in order. Bounded: who stops reading stops the interpreter's output, not its memory's growth.
+/// Events of a runtime, in order. Bounded: a reader that stops reading blocks the interpreter's output, and memory
+/// does not grow.
 pub type RuntimeEvents = tokio::sync::mpsc::Receiver<RuntimeEvent>;
 
-/// Which runtime, and everything it needs to know, resolved and immutable.
+/// The kind of runtime with everything it needs, resolved and immutable.
 #[derive(Debug)]
 pub enum RuntimePlan {
-    /// A Python found on this machine that runs our embedded runner.
+    /// A Python on this machine that runs the embedded runner.
     Embedded(PythonPlan),
-    /// The user's own shell, on a terminal of its own.
+    /// The user's own shell, on a pseudo-terminal.
     Shell(ShellPlan),
-    /// A kernel of Jupyter on this machine.
+    /// A Jupyter kernel on this machine.
     Jupyter(JupyterPlan),
-    /// A kernel of Jupyter behind a gateway.
+    /// A Jupyter kernel behind a gateway.
     Gateway(GatewayPlan),
-    /// Plays a script; for tests.
+    /// A script of events; for tests.
     Scripted(Script),
 }
 
 impl RuntimePlan {
-    /// The same, where the interpreter or kernel is told these variables when it starts, as far as it can be told.
+    /// Returns the plan with these environment changes for the interpreter or kernel, where the kind supports them.
     #[must_use]
     pub fn with_environment(mut self, told: &EnvironmentChanges) -> Self {
         match &mut self {
@@ -55,7 +56,7 @@ impl RuntimePlan {
     }
 }
 
-/// What a runtime of this plan can do, as far as that is known before it is started.
+/// Returns what a runtime of this plan can do, as far as that is known before it starts.
 pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
     match plan {
         RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
@@ -66,7 +67,7 @@ pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
     }
 }
 
-/// Starts a runtime. Its first events may be there before the first request.
+/// Starts a runtime. Its first events may arrive before the first request.
 pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
     let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
     let runtime: Box<dyn Runtime> = match plan {

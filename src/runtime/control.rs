@@ -1,10 +1,10 @@
-//! What the thread that owns an interpreter shares with the handles of its runtime: the queue of requests, the means to
-//! wake that thread, and the group that signals go to.
+//! State that the thread that owns an interpreter shares with the handles of its runtime: the queue of requests,
+//! the descriptor that wakes the thread, and the process group that receives signals.
 //!
 //! In: requests and the end of the runtime, from any thread. Out: the same, to the owner thread, woken through a
-//! descriptor it can poll. Invariants: nothing here blocks but [`Control::wait`]; a signal goes only to a group that
-//! has not been reaped. What an interrupt means is the runtime's, which adds what it has to know (`Own`). Absent on
-//! purpose: knowledge of any protocol.
+//! descriptor that it polls. Invariants: nothing here blocks but [`Control::wait`]; a signal goes only to a group
+//! that has not been reaped. Each runtime defines what an interrupt means and adds the state for it (`Own`). Absent
+//! on purpose: knowledge of any protocol.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,14 +18,13 @@ use super::channel::CloseFlag;
 use super::{RequestId, RuntimeRequest};
 use crate::process::Group;
 
-/// How often the owner looks for requests where the system had no descriptor to wake it with.
+/// Interval at which the owner checks for requests when there is no wake descriptor.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Shared by the owner thread and all handles.
 #[derive(Debug)]
 pub(super) struct Control<Own> {
     state: Mutex<Shared<Own>>,
-    /// `None` where the system has no descriptor to spare: the owner then looks now and then.
+    /// `None` where no descriptor could be created: the owner then polls every [`LOOK`].
     wake: Option<OwnedFd>,
 }
 
@@ -33,9 +32,8 @@ pub(super) struct Control<Own> {
 pub(super) struct Shared<Own> {
     /// Submitted, not yet taken by the owner.
     pub(super) queue: VecDeque<(RequestId, RuntimeRequest)>,
-    /// The interpreter's, while there is one.
     pub(super) group: Option<Group>,
-    /// What this runtime has to know to interrupt what runs.
+    /// State that this runtime needs to interrupt what runs.
     pub(super) own: Own,
     closing: bool,
     owner: Option<Thread>,
@@ -55,18 +53,16 @@ impl<Own> Control<Own> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a request.
     pub(super) fn submit(&self, id: RequestId, request: RuntimeRequest) {
         self.state().queue.push_back((id, request));
         self.wake();
     }
 
-    /// The next request, in order.
     pub(super) fn next(&self) -> Option<(RequestId, RuntimeRequest)> {
         self.state().queue.pop_front()
     }
 
-    /// Ends the runtime; the owner leaves whatever it waits for.
+    /// Ends the runtime; the owner stops waiting.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.closing = true;
@@ -77,18 +73,18 @@ impl<Own> Control<Own> {
         self.wake();
     }
 
-    /// Tells which thread to unpark.
+    /// Sets the thread that [`Control::close`] unparks.
     pub(super) fn set_owner(&self, owner: Thread) {
         self.state().owner = Some(owner);
     }
 
-    /// True when a submitted request satisfies `wanted`.
+    /// Returns true when a submitted request satisfies `wanted`.
     pub(super) fn has_request(&self, wanted: impl Fn(&RuntimeRequest) -> bool) -> bool {
         let state = self.state();
         state.queue.iter().any(|(_, request)| wanted(request))
     }
 
-    /// Waits for one of these, or for a call, at most `patience`.
+    /// Waits until a watched descriptor is ready, the owner is woken, or `patience` has passed.
     pub(super) fn wait<'a>(&'a self, mut watched: Vec<PollFd<'a>>, patience: Option<Duration>) {
         if let Some(wake) = self.wake_fd() {
             watched.push(PollFd::from_borrowed_fd(wake, PollFlags::IN));
@@ -100,7 +96,7 @@ impl<Own> Control<Own> {
         self.clear_wake();
     }
 
-    /// The descriptor that becomes readable with every change.
+    /// Returns the descriptor that becomes readable with every change.
     pub(super) fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
         self.wake.as_ref().map(AsFd::as_fd)
     }
@@ -108,14 +104,14 @@ impl<Own> Control<Own> {
     /// Makes the descriptor unreadable again.
     pub(super) fn clear_wake(&self) {
         if let Some(wake) = &self.wake {
-            // Would block when it is clear already.
+            // Fails with `EAGAIN` when the descriptor is clear already.
             let _ = rustix::io::read(wake, &mut [0; 8]);
         }
     }
 
     pub(super) fn wake(&self) {
         if let Some(wake) = &self.wake {
-            // Would block only when it is readable beyond doubt.
+            // Fails with `EAGAIN` only when the counter is full, and the descriptor is then readable.
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
         }
     }
@@ -127,7 +123,6 @@ impl<Own: Send> CloseFlag for Control<Own> {
     }
 }
 
-/// How long a poll is to wait.
 pub(super) fn timespec(wait: Duration) -> Timespec {
     Timespec {
         tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// Environment variables by name; `None`: there shall be none of that name.
+/// Environment variables by name; `None` removes the variable.
 pub type EnvironmentChanges = Vec<(String, Option<String>)>;
 
-/// Changes those a process starts with.
+/// Applies the changes to the environment a process starts with.
 pub(super) fn apply_environment(
     process: &mut BTreeMap<OsString, OsString>,
     told: &EnvironmentChanges,

@@ -1,6 +1,7 @@
-//! What a runtime tells its session.
+//! Events from a runtime to its session.
 //!
-//! Invariant: bytes and texts are foreign, as the cell made them; whoever shows them makes them safe.
+//! Invariant: bytes and texts are untrusted, exactly as the cell produced them; the code that shows them sanitises
+//! them.
 
 use std::borrow::Cow;
 
@@ -13,153 +14,153 @@ use super::request::{CommMessage, RequestId};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 
-/// What a runtime tells its session.
+/// Events from a runtime to its session.
 #[derive(Debug, Clone)]
 pub enum RuntimeEvent {
-    /// An interpreter is up. Sent again after every restart.
+    /// An interpreter is ready. Sent again after every restart.
     Ready(RuntimeInfo),
-    /// No interpreter could be started. Requests of the time end as `Died`.
+    /// No interpreter could be started. Pending requests end as `Died`.
     StartFailed(StartFailure),
     /// The cell began.
     Started {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
     },
-    /// Bytes the cell (or, without id, a background thread or task) wrote.
+    /// Bytes that the cell wrote; without an id, bytes of a background thread or task.
     Output {
         /// The request it belongs to.
         id: Option<RequestId>,
-        /// Which stream.
+        /// The stream.
         stream: OutputStream,
-        /// As written: not sanitised, not necessarily whole characters.
+        /// As written: not sanitised, possibly cut inside a character.
         bytes: Vec<u8>,
-        /// True for bytes of a program that owns the screen (`!vim`, or whoever took the cell's terminal out of
-        /// line mode): meant for the terminal as they are, worthless as text.
+        /// True for bytes of a program that owns the screen (`!vim`, or any program that took the cell's terminal
+        /// out of line mode): to be passed to the terminal unchanged, useless as text.
         foreign: bool,
     },
     /// A value or a display.
     Display {
         /// The request it belongs to.
         id: Option<RequestId>,
-        /// What to show.
+        /// The data to show.
         display: DisplayData,
     },
-    /// A message of an object of the interpreter to one of a front-end.
+    /// A comm message from an object of the interpreter to one of a front-end.
     Comm {
         /// The request it belongs to.
         id: Option<RequestId>,
-        /// It.
+        /// The message.
         message: CommMessage,
     },
     /// The output so far is to be cleared.
     Clear {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// True: not before new output arrives.
+        /// True: clear only when new output arrives.
         wait: bool,
     },
-    /// Help or long text for the pager.
+    /// Help or a long text for the pager.
     Page {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
         /// The text, by MIME type.
         bundle: MimeBundle,
     },
     /// The cell asks for a line (only with [`Stdin::Ask`](super::Stdin::Ask)).
     InputRequested {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// To be named in the reply.
+        /// Number to name in the reply.
         call: u64,
-        /// Text to show.
+        /// Text to show before the input.
         prompt: String,
         /// True: do not echo.
         password: bool,
     },
-    /// The code asks where the inputs of all sessions are recorded.
+    /// The code asks for the location of the record with the inputs of all sessions.
     RecordRequested {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// To be named in the reply.
+        /// Number to name in the reply.
         call: u64,
     },
-    /// The code asks something of its session; see [`RuntimeRequest::ReplyCall`](super::RuntimeRequest::ReplyCall).
+    /// The code calls its session; see [`RuntimeRequest::ReplyCall`](super::RuntimeRequest::ReplyCall).
     HostCalled {
-        /// Of the request; it may have ended.
+        /// Id of the request, which may have ended already.
         id: Option<RequestId>,
-        /// What.
+        /// The call.
         call: HostCall,
     },
-    /// The code waits for the reply to this call no longer.
+    /// The code no longer waits for the reply to this call.
     HostCallCancelled {
-        /// Its number.
+        /// Number of the call.
         call: u64,
     },
-    /// A line that tells how far the code is; an empty one: nothing is to be told any more.
+    /// A line of progress; an empty text removes the line.
     Status {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// In place of the one before.
+        /// The line, which replaces the one before.
         text: String,
     },
     /// The cell raised.
     Error {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// What it raised.
+        /// The exception.
         error: CellError,
     },
     /// `exit`, `quit` or `%exit` was called.
     ExitRequested {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// The exit status asked for.
+        /// The requested exit status.
         code: i32,
-        /// Only the client that runs the cell is to leave: the interpreter stays.
+        /// Only the client that runs the cell is to leave; the interpreter stays.
         stays: bool,
     },
-    /// `%load`, `%recall` and their like offer text for the next input.
+    /// Text for the next input, offered by `%load`, `%recall` and similar magics.
     NextInput {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
         /// The text.
         text: String,
-        /// It takes the place of the cell, where the front-end has cells.
+        /// The text replaces the cell, in front-ends that have cells.
         replaces: bool,
     },
-    /// The cell ended; the last event of its id.
+    /// The cell ended; the last event of its id, but for late output.
     Finished {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// How.
+        /// How it ended.
         finish: Finish,
     },
-    /// The end of any other request; the last event of its id.
+    /// The end of a request other than a cell; the last event of its id.
     Replied {
-        /// Of the request.
+        /// Id of the request.
         id: RequestId,
-        /// The answer.
+        /// The reply.
         answer: RuntimeReply,
     },
-    /// The interpreter is gone. Whatever was running has been finished as [`Ending::Died`] before this.
+    /// The interpreter is gone. A running request was finished as [`Ending::Died`] before this.
     Died {
         /// How it ended.
         death: Death,
-        /// False when it died too often and is not started again before it is asked for.
+        /// False when it died too often: it is then started again only on the next request.
         restarting: bool,
     },
-    /// The connection to the interpreter is gone; it may live on, and run what it ran. Whatever was running here has
-    /// been finished as [`Ending::Lost`] before this.
+    /// The connection to the interpreter is gone; the interpreter may still run, with its cell. A running request
+    /// was finished as [`Ending::Lost`] before this.
     Lost {
-        /// What happened to it.
+        /// The reason.
         why: String,
     },
-    /// Something the user should know (an interpreter that printed garbage, a slow start).
+    /// A message for the user (an interpreter that printed garbage, a slow start).
     Notice(String),
 }
 
 impl RuntimeEvent {
-    /// The request it belongs to.
+    /// Returns the id of the request that the event belongs to.
     pub fn request(&self) -> Option<RequestId> {
         match self {
             RuntimeEvent::Output { id, .. }
@@ -181,7 +182,7 @@ impl RuntimeEvent {
     }
 }
 
-/// Which of the cell's streams.
+/// Output streams of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputStream {
     /// Standard output on a pipe.
@@ -192,26 +193,26 @@ pub enum OutputStream {
     Terminal,
 }
 
-/// The entry of [`DisplayData::transient`] with forms for terminals.
+/// Key in [`DisplayData::transient`] of the formats meant for terminals only.
 const FOR_TERMINALS: &str = "ipycodex";
 
-/// A value shown by a cell.
+/// A value or display shown by a cell.
 #[derive(Debug, Clone)]
 pub struct DisplayData {
-    /// The forms it comes in, and what is said of them.
+    /// The formats with their metadata.
     pub bundle: MimeBundle,
-    /// The value of the cell (`Out[n]`) with its number, or a display in passing.
+    /// The number of a cell's value (`Out[n]`); `None` for other displays.
     pub execution_count: Option<u32>,
-    /// For updates of an earlier display.
+    /// Id by which later displays update this one.
     pub display_id: Option<String>,
-    /// What else came with it for those who show it, and is kept nowhere.
+    /// Data for the front-end that is never recorded.
     pub transient: Map<String, Value>,
     /// True when it replaces the earlier display of that id.
     pub update: bool,
 }
 
 impl DisplayData {
-    /// A display in passing.
+    /// Creates a display that is neither a cell's value nor an update.
     pub fn new(bundle: MimeBundle) -> Self {
         DisplayData {
             bundle,
@@ -222,7 +223,7 @@ impl DisplayData {
         }
     }
 
-    /// The forms a terminal shows: those of the bundle, and in their places what came for terminals alone.
+    /// Returns the formats for a terminal: those of the bundle, overridden by the formats meant for terminals only.
     pub fn terminal_bundle(&self) -> Cow<'_, MimeBundle> {
         let forms = self.transient.get(FOR_TERMINALS).and_then(Value::as_object);
         match forms {
@@ -232,33 +233,34 @@ impl DisplayData {
     }
 }
 
-/// How a cell ended.
+/// Result of a cell.
 #[derive(Debug, Clone)]
 pub struct Finish {
     /// The ending.
     pub ending: Ending,
-    /// The exit status, of a command of a shell that told it.
+    /// Exit status, of a shell command whose shell reports one.
     pub exit: Option<i32>,
     /// Time the cell took, in ms, as the interpreter measured it.
     pub milliseconds: f64,
     /// The interpreter's working directory afterwards.
     pub cwd: Option<String>,
-    /// What its terminal took and the cell did not read, whole and in order. Empty for a dead interpreter: its terminal
-    /// is gone with what was in it, and what the cell had read (passwords among it) is not told from the rest.
+    /// Bytes that the cell's terminal took and the cell did not read, whole and in order. Empty for a dead
+    /// interpreter: the bytes are lost with the terminal, and could not be told apart from those the cell had read
+    /// (passwords among them).
     pub typeahead: Vec<u8>,
 }
 
 /// The ways a cell ends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
-    /// Ran to its end.
+    /// The cell ran to its end.
     Ok,
-    /// Raised; [`RuntimeEvent::Error`] came before.
+    /// The cell raised; [`RuntimeEvent::Error`] came before.
     Error,
-    /// Interrupted; the namespace is kept.
+    /// The cell was interrupted; the namespace is kept.
     Interrupted,
     /// The interpreter died with it; the namespace is lost.
     Died(Death),
-    /// The connection broke, and why; the cell may run on, and the namespace may be there.
+    /// The connection broke, with the reason; the cell may still run, and the namespace may survive.
     Lost(String),
 }

@@ -1,32 +1,34 @@
-//! What is known of an interpreter: that it is there, why there is none, how it ended.
+//! Facts about an interpreter: that it started, why it did not, how it ended.
+//!
+//! Values and their messages. Absent on purpose: deciding about a restart, which is the supervisor's.
 
 use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// What is known of a started interpreter.
+/// Facts about a started interpreter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuntimeInfo {
-    /// What its cells are written in, as a reader of English knows it: `Python`, `R`.
+    /// Language of its cells, as a display name: `Python`, `R`.
     pub language: String,
-    /// The language's version: `3.11.7`.
+    /// Version of the language: `3.11.7`.
     pub version: String,
-    /// How it introduces itself, in a line: `IPython 9.1.0`; empty where it has nothing to say beside the language.
+    /// One-line banner, such as `IPython 9.1.0`; empty where there is nothing to add to the language.
     pub banner: String,
-    /// Where it runs: the program it was started from, or the address it was found at.
+    /// The program it was started from, or the address it was found at.
     pub location: String,
-    /// Its process, where it is one of this machine.
+    /// Process id, when the process is on this machine.
     pub process: Option<u32>,
-    /// Why its code is not kept from changing what it must not; `None`: it is, or was not to be.
+    /// Why its code could not be confined; `None` when it is confined, or need not be.
     pub unprotected: Option<String>,
-    /// From spawn to ready, in ms.
+    /// Time from spawn to ready, in ms.
     pub milliseconds: f64,
-    /// False for the first one, true after a death.
+    /// False for the first interpreter, true for one that replaces another.
     pub restarted: bool,
 }
 
-/// Why no interpreter runs.
+/// Why no interpreter could be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartFailure {
     /// One line, naming the interpreter.
@@ -36,7 +38,8 @@ pub struct StartFailure {
 }
 
 impl StartFailure {
-    /// The system had no room for it: too many files are open, or processes run. It may have some in a moment.
+    /// Returns true when the system lacked resources (too many open files or processes), so that a retry may
+    /// succeed.
     pub fn is_resource_exhaustion(&self) -> bool {
         let said = self.message.to_lowercase();
         ["too many open files", "resource temporarily unavailable"]
@@ -48,19 +51,19 @@ impl StartFailure {
 /// How an interpreter ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Death {
-    /// With an exit code of its own.
+    /// Exited with this code.
     Exited(i32),
-    /// By a signal (number).
+    /// Ended by this signal number.
     Signalled(i32),
     /// Killed on the user's request.
     Killed,
-    /// Killed since it ran longer than it may.
+    /// Killed because it exceeded its time limit.
     TimedOut,
-    /// It never came up.
+    /// Never became ready.
     NotStarted(StartFailure),
-    /// It broke the protocol; what it sent.
+    /// Violated the protocol; holds what it sent.
     ProtocolError(String),
-    /// As whoever runs it says.
+    /// Ended, as another program reports in its own words.
     Reported(String),
 }
 
@@ -94,7 +97,7 @@ impl fmt::Display for Death {
     }
 }
 
-/// `SIGSEGV` for 11; the number itself for signals without a common name.
+/// Returns `SIGSEGV` for 11; the number for signals without a common name.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
         1 => "SIGHUP",

@@ -1,12 +1,12 @@
-//! Finds the marks of ours in a cell's output and takes them out.
+//! Finds our marks in a cell's output and removes them.
 //!
-//! In: chunks of one output stream as they were read, cut anywhere. Out: [`StreamPiece`]s, in order: the bytes of the
-//! cell and the marks between them. A mark is `ESC ] 7717 ; NONCE ; WORD BEL`; which words there are is the affair of
-//! whoever writes them ([`Mark`]).
+//! In: chunks of one output stream as they were read, cut anywhere. Out: [`StreamPiece`]s, in order: the bytes of
+//! the cell and the marks between them. A mark is `ESC ] 7717 ; NONCE ; WORD BEL`; the words are defined by the
+//! [`Mark`] type.
 //!
-//! Invariant: the bytes and the marks do not depend on how the stream was cut. What looks like a mark but has another
-//! nonce or an unknown word is the cell's output. Cost: one substring search for every chunk, no copy of a chunk that
-//! holds no mark.
+//! Invariant: bytes and marks do not depend on how the stream was cut. A sequence that looks like a mark but has
+//! another nonce or an unknown word is output of the cell. Cost: one substring search per chunk, no copy of a chunk
+//! without a mark.
 
 use std::io;
 use std::marker::PhantomData;
@@ -14,41 +14,37 @@ use std::marker::PhantomData;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-/// Longest word of a mark: twenty digits.
+/// Longest word of a mark in bytes: twenty digits.
 const LONGEST_WORD: usize = 20;
 
-/// What a stream is made of.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum StreamPiece<M> {
     /// Output, never empty.
     Bytes(Vec<u8>),
-    /// A mark.
     Mark(M),
 }
 
-/// What is said by a mark, in a word of at most 20 bytes.
+/// The meaning of a mark's word, which has at most 20 bytes.
 pub(super) trait Mark: Sized {
-    /// What this word says; `None`: it is no mark.
+    /// Parses a whole word; `None`: the sequence is no mark.
     fn parse(word: &[u8]) -> Option<Self>;
 
-    /// A word may begin so.
+    /// Returns true when a valid word may begin with these bytes.
     fn is_prefix(word: &[u8]) -> bool;
 }
 
-/// Splits one stream.
 #[derive(Debug)]
 pub(super) struct MarkFilter<M> {
     marks: PhantomData<M>,
     finder: Finder<'static>,
-    /// Not yet handed out; everything before `at` is.
+    /// Bytes before `at` have been returned, the rest not yet.
     buffer: Vec<u8>,
     at: usize,
-    /// Bytes from `at` that are known to hold no start of a mark.
+    /// Number of bytes from `at` that are known to hold no start of a mark.
     plain: usize,
 }
 
 impl<M: Mark> MarkFilter<M> {
-    /// A filter for marks with this nonce.
     pub(super) fn new(nonce: &str) -> Self {
         let prefix = format!("\x1b]7717;{nonce};");
         MarkFilter {
@@ -60,7 +56,6 @@ impl<M: Mark> MarkFilter<M> {
         }
     }
 
-    /// Adds what was read.
     pub(super) fn push(&mut self, chunk: Vec<u8>) {
         if self.at == self.buffer.len() {
             self.buffer = chunk;
@@ -72,7 +67,7 @@ impl<M: Mark> MarkFilter<M> {
         }
     }
 
-    /// The next piece that is certain; `None` until more is pushed.
+    /// Returns the next piece that is certain; `None` until more is pushed.
     pub(super) fn next(&mut self) -> Option<StreamPiece<M>> {
         loop {
             let rest = &self.buffer[self.at..];
@@ -107,12 +102,12 @@ impl<M: Mark> MarkFilter<M> {
         }
     }
 
-    /// What was held back because it might have become a mark; to be asked at the stream's end.
+    /// Returns the bytes held back as a possible start of a mark; called at the end of the stream.
     pub(super) fn finish(&mut self) -> Option<StreamPiece<M>> {
         self.take(self.buffer.len() - self.at)
     }
 
-    /// Takes the next `count` bytes as output; none when that is zero.
+    /// Takes the next `count` bytes as output; `None` when `count` is zero.
     fn take(&mut self, count: usize) -> Option<StreamPiece<M>> {
         if count == 0 {
             return None;
@@ -125,7 +120,7 @@ impl<M: Mark> MarkFilter<M> {
         Some(StreamPiece::Bytes(bytes))
     }
 
-    /// How many bytes at the end of `text` may be the start of the prefix.
+    /// Returns how many bytes at the end of `text` may be the start of the prefix.
     fn unfinished_prefix(&self, text: &[u8]) -> usize {
         let prefix = self.finder.needle();
         let longest = text.len().min(prefix.len() - 1);
@@ -137,7 +132,7 @@ impl<M: Mark> MarkFilter<M> {
     }
 }
 
-/// Sixteen random hexadecimal digits.
+/// Returns sixteen random hexadecimal digits.
 pub(super) fn nonce() -> io::Result<String> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -157,7 +152,7 @@ mod tests {
         format!("\x1b]7717;{NONCE};{word}\x07").into_bytes()
     }
 
-    /// All output joined between marks, and the marks.
+    /// Output joined between marks, and the marks.
     fn split(chunks: &[Vec<u8>]) -> Vec<StreamPiece<Runner>> {
         let mut filter = MarkFilter::<Runner>::new(NONCE);
         let mut pieces: Vec<StreamPiece<Runner>> = Vec::new();

@@ -1,17 +1,17 @@
-//! The contract between a session and whatever runs its cells.
+//! The contract between a session and the programs that run its cells.
 //!
-//! Owns the words both sides use: [`RuntimeRequest`] goes down, [`RuntimeEvent`] comes up through the receiver that
+//! Owns the types both sides use: [`RuntimeRequest`] goes down, [`RuntimeEvent`] comes up through the receiver that
 //! the constructor in `connect` returns beside the [`Runtime`]. Nothing here knows Python, pipes or JSON.
 //!
 //! Invariants every implementation keeps:
-//! - `submit` never blocks and never fails: what goes wrong becomes an event of that id.
+//! - `submit` never blocks and never fails: a failure becomes an event of that id.
 //! - every `Execute` ends in exactly one [`RuntimeEvent::Finished`], every other request in exactly one
-//!   [`RuntimeEvent::Replied`]; all its output precedes it. What its tasks and threads show later may follow, as
-//!   [`RuntimeEvent::Output`], [`RuntimeEvent::Display`] or [`RuntimeEvent::Comm`] with that id; nothing else does.
+//!   [`RuntimeEvent::Replied`]; all its output precedes it. Later output of its tasks and threads may follow, as
+//!   [`RuntimeEvent::Output`], [`RuntimeEvent::Display`] or [`RuntimeEvent::Comm`] with that id, and nothing else.
 //! - an interrupt goes through [`Interrupter`], beside the queue, never through it.
-//! - what it cannot do is a field of [`RuntimeCapabilities`], never a branch on its name; a session asks for nothing
-//!   else.
-//! - a connection that broke ([`RuntimeEvent::Lost`]) is no death: nobody knows what became of the interpreter.
+//! - a missing capability is a field of [`RuntimeCapabilities`], never a branch on the runtime's name; a session
+//!   requests nothing else.
+//! - a broken connection ([`RuntimeEvent::Lost`]) is no death: the state of the interpreter is then unknown.
 //! - a dead interpreter is an event ([`RuntimeEvent::Died`]), and the next `Execute` starts a new one.
 //!
 //! Absent on purpose: async, files, clocks. Each back end is a folder here, and a plan with its arms in `connect`.
@@ -58,49 +58,49 @@ use std::sync::Arc;
 
 /// Runs cells. Object-safe; owned by the session loop alone.
 pub trait Runtime: Send {
-    /// What it can do, as far as it is known: what is not there is not asked for.
+    /// Returns its capabilities, as far as they are known; the session makes no request beyond them.
     fn capabilities(&self) -> RuntimeCapabilities;
 
     /// Queues a request and returns its id at once. Requests run one at a time, in order.
     fn submit(&mut self, request: RuntimeRequest) -> RequestId;
 
-    /// A handle that interrupts or kills the running cell from any thread; stays valid across restarts.
+    /// Returns a handle that interrupts or kills the running cell from any thread; stays valid across restarts.
     fn interrupter(&self) -> Arc<dyn Interrupter>;
 
-    /// The terminal the cells own, where the runtime was started with one; stays valid across restarts.
+    /// Returns the terminal of the cells, if the runtime was started with one; stays valid across restarts.
     fn terminal(&self) -> Option<Arc<dyn CellTerminal>>;
 }
 
-/// Stops what runs, from any thread, without waiting in the request queue.
+/// Stops the running cell, from any thread, without waiting in the request queue.
 pub trait Interrupter: Send + Sync {
-    /// Sends an interrupt (`KeyboardInterrupt`) to the running cell and its children; nothing when idle.
+    /// Sends an interrupt (`KeyboardInterrupt`) to the running cell and its children; does nothing when idle.
     fn interrupt(&self);
 
-    /// Ends the interpreter at once; its variables are lost. The next cell gets a new one.
+    /// Kills the interpreter at once; its variables are lost. The next cell starts a new one.
     fn kill(&self);
 }
 
-/// The terminal a cell owns while it runs.
+/// The pseudo-terminal that a cell owns while it runs.
 pub trait CellTerminal: Send + Sync {
-    /// Types bytes for the cell that runs and returns how many of them it took, from the front: none when no cell
-    /// runs, fewer than all when its terminal is full. What was taken and not read comes back as
-    /// [`Finish::typeahead`]; the rest is still the caller's. Never blocks.
+    /// Types bytes for the running cell and returns how many of them its terminal took, from the front: none when
+    /// no cell runs, fewer than all when the terminal is full. Bytes taken but not read come back as
+    /// [`Finish::typeahead`]; the rest stays with the caller. Never blocks.
     fn type_bytes(&self, bytes: &[u8]) -> usize;
 
-    /// Takes back the whole lines that were typed for the cell and that it has not read; none when its terminal is
-    /// not in line mode. The line being typed stays.
+    /// Takes back the whole lines that were typed for the cell and not yet read; none when its terminal is not in
+    /// line mode. The line being typed stays.
     fn take_lines(&self) -> Vec<u8>;
 
-    /// True while there are such lines.
+    /// Returns true while there are whole unread lines.
     fn has_lines(&self) -> bool;
 
-    /// True while the cell waits for a line, as far as that can be known.
+    /// Returns true while the cell waits for a line, as far as that can be detected.
     fn is_waiting_for_input(&self) -> bool;
 
-    /// Tells the cell the new size.
+    /// Sets the size of the cell's terminal.
     fn resize(&self, size: TerminalSize);
 
-    /// How the cell's terminal treats input at this moment.
+    /// Returns how the cell's terminal currently treats input.
     fn mode(&self) -> TerminalMode;
 }
 
@@ -120,8 +120,10 @@ pub struct TerminalMode {
     pub signals: bool,
     /// ICANON: input comes in lines. False while a full-screen program or a line editor runs.
     pub canonical: bool,
-    /// A program started by the cell (`!vim`, `!less`), or a job of the shell, owns the terminal at this moment.
+    /// A program started by the cell (`!vim`, `!less`), or a job of the shell, is in the foreground of the
+    /// terminal.
     pub foreground_program: bool,
-    /// It is a shell's: Ctrl-C and Ctrl-Z are for the job in front, but for a third Ctrl-C, which ends it.
+    /// The terminal is a shell's: Ctrl-C and Ctrl-Z go to the foreground job, except a third Ctrl-C, which kills
+    /// it.
     pub job_control: bool,
 }

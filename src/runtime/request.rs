@@ -1,7 +1,7 @@
-//! What a session asks of a runtime.
+//! Requests of a session to a runtime.
 //!
-//! Invariant: nothing here says how it is carried out. An answer is named beside each request; what is answered stands
-//! in `answer.rs`, what comes unasked in `event.rs`.
+//! Invariant: nothing here says how a request is carried out. The reply is named beside each request; replies are
+//! defined in `answer.rs`, events that come without a request in `event.rs`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,53 +14,52 @@ use super::environment::EnvironmentChanges;
 use super::variables::VariablesRequest;
 use crate::text::offset::CodePoints;
 
-/// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.
+/// Id of one submitted request; unique within a runtime's life, across restarts of its interpreter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RequestId(pub u64);
 
-/// What a session asks of a runtime.
+/// Requests of a session to a runtime.
 #[derive(Debug, Clone)]
 pub enum RuntimeRequest {
-    /// Runs a cell. Answer: `Started`, its output in order, `Finished`.
+    /// Runs a cell. Reply: `Started`, its output in order, `Finished`.
     Execute(Execute),
-    /// Does what is to be done before the first cell, now and in every interpreter that takes this one's place.
-    /// Answer: as to [`Execute`](RuntimeRequest::Execute).
+    /// Runs the start-up plan before the first cell, now and in every interpreter that replaces this one. Reply: as
+    /// to [`Execute`](RuntimeRequest::Execute).
     Startup(Box<StartupPlan>),
-    /// Completes at `position`. Answer: [`Answer::Completions`](super::RuntimeReply::Completions).
+    /// Completes at `position`. Reply: [`RuntimeReply::Completions`](super::RuntimeReply::Completions).
     Complete {
         /// The text being edited.
         code: String,
         /// The cursor, in code points from the start of `code`.
         position: CodePoints,
-        /// Whether the slower, deeper engine may be asked.
+        /// Allows the slower, deeper engine.
         deep: bool,
     },
-    /// Says whether a cell could be run as it stands, or goes on in a further line. Of Python the editor knows that
-    /// itself; a Jupyter client's question comes here, and the editor's for a language whose syntax it does not know.
-    /// Answer:
-    /// [`Answer::Completeness`](super::RuntimeReply::Completeness).
+    /// Reports if a cell can be run as it stands or continues on a further line. For Python the editor decides that
+    /// itself; requests come from Jupyter clients, and from the editor for a language whose syntax it does not
+    /// know. Reply: [`RuntimeReply::Completeness`](super::RuntimeReply::Completeness).
     IsComplete {
         /// The text so far.
         code: String,
     },
-    /// Describes what stands at `position`, or the function in whose brackets it is. The answer,
-    /// [`Answer::Inspection`](super::RuntimeReply::Inspection), has an entry
+    /// Describes the object at `position`, or the function whose call surrounds it. The reply,
+    /// [`RuntimeReply::Inspection`](super::RuntimeReply::Inspection), has an entry
     /// [`INSPECTION_MIME`](super::INSPECTION_MIME) in its bundle.
     Inspect {
         /// The text being edited.
         code: String,
         /// The cursor, in code points from the start of `code`.
         position: CodePoints,
-        /// True for sources too (`??`).
+        /// Includes the source (`??`).
         detailed: bool,
     },
-    /// Schemas of callables in the namespace. Answer: [`Answer::Tools`](super::RuntimeReply::Tools).
+    /// Describes callables of the namespace as tools. Reply: [`RuntimeReply::Tools`](super::RuntimeReply::Tools).
     DescribeTools {
         /// Names to look up.
         names: Vec<String>,
     },
-    /// Calls a callable of the namespace. Output it prints is this id's output. Answer:
-    /// [`Answer::ToolResult`](super::RuntimeReply::ToolResult).
+    /// Calls a callable of the namespace. Its printed output carries this request's id. Reply:
+    /// [`RuntimeReply::ToolResult`](super::RuntimeReply::ToolResult).
     CallTool {
         /// Name in the namespace.
         name: String,
@@ -69,116 +68,118 @@ pub enum RuntimeRequest {
         /// Who answers `input()`; a tool owns no terminal, so never [`Stdin::Terminal`].
         stdin: Stdin,
     },
-    /// Evaluates what a prompt refers to, each once: names and calls in the live namespace, other expressions in a copy
-    /// of it that can change nothing. Answer: [`Answer::Evaluated`](super::RuntimeReply::Evaluated).
+    /// Evaluates the references of a prompt, each once: names and calls in the live namespace, other expressions in
+    /// a copy that can change nothing. Reply: [`RuntimeReply::Evaluated`](super::RuntimeReply::Evaluated).
     Evaluate {
-        /// Any text; what is no expression gives a value that failed.
+        /// Any text; a text that is no expression gives a failed value.
         variables: Vec<String>,
         /// Shell commands, run in the interpreter's directory and environment.
         shells: Vec<String>,
     },
-    /// Evaluates expressions, each as the last line of a cell would be shown. Answer:
-    /// [`Answer::Expressed`](super::RuntimeReply::Expressed).
+    /// Evaluates expressions and renders each like the last line of a cell. Reply:
+    /// [`RuntimeReply::Expressed`](super::RuntimeReply::Expressed).
     EvaluateExpressions {
-        /// Any text; what is no expression is an error.
+        /// Any text; a text that is no expression is an error.
         expressions: Vec<String>,
     },
-    /// Names that these cells bind at their top level and the namespace lacks; nothing is run. Answer:
-    /// [`Answer::Missing`](super::RuntimeReply::Missing).
+    /// Finds the names that these cells bind at their top level and the namespace lacks; runs nothing. Reply:
+    /// [`RuntimeReply::Missing`](super::RuntimeReply::Missing).
     FindMissingNames {
         /// Sources of cells, in the order they ran.
         sources: Vec<String>,
     },
-    /// Runs code in a copy of the interpreter that can change nothing. Answer:
-    /// [`Answer::Snapshot`](super::RuntimeReply::Snapshot).
+    /// Runs code in a copy of the interpreter that can change nothing. Reply:
+    /// [`RuntimeReply::Snapshot`](super::RuntimeReply::Snapshot).
     Snapshot {
         /// Python; the value of a last expression is the result.
         code: String,
         /// True: run even where writes cannot be prevented.
         unprotected: bool,
     },
-    /// Runs cells as [`Snapshot`](RuntimeRequest::Snapshot) does, one after the other, to tell what they would do.
-    /// Answer: [`Answer::Snapshot`](super::RuntimeReply::Snapshot), its text saying all, its value the pictures.
+    /// Runs cells as [`Snapshot`](RuntimeRequest::Snapshot) does, one after the other, to find out what they would
+    /// do. Reply: [`RuntimeReply::Snapshot`](super::RuntimeReply::Snapshot), with the whole report as its text and
+    /// the pictures as its value.
     DryRun {
-        /// Cells.
+        /// The cells, in order.
         cells: Vec<DryRunCell>,
     },
-    /// As [`Snapshot`](RuntimeRequest::Snapshot), in a copy that stays for more. Answer:
-    /// [`Answer::Snapshot`](super::RuntimeReply::Snapshot).
+    /// As [`Snapshot`](RuntimeRequest::Snapshot), in a copy that stays for further requests. Reply:
+    /// [`RuntimeReply::Snapshot`](super::RuntimeReply::Snapshot).
     Branch(BranchRequest),
-    /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::RuntimeReply::Done).
+    /// Sets strings in the namespace, and removes names from it. Reply:
+    /// [`RuntimeReply::Done`](super::RuntimeReply::Done).
     SetVariables {
-        /// Name and text of each; `None`: there shall be none of that name.
+        /// Names and texts; `None` removes the name.
         values: Vec<(String, Option<String>)>,
     },
-    /// Keeps the variables in a file, or brings them back. Answer:
-    /// [`Answer::Variables`](super::RuntimeReply::Variables).
+    /// Saves the variables in a file, or restores them. Reply:
+    /// [`RuntimeReply::Variables`](super::RuntimeReply::Variables).
     Variables {
-        /// What is wanted.
+        /// The operation.
         wish: VariablesRequest,
-        /// A file of the session's own, in a folder that is the user's alone.
+        /// A file of this session alone, in a folder that only the user can read.
         file: PathBuf,
     },
-    /// Steps between cells, back and forward. Answers: as [`CheckpointRequest`] tells.
+    /// Manages checkpoints and steps between them. Replies: as [`CheckpointRequest`] says.
     Checkpoints(CheckpointRequest),
-    /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is
-    /// closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
-    /// [`RuntimeReply::Done`](super::RuntimeReply::Done).
+    /// Delivers a front-end's comm message to an object of the interpreter. A front-end's `Open` with an unknown
+    /// target is closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output carries this request's id.
+    /// Reply: [`RuntimeReply::Done`](super::RuntimeReply::Done).
     Comm(CommMessage),
-    /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no answer of its own.
+    /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no reply of its own.
     ReplyInput {
-        /// The `call` of the request.
+        /// The `call` of the event.
         call: u64,
-        /// What was typed.
+        /// The user's input.
         reply: InputReply,
     },
-    /// Answers [`RuntimeEvent::RecordRequested`](super::RuntimeEvent::RecordRequested); has no answer of its own.
+    /// Answers [`RuntimeEvent::RecordRequested`](super::RuntimeEvent::RecordRequested); has no reply of its own.
     ReplyRecord {
-        /// The `call` of the request.
+        /// The `call` of the event.
         call: u64,
-        /// Where the inputs are; `None`: nothing is recorded.
+        /// Location of the record; `None`: nothing is recorded.
         place: Option<RecordLocation>,
     },
-    /// Answers [`RuntimeEvent::HostCalled`](super::RuntimeEvent::HostCalled); has no answer of its own. Until then the
-    /// code that called serves all requests but cells.
+    /// Answers [`RuntimeEvent::HostCalled`](super::RuntimeEvent::HostCalled); has no reply of its own. Until then
+    /// the calling code serves all requests but cells.
     ReplyCall {
         /// The number of the call.
         call: u64,
-        /// What it is told.
+        /// The reply to the code.
         reply: HostReply,
     },
-    /// Ends the interpreter in an orderly way (at-exit functions run). Answer:
-    /// [`Answer::Done`](super::RuntimeReply::Done).
+    /// Shuts the interpreter down in an orderly way (at-exit functions run). Reply:
+    /// [`RuntimeReply::Done`](super::RuntimeReply::Done).
     Shutdown {
-        /// Only the connection ends: the interpreter was there before it, and stays.
+        /// Ends only the connection: the interpreter existed before it, and stays.
         stays: bool,
     },
 }
 
-/// A cell whose effects are to be told.
+/// A cell of a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRunCell {
     /// Its source.
     pub code: String,
-    /// It would find a new interpreter, without the names there are.
+    /// The cell runs in a fresh namespace, as in a new interpreter.
     pub reset: bool,
 }
 
-/// What is wanted of the copy of the interpreter that stays.
+/// Requests to the branch, the copy of the interpreter that stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BranchRequest {
-    /// Code runs in it; it is made where there is none.
+    /// Runs code in the branch, creating it where there is none.
     Run {
-        /// Its source; the value of a last expression is the result.
+        /// The source; the value of a last expression is the result.
         code: String,
-        /// Where it goes first; `None`: it stays where it is.
+        /// Directory to change to first; `None`: the current one.
         directory: Option<PathBuf>,
-        /// In a new one, as the interpreter is now.
+        /// Replaces the branch by a new one, forked from the interpreter as it is now.
         anew: bool,
         /// True: run even where writes cannot be prevented.
         unprotected: bool,
     },
-    /// It ends, if there is one.
+    /// Ends the branch, if there is one.
     End,
 }
 
@@ -189,42 +190,43 @@ pub struct Execute {
     pub code: String,
     /// Number shown as `In [n]`.
     pub execution_count: Option<u32>,
-    /// Names the session whose number that is: each counts its own.
+    /// The session that counts this number; each session has its own numbering.
     pub session: u32,
-    /// It is kept among the inputs and values of the interpreter (`In`, `Out` and `_n`), where it has a number.
+    /// Stores the cell in the interpreter's history (`In`, `Out` and `_n`), where it has a number.
     pub store_history: bool,
-    /// No result display.
+    /// Suppresses the display of the result.
     pub silent: bool,
-    /// The interpreter goes there first; `None`: it stays where it is, as for every cell that is typed. For a shell
-    /// that shares its directory with the cells.
+    /// Directory to change to first; `None`, as for every typed cell: the current one. Used by a shell that follows
+    /// the directory of the cells.
     pub directory: Option<PathBuf>,
-    /// Environment variables it gets first; `None`: it has none of that name. Empty for cells that are typed; for a
-    /// shell, as above.
+    /// Environment variables to set first; `None` removes a variable. Empty for typed cells; used by a shell, as
+    /// above.
     pub environment: EnvironmentChanges,
     /// Who answers `input()`.
     pub stdin: Stdin,
-    /// Where the code stands; `None`: it was typed.
+    /// Position of the code in a script; `None`: the code was typed.
     pub location: Option<SourceLocation>,
-    /// What of it is looked at on a dark terminal.
+    /// Outputs to adapt to a dark terminal.
     pub dark: DarkRendering,
-    /// The message of a Jupyter client that it came in (`header`, `metadata`, `content`).
+    /// The Jupyter message that carried the cell (`header`, `metadata`, `content`).
     pub parent: Option<Arc<Value>>,
 }
 
-/// What of a cell's outputs is made for a dark terminal.
+/// Outputs of a cell that are adapted to a dark terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DarkRendering {
-    /// The terminal is not known to be dark.
+    /// None: the terminal is not known to be dark.
     #[default]
     Off,
     /// The colours of errors and sources.
     Text,
-    /// Pictures may come in a form for it, too ([`DisplayData::terminal_bundle`](super::DisplayData::terminal_bundle)).
+    /// As `Text`, and pictures in a dark form beside the usual one
+    /// ([`DisplayData::terminal_bundle`](super::DisplayData::terminal_bundle)).
     TextAndPictures,
 }
 
 impl Execute {
-    /// A cell that is numbered, shown and stored, and asks nobody.
+    /// Creates a cell that is numbered, shown and stored, and whose `input()` is refused.
     pub fn numbered(code: String, number: u32) -> Self {
         Execute {
             code,
@@ -241,7 +243,7 @@ impl Execute {
         }
     }
 
-    /// Code that takes no number and is not stored.
+    /// Creates a cell that takes no number and is not stored.
     pub fn unnumbered(code: String) -> Self {
         Execute {
             execution_count: None,
@@ -251,10 +253,10 @@ impl Execute {
     }
 }
 
-/// What a command line asks of IPython. The built-in engine does what it can, and says what it cannot.
+/// IPython's options of the command line. The built-in engine supports some of them, and reports the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IpythonFlags {
-    /// The debugger opens after an exception.
+    /// Opens the debugger after an exception.
     pub pdb: bool,
     /// A backend as `%matplotlib` takes it, or `auto`.
     pub matplotlib: Option<String>,
@@ -265,97 +267,97 @@ pub struct IpythonFlags {
 }
 
 impl IpythonFlags {
-    /// Nothing is asked.
+    /// Returns true when no option is set.
     pub fn is_empty(&self) -> bool {
         *self == IpythonFlags::default()
     }
 }
 
-/// What is done before the first cell, in this order: IPython's profile where there is IPython, flags, then files.
+/// Work before the first cell, in this order: IPython's profile where IPython is present, flags, then files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StartupPlan {
-    /// Name of the profile; `None`: none.
+    /// Name of the profile; `None`: no profile.
     pub profile: Option<String>,
-    /// Before the profile where they say the same.
+    /// Command-line options, which override the profile.
     pub flags: IpythonFlags,
-    /// Run in the namespace, one after the other.
+    /// Files to run in the namespace, in order.
     pub files: Vec<StartupFile>,
-    /// Keeps what the user has been told of the profile, so that it is told once.
+    /// File that remembers which notices about the profile the user has seen, so that each is shown once.
     pub seen_notices: PathBuf,
 }
 
-/// A file that is run before the first cell.
+/// A file to run before the first cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartupFile {
-    /// Where it lies.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What is run in place of what it holds by then: what the user has agreed to.
+    /// The text to run in place of the file's current content: the text that the user approved.
     pub text: Option<String>,
 }
 
 impl StartupPlan {
-    /// There is nothing to do.
+    /// Returns true when there is nothing to run.
     pub fn is_empty(&self) -> bool {
         self.profile.is_none() && self.flags.is_empty() && self.files.is_empty()
     }
 }
 
-/// Stands in a message of an object for the name of the front-end's message by which it is sent: code that wants what
-/// is shown because of that to go to the object cannot know the name.
+/// Placeholder in a comm message for the id of the front-end's message that carries it. Code that asks for the
+/// output caused by that message to go to the object cannot know the id.
 pub const THIS_REQUEST: &str = "ipycodex:this-request";
 
-/// A message between an object of the interpreter and one of a front-end.
+/// A comm message between an object of the interpreter and one of a front-end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommMessage {
-    /// Names the pair of them.
+    /// Id of the comm, common to both sides.
     pub comm_id: String,
-    /// What it does.
+    /// Kind of message.
     pub op: CommOp,
-    /// What it says.
+    /// JSON payload.
     pub data: Value,
-    /// What is said of that.
+    /// Metadata of the message.
     pub metadata: Map<String, Value>,
-    /// What is too large or too binary for it.
+    /// Binary attachments.
     pub buffers: Vec<Vec<u8>>,
 }
 
-/// What a message of a comm does.
+/// Kinds of comm messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommOp {
-    /// It asks for the other one, of this kind.
+    /// Opens the comm.
     Open {
-        /// Registered under this name.
+        /// Name under which the other side registered its handler.
         target: String,
     },
-    /// It says something.
+    /// Carries data.
     Msg,
-    /// One of the two is gone.
+    /// Closes the comm.
     Close,
 }
 
-/// Where in a script a cell stands: what its tracebacks name.
+/// Position of a cell in a script, for its tracebacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLocation {
     /// The script.
     pub file: PathBuf,
-    /// The line the cell begins at, from 1.
+    /// First line of the cell, from 1.
     pub line: u32,
-    /// The script ends with the cell: its threads are waited for, and what it registered for its exit is run.
+    /// The script ends with this cell: its threads are joined, and its at-exit functions run.
     pub last: bool,
 }
 
-/// Where a cell's `input()` goes.
+/// Who answers a cell's `input()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stdin {
     /// The cell's own terminal ([`Runtime::terminal`](super::Runtime::terminal)).
     Terminal,
-    /// The front-end is asked by [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested).
+    /// The front-end, through [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested).
     Ask,
     /// Nobody: `input()` raises `EOFError` at once.
     Refuse,
 }
 
-/// What came back for an input request.
+/// Reply to an input request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputReply {
     /// A line, without its newline.
@@ -364,11 +366,11 @@ pub enum InputReply {
     Eof,
 }
 
-/// Where code that asks for earlier inputs (`%history`) may read them.
+/// Location of earlier inputs, for code that reads them (`%history`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordLocation {
-    /// The file of the record.
+    /// The SQLite file of the record.
     pub path: PathBuf,
-    /// The session that runs.
+    /// Id of the running session.
     pub session: i64,
 }

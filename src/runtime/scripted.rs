@@ -1,7 +1,7 @@
-//! A runtime that plays a script: for tests, and the proof that the contract needs no Python.
+//! A runtime that plays a script, for tests: the contract needs no Python.
 //!
-//! In: a [`Script`], which says for each request what is told. Out: those events, the ids filled in. Invariant: a
-//! request the script does not know ends like every other (`Finished` or `Answered`), so nothing waits for ever.
+//! In: a [`Script`], which gives the events for each request. Out: those events, with the ids filled in. Invariant:
+//! a request the script does not know ends like every other (`Finished` or `Replied`), so no caller waits for ever.
 //! Absent on purpose: timing; events come as soon as they are taken.
 
 use std::collections::VecDeque;
@@ -17,34 +17,34 @@ use super::{
 };
 use crate::output::mime::MimeBundle;
 
-/// What a scripted runtime tells in answer to one request.
+/// Returns the events that a scripted runtime sends for one request.
 pub type ScriptedHandler = Box<dyn FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send>;
 
-/// What came in beside the queue.
+/// Calls of the interrupter, which bypass the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlCall {
-    /// An interrupt.
+    /// Interrupt of the running cell.
     Interrupt,
-    /// A kill.
+    /// Kill of the interpreter.
     Kill,
 }
 
-/// What a scripted runtime tells when it is interrupted or killed.
+/// Returns the events that a scripted runtime sends on an interrupt or kill.
 pub type ControlHandler = Box<dyn FnMut(ControlCall) -> Vec<RuntimeEvent> + Send>;
 
-/// The script: told at the start, then asked for every request.
+/// A script: its initial events, and a handler called for every request.
 pub struct Script {
-    /// What it can do.
+    /// Capabilities that the runtime reports.
     pub capabilities: RuntimeCapabilities,
     /// Sent before any request.
     pub initial_events: Vec<RuntimeEvent>,
-    /// Asked for each request, in order.
+    /// Called for each request, in order.
     pub on_request: ScriptedHandler,
-    /// What went through the interrupter, for assertions.
+    /// Calls of the interrupter, for assertions.
     pub calls: Arc<ControlCalls>,
 }
 
-/// Counts what came in beside the queue, and reacts to it.
+/// Counts the calls of the interrupter, and sends events in reaction.
 #[derive(Default)]
 pub struct ControlCalls {
     interrupts: AtomicUsize,
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Script {
 }
 
 impl Script {
-    /// A script that is ready at once and asks `scene` for every request.
+    /// Creates a script that is ready at once and calls `scene` for every request.
     pub fn new(
         scene: impl FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send + 'static,
     ) -> Self {
@@ -97,14 +97,14 @@ impl Script {
         }
     }
 
-    /// The same script, of a runtime that can do this.
+    /// Returns the script with these capabilities.
     #[must_use]
     pub fn with_capabilities(mut self, able: RuntimeCapabilities) -> Self {
         self.capabilities = able;
         self
     }
 
-    /// The same script, telling what `reaction` gives when it is interrupted or killed.
+    /// Returns the script with a handler for interrupts and kills.
     #[must_use]
     pub fn with_control_handler(
         self,
@@ -120,7 +120,7 @@ impl Script {
         self
     }
 
-    /// The least a runtime tells of a cell or another request: that it began and ended well.
+    /// Returns the fewest events that end a request well: for a cell, its start and finish; otherwise one reply.
     pub fn default_reply(id: RequestId, request: &RuntimeRequest) -> Vec<RuntimeEvent> {
         let answer = match request {
             RuntimeRequest::Execute(_) | RuntimeRequest::Startup(_) => {
@@ -180,12 +180,12 @@ fn undefined(expression: &str) -> ReferenceValue {
 }
 
 impl ControlCalls {
-    /// How often an interrupt was asked for.
+    /// Returns the number of interrupts.
     pub fn interrupts(&self) -> usize {
         self.interrupts.load(Ordering::SeqCst)
     }
 
-    /// How often a kill was asked for.
+    /// Returns the number of kills.
     pub fn kills(&self) -> usize {
         self.kills.load(Ordering::SeqCst)
     }
@@ -220,7 +220,7 @@ pub struct ScriptedRuntime {
     teller: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Events on their way to a bounded channel: `submit` must not block.
+/// Unbounded queue before the bounded channel, since `submit` must not block.
 #[derive(Default)]
 struct EventQueue {
     events: Mutex<(VecDeque<RuntimeEvent>, bool)>,
@@ -228,11 +228,11 @@ struct EventQueue {
 }
 
 impl ScriptedRuntime {
-    /// Starts playing to `events`.
+    /// Starts the thread that sends to `events`.
     pub(super) fn start(script: Script, events: Sender<RuntimeEvent>) -> Self {
         let queue = Arc::new(EventQueue::default());
         queue.push(script.initial_events);
-        // A script is played once.
+        // Fails only if the script was started before, which its ownership rules out.
         let _ = script.calls.out.set(Arc::clone(&queue));
         let source = Arc::clone(&queue);
         let teller = std::thread::Builder::new()
@@ -267,7 +267,7 @@ impl EventQueue {
         self.changed.notify_one();
     }
 
-    /// The next event; `None` once closed and empty.
+    /// Takes the next event; `None` once closed and empty.
     fn next(&self) -> Option<RuntimeEvent> {
         let mut state = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -308,8 +308,8 @@ impl Runtime for ScriptedRuntime {
 
 impl Drop for ScriptedRuntime {
     fn drop(&mut self) {
-        // The teller ends by itself once it has told the rest or nobody listens; it is not waited for, because the
-        // listener may be the one who drops.
+        // The thread ends by itself once the queue is empty or the receiver is gone. Joining it could deadlock: the
+        // receiver may be the caller of this drop.
         self.queue.close();
         drop(self.teller.take());
     }

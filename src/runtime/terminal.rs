@@ -1,10 +1,11 @@
-//! The pseudo-terminal that cells, or the commands of a shell, own: made once for every interpreter, one handle for all
-//! of them.
+//! The pseudo-terminal that cells, or the commands of a shell, own: a new pair for every interpreter, one handle
+//! for all of them.
 //!
-//! In: what the user types, the size of the window. Out: whoever made it reads the master's bytes. Invariants: a handle
-//! outlives every interpreter and does nothing between two of them; a byte is taken only while a cell runs, as its
-//! owner tells, so none waits in the terminal for a later cell; writing never blocks; a suspend character is acted upon
-//! only where there is a shell to bring back what it stops. Absent on purpose: the user's own terminal.
+//! In: the user's keys, the size of the window. Out: the caller of `open` reads the master's bytes. Invariants: a
+//! handle outlives every interpreter and does nothing between two of them; a byte is taken only while a cell runs,
+//! as reported by its owner, so that none is left in the terminal for a later cell; writing never blocks; a suspend
+//! character takes effect only where a shell can resume the stopped job. Absent on purpose: the user's own
+//! terminal.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,16 +16,15 @@ use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
 use super::{CellTerminal, TerminalMode, TerminalSize};
 use crate::process::{self, SuspendKey, foreground_job};
 
-/// What control-C sends.
+/// Byte of Ctrl-C.
 const INTERRUPT: u8 = 3;
 
-/// Whoever hears of a Ctrl-C before a program could.
+/// Receives a Ctrl-C before an interpreter exists.
 pub(super) trait EarlyInterrupt: std::fmt::Debug + Send + Sync {
-    /// It has done what there is to do: the interpreter is not there yet.
+    /// Returns true when the key was handled here, because the interpreter has not started yet.
     fn interrupt_before_start(&self) -> bool;
 }
 
-/// The handle; see the module.
 #[derive(Debug)]
 pub(super) struct CellPty {
     state: Mutex<PtyState>,
@@ -37,14 +37,13 @@ struct PtyState {
     master: Option<Arc<OwnedFd>>,
     size: TerminalSize,
     foreground_program: bool,
-    /// A cell runs: it has begun, and its end has not been seen.
+    /// True from the start of a cell until its end has been seen.
     in_cell: bool,
-    /// Bytes were typed for it.
     typed: bool,
 }
 
 impl CellPty {
-    /// `stop`: there is somebody to bring back what Ctrl-Z stops.
+    /// `stop` says how to treat Ctrl-Z, which takes effect only where a shell can resume the stopped job.
     pub(super) fn new(size: TerminalSize, stop: SuspendKey, keys: Arc<dyn EarlyInterrupt>) -> Self {
         let state = PtyState {
             master: None,
@@ -64,10 +63,10 @@ impl CellPty {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a new pair and gives out its ends, the master's first. What is typed from now on goes there.
+    /// Creates a new pair and returns its ends, the master first. Later bytes are typed into the new pair.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Errors of the operating system.
     pub(super) fn open(&self) -> io::Result<(Arc<OwnedFd>, OwnedFd)> {
         let mut state = self.state();
         let TerminalSize { columns, rows } = state.size;
@@ -79,7 +78,7 @@ impl CellPty {
         Ok((master, slave))
     }
 
-    /// The cells' end for a moment, when their terminal is in line mode; reading from it never waits.
+    /// Duplicates the cells' end of the terminal when it is in line mode; reading from it never waits.
     fn lines_end(&self) -> Option<OwnedFd> {
         let state = self.state();
         let master = state.master.as_ref().filter(|_| state.in_cell)?;
@@ -89,27 +88,25 @@ impl CellPty {
             .then(|| process::open_peer(master, false).ok())?
     }
 
-    /// The interpreter is gone.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.master = None;
         state.in_cell = false;
     }
 
-    /// A cell has begun: from now on bytes are taken.
+    /// Marks the start of a cell: bytes are taken from now on.
     pub(super) fn begin_cell(&self) {
         let mut state = self.state();
         state.in_cell = true;
         state.typed = false;
     }
 
-    /// The cell is over: no more bytes are taken. True when some were, of which some may be unread.
+    /// Marks the end of the cell: no more bytes are taken. Returns true when some were taken, which may be unread.
     pub(super) fn end_cell(&self) -> bool {
         let mut state = self.state();
         std::mem::take(&mut state.in_cell) && state.typed
     }
 
-    /// Whether a program of the cell owns the screen.
     pub(super) fn set_foreground_program(&self, owns: bool) {
         self.state().foreground_program = owns;
     }
@@ -120,7 +117,7 @@ impl CellTerminal for CellPty {
         if bytes.contains(&INTERRUPT) && self.keys.interrupt_before_start() {
             return bytes.len();
         }
-        // Held while writing: the end of the cell comes before a byte or after it.
+        // The lock is held while writing: the end of the cell comes before a byte or after it.
         let mut state = self.state();
         let Some(master) = state.master.clone().filter(|_| state.in_cell) else {
             return 0;
@@ -130,7 +127,7 @@ impl CellTerminal for CellPty {
             match rustix::io::write(&master, &bytes[taken..]) {
                 Ok(count @ 1..) => taken += count,
                 Err(rustix::io::Errno::INTR) => {}
-                // Full, or nobody there.
+                // The terminal is full, or has no reader.
                 _ => break,
             }
         }
@@ -141,7 +138,7 @@ impl CellTerminal for CellPty {
     fn take_lines(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         if let Some(end) = self.lines_end() {
-            // In line mode a read gives one whole line; none is there while the cell itself waits for one.
+            // In line mode a read returns one whole line; there is none while the cell itself waits for one.
             let mut line = [0; 4096];
             while let Ok(count @ 1..) = rustix::io::read(&end, &mut line) {
                 lines.extend_from_slice(&line[..count]);

@@ -1,41 +1,41 @@
-//! The user's variables, kept when a session ends and brought back when it is resumed: what is asked, what is answered.
+//! The user's variables, saved when a session ends and restored when it is resumed: requests and replies.
 //!
-//! Invariant: an interpreter reads no file but one that only its own user could have written.
+//! Invariant: an interpreter reads only a file that no other user could have written.
 
 use serde::Deserialize;
 
-/// What is wanted of a session's file.
+/// Operations on the file of a session's variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariablesRequest {
-    /// What can be kept of them is written to it, in a bounded time. The answer has what was, and what was not.
+    /// Writes the variables that can be saved, in a bounded time. The reply lists those saved and those left out.
     Save,
-    /// What is in it.
+    /// Lists the variables in the file.
     List,
-    /// They are set, but for names that are taken. The answer has those that were, and those that were not.
+    /// Sets the variables, except names that are taken. The reply lists those set and those left out.
     Restore,
 }
 
-/// Variables, and those that were left out.
+/// Variables in a file, and those that were left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct SavedVariables {
-    /// Seconds since they were kept.
+    /// Seconds since they were saved.
     pub age: u64,
     /// In the order in which they were bound.
     pub rows: Vec<SavedVariable>,
-    /// Names, and why.
+    /// Names left out, each with its reason.
     pub left: Vec<(String, String)>,
 }
 
-/// A variable.
+/// A saved variable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct SavedVariable {
     /// Its name.
     pub name: String,
-    /// The name of its type.
+    /// Name of its type.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Bytes it takes in the file.
+    /// Size in the file, in bytes.
     pub bytes: u64,
 }

@@ -1,4 +1,6 @@
-//! The agent that prompts go to, and the skills it is told of.
+//! Checks the agent that receives prompts, and the skills it can load.
+//!
+//! In: the environment and the settings. Out: findings. Codex is run for its version and login state only.
 
 use std::process::Command;
 
@@ -33,7 +35,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Whether an agent's program can be started; what it needs else it says itself at the first prompt.
+/// Checks that an agent's program exists; the agent reports other needs itself at the first prompt.
 fn program(words: &[String], name: &str, context: &DoctorContext<'_>) -> Finding {
     let word = words.first().map_or("", String::as_str);
     match context.environment.find_program(word) {
@@ -73,7 +75,7 @@ fn codex(words: &[String], context: &DoctorContext<'_>) -> Vec<Finding> {
     let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
     let login = match ask(&["login", "status"]) {
         Some(answer) if answer.status.success() => {
-            // What it says may hold a part of a key.
+            // Codex's own message may contain a part of a key.
             Finding::ok("login", "Codex is logged in")
         }
         _ => Finding::warning(

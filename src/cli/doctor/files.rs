@@ -1,4 +1,6 @@
-//! Settings, directories and the record.
+//! Checks the settings, the directories and the record.
+//!
+//! In: the environment and the settings. Out: findings. Invariant: nothing is written.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -45,7 +47,6 @@ fn settings(context: &DoctorContext<'_>) -> Vec<Finding> {
     context.reports.iter().map(told).collect()
 }
 
-/// A report in one line.
 fn whole(report: &Report) -> String {
     let causes = report.causes.iter().map(String::as_str);
     let parts: Vec<&str> = std::iter::once(report.message.as_str())
@@ -56,7 +57,7 @@ fn whole(report: &Report) -> String {
 
 fn directory(subject: &'static str, folder: &Path, context: &DoctorContext<'_>) -> Finding {
     let place = context.shown(folder);
-    // The first of its parents that is there decides whether it can be made.
+    // The nearest existing parent determines if the folder can be created.
     let there = folder.ancestors().find(|folder| folder.exists());
     let writable = there.is_some_and(|folder| access(folder, Access::WRITE_OK).is_ok());
     match std::fs::metadata(folder) {

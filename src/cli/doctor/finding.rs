@@ -1,4 +1,6 @@
-//! What is looked at, and what is found of it.
+//! The input and the results of the checks.
+//!
+//! In: a [`DoctorContext`]. Out: [`Finding`]s, each with a verdict and, if needed, a remedy.
 
 use std::time::Duration;
 
@@ -10,16 +12,13 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::NOTICED;
 
-/// The longest a program is waited for.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Ok,
-    /// The shell works, with less.
+    /// The shell works, without a feature.
     Warning,
-    /// Something does not work.
     Error,
 }
 
@@ -41,13 +40,11 @@ impl Verdict {
     }
 }
 
-/// One thing that was looked at.
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) subject: &'static str,
     pub(super) verdict: Verdict,
     pub(super) message: String,
-    /// What to do, where something is to be done.
     pub(super) mend: Option<String>,
 }
 
@@ -85,17 +82,15 @@ impl Finding {
     }
 }
 
-/// What is looked at.
 pub(super) struct DoctorContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) settings: &'a Settings,
-    /// What was wrong with the settings.
     pub(super) reports: &'a [Report],
     pub(super) screen: &'a Screen,
 }
 
 impl DoctorContext<'_> {
-    /// A path as people write it.
+    /// Returns a path with `~` for the home directory.
     pub(super) fn shown(&self, path: &std::path::Path) -> String {
         self.settings.provenance.display_path(path)
     }

@@ -1,4 +1,7 @@
-//! Jupyter: the kernels that are installed, ours among them, the gateway, where one is named, and those we share.
+//! Checks Jupyter: the installed kernels, ours among them, a configured gateway, and the gateways that our
+//! processes share.
+//!
+//! In: the environment and the settings. Out: findings.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +13,7 @@ use crate::kernel::{self, KernelspecDir};
 use crate::runtime::connect::{SharedGateway, check_gateway_packages, shared_gateways};
 use crate::text::counted;
 
-/// What stands before what is said of those we share.
+/// Subject of findings about shared gateways.
 const SHARED: &str = "our gateway";
 
 pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
@@ -29,7 +32,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Our own kernels: whether what they start is there.
+/// Checks that the programs of our own kernels exist.
 fn installed(folders: &[PathBuf], context: &DoctorContext<'_>) -> Finding {
     let specs = folders.iter().map(|folder| folder.join("kernels"));
     let specs = specs.filter_map(|folder| std::fs::read_dir(folder).ok());
@@ -66,7 +69,6 @@ fn installed(folders: &[PathBuf], context: &DoctorContext<'_>) -> Finding {
     }
 }
 
-/// The kernel that runs the cells.
 fn chosen(name: &str, folders: &[PathBuf]) -> Finding {
     match find_kernelspec(name, folders) {
         Ok(_) => Finding::ok("kernel", format!("`{name}` runs the cells")),
@@ -78,7 +80,6 @@ fn chosen(name: &str, folders: &[PathBuf]) -> Finding {
     }
 }
 
-/// The gateway that runs the cells, or that the environment names.
 fn gateway(context: &DoctorContext<'_>) -> Finding {
     let variable = |name| context.environment.variable(name);
     let address = match &context.settings.choices.runtime {
@@ -112,7 +113,7 @@ fn is_auto(address: &str) -> bool {
     address.split('#').next() == Some("auto")
 }
 
-/// The gateways that all our processes share: those that run, and whether one could be started where one is wanted.
+/// Lists the running shared gateways, and checks that one could be started where the settings need one.
 fn shared(context: &DoctorContext<'_>, python: Option<&Path>) -> Vec<Finding> {
     let running = shared_gateways(&gateways(context.settings));
     let wanted = match &context.settings.choices.runtime {

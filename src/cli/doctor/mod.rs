@@ -1,8 +1,8 @@
-//! `doctor`: looks at what the shell uses here, says of each thing whether it is well, and how to mend what is not.
+//! `doctor`: checks everything the shell uses here, with a verdict and a remedy for each.
 //!
-//! In: the surroundings and the settings. Out: [`Finding`]s, as a table or JSON. Nothing is written, no variable's
-//! value and nothing secret is shown; the interpreter and the agent are asked for their versions, each for
-//! ten seconds at most.
+//! In: the environment and the settings. Out: [`Finding`]s, as a table or JSON. Invariants: nothing is written, and
+//! no secrets and no values of variables are shown; the interpreter and the agent are run only to report about
+//! themselves, each for ten seconds at most.
 
 mod agent;
 mod files;
@@ -22,7 +22,6 @@ use crate::text::escape::visible;
 use crate::text::indented;
 use finding::{DoctorContext, Finding, Verdict};
 
-/// Looks; returns the exit code.
 pub(super) fn run(
     doctor: &Doctor,
     arguments: &Arguments,
@@ -71,7 +70,7 @@ fn as_json(group: &str, finding: &Finding) -> Value {
 }
 
 fn print(finding: &Finding, screen: &Screen) -> Result<(), Report> {
-    // Into a file a finding is one line.
+    // In a file a finding is one line.
     let width = match screen.is_rich() {
         true => usize::from(screen.size().columns),
         false => usize::MAX,
@@ -87,15 +86,14 @@ fn print(finding: &Finding, screen: &Screen) -> Result<(), Report> {
     Ok(screen.write_untrusted(rest)?)
 }
 
-/// Columns of the verdict.
+/// Width of the verdict in columns.
 const VERDICT: usize = 10;
 
-/// What stands before the words of a finding, and before their other rows where the screen is narrower than `WIDE`.
+/// Indent of a finding's text, and (as `NARROW`) of its further rows on a screen narrower than `WIDE` columns.
 const MARGIN: usize = 23;
 const NARROW: usize = 4;
 const WIDE: usize = 60;
 
-/// A finding for a screen of so many columns.
 fn told(finding: &Finding, width: usize) -> String {
     let (verdict, subject) = (finding.verdict.word(), finding.subject);
     let margin = if width < WIDE { NARROW } else { MARGIN };

@@ -1,4 +1,7 @@
-//! The interpreter that runs the cells, what is installed there, and whether the agent's own code can be confined.
+//! Checks the interpreter that runs the cells, its packages, and the confinement of the agent's code.
+//!
+//! In: the environment and the settings. Out: findings. Candidates are started in the shell's order, each with a
+//! time limit.
 
 use std::process::Command;
 
@@ -9,7 +12,7 @@ use crate::assemble::python_plan;
 use crate::process::output_within;
 use crate::runtime::connect::{Candidate, ManagedPython, ManagedState, interpreters};
 
-/// What an interpreter tells of itself: one line of JSON.
+/// Python code that prints the interpreter's facts as one line of JSON.
 const QUESTION: &str = r#"
 import json, sys
 def version(name):
@@ -46,7 +49,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
             )
         })
         .collect();
-    // As the shell does: the first that starts runs the cells.
+    // As in the shell: the first candidate that starts runs the cells.
     for candidate in &search.candidates {
         let place = context.shown(&candidate.program);
         match ask(candidate) {
@@ -69,7 +72,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What the interpreter tells; the error is a phrase that follows its name.
+/// Returns the interpreter's facts; the error is a phrase that follows its name.
 fn ask(candidate: &Candidate) -> Result<Value, String> {
     let mut command = Command::new(&candidate.program);
     command.args(["-c", QUESTION]);

@@ -1,4 +1,6 @@
-//! What the terminal can do, as far as its environment tells.
+//! Checks the features of the terminal, as far as its environment shows them.
+//!
+//! In: the environment, and tmux's options. Out: findings.
 
 use std::process::Command;
 
@@ -6,7 +8,7 @@ use super::finding::{DoctorContext, Finding, PATIENCE};
 use crate::display::Pictures;
 use crate::process::output_within;
 
-/// Milliseconds behind Esc that a user feels.
+/// Delay after Esc, in milliseconds, that a user notices.
 const LATE: u32 = 100;
 
 pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
@@ -45,7 +47,7 @@ pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     ]
 }
 
-/// What tmux has for an option; `None` where there is no tmux, or no answer.
+/// Returns the value of a tmux option; `None` without tmux, or without a reply.
 fn tmux_option(arguments: [&str; 2], context: &DoctorContext<'_>) -> Option<String> {
     context.environment.variable("TMUX")?;
     let mut command = Command::new(context.environment.find_program("tmux")?);
@@ -56,7 +58,7 @@ fn tmux_option(arguments: [&str; 2], context: &DoctorContext<'_>) -> Option<Stri
     Some(said).filter(|_| answer.status.success())
 }
 
-/// Whether Esc and Alt arrive in time.
+/// Checks the delay of Esc and Alt.
 fn keys(context: &DoctorContext<'_>) -> Finding {
     let waits = tmux_option(["-sv", "escape-time"], context);
     let waits = waits.and_then(|it| it.parse::<u32>().ok());
@@ -79,7 +81,7 @@ fn keys(context: &DoctorContext<'_>) -> Finding {
     }
 }
 
-/// Whether the terminal takes text for the clipboard; no terminal answers that it does.
+/// Checks that the terminal accepts text for the clipboard, by its name: no terminal confirms it.
 fn clipboard(context: &DoctorContext<'_>) -> Finding {
     let term = context.environment.variable("TERM").unwrap_or_default();
     match tmux_option(["-sv", "set-clipboard"], context).as_deref() {
@@ -101,7 +103,7 @@ fn clipboard(context: &DoctorContext<'_>) -> Finding {
     }
 }
 
-/// Whether the end of a long run that nobody sees is told.
+/// Checks the notifications about the end of a long run.
 fn notices(context: &DoctorContext<'_>) -> Finding {
     let after = context.settings.choices.notify_after;
     match tmux_option(["-gv", "focus-events"], context).as_deref() {
@@ -118,7 +120,7 @@ fn notices(context: &DoctorContext<'_>) -> Finding {
     }
 }
 
-/// Whether the locale has characters beyond ASCII.
+/// Checks that the locale has characters beyond ASCII.
 fn characters(context: &DoctorContext<'_>) -> Finding {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let named = names

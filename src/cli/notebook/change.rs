@@ -1,4 +1,6 @@
-//! `notebook edit`, `insert`, `delete`, `move` and `apply`: one file changed, the rest of it as it was.
+//! `notebook edit`, `insert`, `delete`, `move` and `apply`: change one file, and keep the rest of it byte for byte.
+//!
+//! In: the arguments, and text from standard input. Out: the changed file, and a line about it.
 
 use serde_json::json;
 
@@ -13,7 +15,6 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{IfMissing, NotebookFile, notebook_report};
 
-/// Changes a cell.
 pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&edit.file, IfMissing::Refused)?;
     let action = CellAction::Edit {
@@ -31,7 +32,6 @@ pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
     Ok(0)
 }
 
-/// Puts a cell in.
 pub(super) fn insert(insert: &Insert, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&insert.file, IfMissing::Empty)?;
     let Some(source) = content(insert.content.as_deref())? else {
@@ -47,7 +47,6 @@ pub(super) fn insert(insert: &Insert, screen: &Screen) -> Result<i32, Report> {
     Ok(0)
 }
 
-/// Takes a cell out.
 pub(super) fn delete(delete: &Delete, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&delete.file, IfMissing::Refused)?;
     let action = CellAction::Delete { cell: delete.cell };
@@ -58,7 +57,6 @@ pub(super) fn delete(delete: &Delete, screen: &Screen) -> Result<i32, Report> {
     Ok(0)
 }
 
-/// Puts a cell elsewhere.
 pub(super) fn moved(moved: &Move, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&moved.file, IfMissing::Refused)?;
     let action = CellAction::Move {
@@ -69,7 +67,7 @@ pub(super) fn moved(moved: &Move, screen: &Screen) -> Result<i32, Report> {
     Ok(0)
 }
 
-/// Does it, writes the file, and says so.
+/// Applies the change, writes the file, and prints a line about it.
 fn done(
     opened: &mut NotebookFile,
     action: &CellAction,
@@ -106,7 +104,7 @@ fn done(
     Ok(outcome)
 }
 
-/// The text that is given, or that standard input holds; a newline at its end is none of the cell's.
+/// Returns the given text, or that of standard input without its last newline.
 fn content(given: Option<&str>) -> Result<Option<String>, Report> {
     match given {
         Some("-") => {
@@ -120,7 +118,6 @@ fn content(given: Option<&str>) -> Result<Option<String>, Report> {
     }
 }
 
-/// Writes edited text back.
 pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&wanted.file, IfMissing::Empty)?;
     let text = batch::standard_input()?;
@@ -161,7 +158,6 @@ pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report>
     Ok(0)
 }
 
-/// Says what of the file besides its cells could not be kept.
 fn say_unkept(opened: &NotebookFile, screen: &Screen) -> Result<(), Report> {
     let unkept = opened.file.lost_attributes();
     unkept

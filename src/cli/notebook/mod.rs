@@ -1,6 +1,6 @@
-//! `notebook`: a notebook file shown as text, changed in single cells, compared.
+//! `notebook`: shows a notebook file as text, changes single cells, compares two files.
 //!
-//! Needs neither Python nor an agent, and writes nothing but the file that is changed and pictures that are asked for.
+//! Needs neither Python nor an agent, and writes only the changed file and extracted pictures.
 
 mod args;
 mod change;
@@ -16,7 +16,6 @@ use crate::screen::Screen;
 pub(super) use args::Notebook;
 use args::NotebookCommand;
 
-/// Does it; returns the exit code.
 pub(super) fn run(
     notebook: &Notebook,
     arguments: &Arguments,

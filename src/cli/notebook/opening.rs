@@ -1,14 +1,14 @@
-//! A notebook by the name that was typed.
+//! Opens a notebook by the path on the command line, which messages quote as it was typed.
 
 use std::path::Path;
 
 use crate::report::Report;
 use crate::session::{IfMissing, NotebookFile};
 
-/// Opens it.
+/// Opens a notebook.
 ///
 /// # Errors
-/// It is not there, cannot be read, or is no notebook.
+/// The file does not exist, is not readable, or is no notebook.
 pub(super) fn opened(path: &Path, missing: IfMissing) -> Result<NotebookFile, Report> {
     NotebookFile::open(path, &path.display().to_string(), missing)
 }

@@ -1,4 +1,6 @@
 //! `notebook show` and `notebook diff`: text of notebooks on standard output.
+//!
+//! In: one or two files. Out: text, extracted pictures, and 1 as the exit code of a difference.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -19,13 +21,12 @@ use crate::screen::Screen;
 use crate::session::{IfMissing, NotebookFile, notebook_report};
 use crate::text::MARKED;
 
-/// What is read and printed at once of a file that is printed as it is, in bytes.
+/// Bytes read and printed at once of a file that is printed unchanged.
 const PIECE: usize = 1 << 20;
 
-/// Smaller files are read whole, in bytes.
+/// Smaller files, in bytes, are read whole.
 const OUTLINED: u64 = 4 << 20;
 
-/// Prints a notebook.
 pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, Report> {
     if show.textconv {
         textconv(show, screen, terminal)?;
@@ -76,7 +77,7 @@ pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, 
     Ok(0)
 }
 
-/// Prints a file for a comparison line by line: as a notebook whose cells have no numbers, else as it is.
+/// Prints a file for a line-by-line diff: a notebook without cell numbers, any other file unchanged.
 fn textconv(show: &Show, screen: &Screen, terminal: bool) -> Result<(), Report> {
     let name = show.file.display().to_string();
     let read = || {
@@ -113,7 +114,7 @@ fn textconv(show: &Show, screen: &Screen, terminal: bool) -> Result<(), Report> 
     }
 }
 
-/// What a cell showed, pictures by their types and sizes.
+/// Returns a cell's outputs as text, with pictures as their types and sizes.
 fn unnumbered_outputs(cell: Cell<'_>) -> String {
     let pictures = pictures_of(0, cell);
     let mut text = outputs_of(0, cell);
@@ -128,7 +129,7 @@ fn unnumbered_outputs(cell: Cell<'_>) -> String {
     }
 }
 
-/// A large notebook of which nobody wants to see what the cells showed, without it; `None`: it is read whole.
+/// Returns a large notebook without its outputs, where they are not shown; `None`: read the file whole.
 fn outlined(show: &Show) -> Option<Document> {
     let path = &show.file;
     let size = std::fs::metadata(path)
@@ -140,7 +141,6 @@ fn outlined(show: &Show) -> Option<Document> {
     (is_large && !wanted).then(|| outline(File::open(path).ok()?))?
 }
 
-/// `x.ipynb:raw`: the file meant.
 fn raw(file: &Path) -> Option<PathBuf> {
     let name = file.to_str()?.strip_suffix(":raw")?;
     (!file.exists()).then(|| PathBuf::from(name))
@@ -168,7 +168,7 @@ fn outputs_of(number: usize, cell: Cell<'_>) -> String {
     }
 }
 
-/// A file keeps every byte; a terminal gets what is safe for it.
+/// Writes every byte to a file, and sanitised text to a terminal.
 fn put(text: &str, screen: &Screen, terminal: bool) -> Result<(), Report> {
     match terminal {
         true => screen.write_untrusted(text)?,
@@ -220,7 +220,7 @@ fn as_json(document: &Document, name: &str, part: &ShownPart) -> Result<Value, R
     }))
 }
 
-/// Writes the pictures of outputs and attachments; other files of their names are left alone.
+/// Writes the pictures of outputs and attachments; existing files of the same names are not overwritten.
 fn extract(
     document: &Document,
     part: &ShownPart,
@@ -256,7 +256,7 @@ fn extract(
     Ok(())
 }
 
-/// Prints what differs between two notebooks; 1 when something does.
+/// Prints the difference between two notebooks; returns 1 when there is one.
 pub(super) fn show_diff(options: &Diff, screen: &Screen, terminal: bool) -> Result<i32, Report> {
     let old = opened(&options.old, IfMissing::Refused)?;
     let new = opened(&options.new, IfMissing::Refused)?;

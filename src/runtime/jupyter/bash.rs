@@ -1,9 +1,9 @@
-//! What a kernel of Bash needs: the way to where a cell wants to be, and a refusal of cells that it would wait in for
-//! ever, a loop without its end or a quote that is not closed.
+//! Special treatment of Bash kernels: the code that changes a cell's directory, and a refusal of incomplete cells
+//! (an open loop or quote), in which such a kernel would hang.
 //!
-//! In: a cell of Bash. Out: code that goes before it; what Bash itself says is missing, where there is a Bash here to
-//! ask: it reads the cell and runs nothing. The kernel of Bash does not tell such cells from others, and hangs in them
-//! until it is interrupted. Absent on purpose: what else may be wrong with a cell, which its kernel says; other shells.
+//! In: a Bash cell. Out: code to run before it; Bash's own message about what is missing, where a Bash is installed
+//! here, which parses the cell and runs nothing. The kernel of Bash does not recognise such cells, and hangs until
+//! it is interrupted. Absent on purpose: other errors of a cell, which its kernel reports; other shells.
 
 use std::process::Command;
 use std::time::Duration;
@@ -13,20 +13,19 @@ use crate::process::output_within;
 use crate::runtime::python::finished;
 use crate::runtime::{Ending, Execute, RequestId, RuntimeEvent};
 
-/// How long Bash may take.
+/// Time limit of Bash's syntax check.
 const READS: Duration = Duration::from_secs(1);
-/// Longer cells do not fit into an argument.
+/// Maximum bytes of a checked cell; a longer one does not fit into an argument.
 const MOST: usize = 100_000;
-/// What Bash says of a text that goes on.
+/// Messages of Bash about an incomplete text.
 const GOES_ON: [&str; 3] = [
     "unexpected end of file",
     "unexpected EOF",
     "delimited by end-of-file",
 ];
 
-/// Code that goes where a cell wants to be, and sets the variables it wants.
 pub(super) fn setup_code(cell: &Execute) -> String {
-    // The one thing that cannot be quoted, a zero byte, stands in no path and in no variable.
+    // A zero byte, which alone cannot be quoted, is in no path and no variable.
     let quoted = |text: &str| shlex::try_quote(text).unwrap_or_default().into_owned();
     let place = cell.directory.iter();
     let place = place.map(|place| format!("cd -- {}", quoted(&place.to_string_lossy())));
@@ -37,7 +36,7 @@ pub(super) fn setup_code(cell: &Execute) -> String {
     place.chain(variables).collect::<Vec<_>>().join("\n")
 }
 
-/// How a cell ends that is not even begun, since something is missing at its end; `None`: it can run.
+/// Returns the events of a cell that is refused as incomplete; `None` when it can run.
 pub(super) fn refusal(id: RequestId, code: &str) -> Option<[RuntimeEvent; 3]> {
     let missing = missing(code)?;
     let error = CellError {
@@ -53,7 +52,7 @@ pub(super) fn refusal(id: RequestId, code: &str) -> Option<[RuntimeEvent; 3]> {
     ])
 }
 
-/// What is missing at the end of a cell of Bash, in Bash's words; `None`: nothing, or nobody can tell.
+/// Returns Bash's message about what is missing at the end of a cell; `None` when nothing is, or no Bash can tell.
 fn missing(code: &str) -> Option<String> {
     if code.len() > MOST {
         return None;
@@ -67,7 +66,7 @@ fn missing(code: &str) -> Option<String> {
     let line = told
         .lines()
         .find(|line| GOES_ON.iter().any(|said| line.contains(said)))?;
-    // It begins with its own name and ours for the text.
+    // The message begins with Bash's own name and the name for the text.
     let said = line.split_once(": -c: ").map_or(line, |(_, said)| said);
     Some(said.trim_start_matches("bash: ").to_owned())
 }

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::runtime::{CompletionSupport, RuntimeCapabilities};
 
-/// What a kernel can do, as the handle tells it and the owner learns it.
+/// Capabilities of a kernel, updated by the supervisor and read by the handle.
 pub(super) type SharedCapabilities = Arc<Mutex<RuntimeCapabilities>>;
 
-/// What a kernel of this language can do.
 pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabilities {
     let base = match language {
         "Python" => RuntimeCapabilities {

@@ -13,15 +13,13 @@ use crate::runtime::{
 };
 use crate::text::offset::CodePoints;
 
-/// Completions that are told.
 const MOST: usize = 500;
 
-/// A text of an object; empty where there is none.
+/// Returns a string of an object; empty when it is absent.
 pub(super) fn text_of<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What a cell raised.
 pub(super) fn error(content: &Map<String, Value>) -> CellError {
     let lines = content.get("traceback").and_then(Value::as_array);
     let lines = lines.into_iter().flatten().filter_map(Value::as_str);
@@ -33,7 +31,7 @@ pub(super) fn error(content: &Map<String, Value>) -> CellError {
     }
 }
 
-/// What a message of everybody's channel shows.
+/// Returns the event for an output message on iopub.
 pub(super) fn shown(
     message: &IncomingMessage,
     id: Option<RequestId>,
@@ -85,7 +83,7 @@ pub(super) fn shown(
     })
 }
 
-/// What a reply asks of the front-end.
+/// Returns the event for a payload of an `execute_reply`.
 pub(super) fn payload(id: RequestId, payload: &Value) -> Option<RuntimeEvent> {
     match payload["source"].as_str()? {
         "page" => {
@@ -107,7 +105,6 @@ pub(super) fn payload(id: RequestId, payload: &Value) -> Option<RuntimeEvent> {
     }
 }
 
-/// A completion's place and words.
 pub(super) fn completions(reply: &Map<String, Value>) -> RuntimeReply {
     let position = |name: &str| {
         let number = reply.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -143,7 +140,6 @@ pub(super) fn completions(reply: &Map<String, Value>) -> RuntimeReply {
     RuntimeReply::Completions(words.take(MOST).map(completion).collect())
 }
 
-/// What stands at the cursor.
 pub(super) fn inspection(reply: &Map<String, Value>) -> RuntimeReply {
     let data = reply.get("data").and_then(Value::as_object);
     let data =
@@ -151,7 +147,6 @@ pub(super) fn inspection(reply: &Map<String, Value>) -> RuntimeReply {
     RuntimeReply::Inspection(data.map(|data| MimeBundle::new(data.clone().into_iter().collect())))
 }
 
-/// Whether a text could be run as it stands.
 pub(super) fn completeness(reply: &Map<String, Value>) -> RuntimeReply {
     RuntimeReply::Completeness(match text_of(reply, "status") {
         "complete" => Completeness::Complete,
@@ -161,7 +156,7 @@ pub(super) fn completeness(reply: &Map<String, Value>) -> RuntimeReply {
     })
 }
 
-/// A cell that shows nothing and evaluates expressions.
+/// Returns the content of a silent `execute_request` that evaluates expressions.
 pub(super) fn expressing(expressions: &[String]) -> Value {
     let named = expressions.iter().enumerate();
     let named = named.map(|(number, text)| (number.to_string(), json!(text)));
@@ -175,7 +170,7 @@ pub(super) fn expressing(expressions: &[String]) -> Value {
     })
 }
 
-/// What came of them; their names are their places.
+/// Returns the values of the expressions; their keys are their indices.
 pub(super) fn expressed(reply: &Map<String, Value>) -> RuntimeReply {
     let Some(told) = reply.get("user_expressions").and_then(Value::as_object) else {
         return RuntimeReply::Failed("the kernel returned no expressions".to_owned());
@@ -192,14 +187,14 @@ pub(super) fn expressed(reply: &Map<String, Value>) -> RuntimeReply {
     RuntimeReply::Expressed(found.map(one).collect())
 }
 
-/// The text of a Python string literal of a plain path; `None`: it needs more than that.
+/// Returns the text of a Python string literal of a plain path; `None` for literals with escapes or prefixes.
 pub(super) fn unquoted(literal: &str) -> Option<String> {
     let quote = literal.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inner = literal.strip_prefix(quote)?.strip_suffix(quote)?;
     (!inner.contains('\\')).then(|| inner.to_owned())
 }
 
-/// Who a kernel says it is; a banner has the one of IPython alone. Where it runs is known better here.
+/// Returns the facts of a `kernel_info_reply`. A banner is kept for IPython alone; the caller sets the location.
 pub(super) fn who(answer: &Map<String, Value>) -> RuntimeInfo {
     let info = answer.get("language_info").cloned().unwrap_or_default();
     let text = |name: &str| info[name].as_str().unwrap_or_default().to_owned();
@@ -220,7 +215,6 @@ pub(super) fn who(answer: &Map<String, Value>) -> RuntimeInfo {
     }
 }
 
-/// A language as a reader of English knows it.
 pub(super) fn language(name: &str) -> String {
     match name.to_ascii_lowercase().as_str() {
         "python" | "python3" | "ipython" => "Python".to_owned(),

@@ -1,8 +1,8 @@
-//! A kernel behind a gateway: started over HTTP, spoken to over a websocket, ended over HTTP.
+//! A kernel behind a gateway: started and ended over HTTP, with messages over a websocket.
 //!
-//! In: a plan. Out: news. Invariants: what we started ends with us, also when it comes up after we left; a connection
-//! that breaks is opened again under the same name, so that what was said meanwhile still comes. Absent on purpose:
-//! starting gateways (`shared`).
+//! In: a plan. Out: kernel events. Invariants: a kernel that we started ends with us, also when it comes up after
+//! we left; a broken connection is opened again under the same session name, so that messages sent meanwhile still
+//! arrive. Absent on purpose: starting gateways (`shared`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,31 +26,25 @@ use crate::jupyter::{
 use crate::runtime::environment::apply_environment;
 use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
-/// How long a broken connection is opened again and again.
+/// Time during which a broken connection is retried.
 const TRIES: Duration = Duration::from_secs(30);
-/// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long the end of a kernel that was killed is waited for.
+/// Maximum wait for the end of a killed kernel.
 const ENDS: Duration = Duration::from_secs(2);
-/// Messages that may wait for the conversation.
 const IN_FLIGHT: usize = 1024;
 
-/// Which gateway, and which of its kernels.
 #[derive(Debug, Clone)]
 pub struct GatewayPlan {
-    /// The gateway.
     pub gateway: GatewayTarget,
-    /// The kernel's name; `None`: the gateway's default.
     pub kernel: Option<String>,
-    /// What a gateway that runs is told of the user for the kernel.
+    /// Variables that a running gateway is asked to set for the kernel.
     pub variables: BTreeMap<OsString, OsString>,
-    /// How long a kernel may take until it says who it is.
     pub patience: Duration,
 }
 
 impl GatewayPlan {
-    /// The kernel is told these variables when it starts. One of the user's gateways is told of them only where it is
-    /// told of others: a Kernel Gateway starts a kernel it is told of any with those alone, without a home directory.
+    /// Adds variables for the kernel's start. A gateway of the user gets them only if it gets others already: a
+    /// Kernel Gateway that is given any variables starts the kernel with those alone, without a home directory.
     pub(in crate::runtime) fn add_environment(&mut self, told: &EnvironmentChanges) {
         match &mut self.gateway {
             GatewayTarget::Shared(shared) => apply_environment(&mut shared.variables, told),
@@ -60,37 +54,33 @@ impl GatewayPlan {
     }
 }
 
-/// Which gateway.
 #[derive(Debug, Clone)]
 pub enum GatewayTarget {
-    /// One that runs.
     Running(Gateway),
-    /// The one that all our processes share on this machine, started where none runs.
+    /// The gateway that all our processes share on this machine, started when none runs.
     Shared(SharedPlan),
 }
 
-/// A kernel behind a gateway.
 pub(super) struct GatewayKernel {
     plan: GatewayPlan,
     out: Option<UnboundedSender<OutgoingMessage>>,
     news: Option<Sender<KernelEvent>>,
     held: Arc<Mutex<ActiveKernel>>,
-    /// It is being asked for.
+    /// A request for the kernel's state is under way.
     looks: Arc<AtomicBool>,
 }
 
-/// The kernel that runs for us.
 #[derive(Debug, Default)]
 struct ActiveKernel {
     gateway: Option<Gateway>,
-    /// The shared gateway stays as long as there is one.
+    /// Keeps the shared gateway running.
     lease: Option<Lease>,
     id: Option<String>,
-    /// It is to end: one that comes up is ended at once.
+    /// The kernel must end: one that comes up is ended at once.
     unwanted: bool,
 }
 
-/// A kernel that is to end, and what keeps its gateway until it has.
+/// A kernel that must end, and the lease that keeps its gateway until then.
 struct ReleasedKernel {
     gateway: Gateway,
     id: String,
@@ -98,14 +88,13 @@ struct ReleasedKernel {
 }
 
 impl ReleasedKernel {
-    /// It said that it had one; if it does not end it, nobody can.
+    /// A failure is ignored: the gateway alone can end its kernels.
     fn end(self) {
         let _ = self.gateway.end(&self.id);
     }
 }
 
 impl ActiveKernel {
-    /// Lets go of the kernel there is.
     fn let_go(&mut self) -> Option<ReleasedKernel> {
         self.unwanted = true;
         Some(ReleasedKernel {
@@ -136,19 +125,18 @@ impl GatewayKernel {
     }
 }
 
-/// Does what blocks on a thread of its own; `None`: there is no thread.
+/// Runs blocking work on a thread of its own; `None` when there is no thread.
 async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = oneshot::channel();
     let thread = std::thread::Builder::new().name("gateway".into());
     let work = move || {
-        // Nobody may wait any more.
+        // The waiting task may be gone.
         let _ = tell.send(work());
     };
     thread.spawn(work).ok()?;
     told.await.ok()
 }
 
-/// The gateway of a plan, and what keeps it.
 fn reach(target: &GatewayTarget) -> Result<(Gateway, Option<Lease>), StartFailure> {
     match target {
         GatewayTarget::Running(gateway) => Ok((gateway.clone(), None)),
@@ -159,7 +147,7 @@ fn reach(target: &GatewayTarget) -> Result<(Gateway, Option<Lease>), StartFailur
     }
 }
 
-/// Starts the kernel of a plan; its gateway, and its id there.
+/// Starts the kernel of a plan; returns its gateway and its id.
 fn start(
     plan: &GatewayPlan,
     held: &Mutex<ActiveKernel>,
@@ -207,7 +195,7 @@ fn start(
     Ok((gateway, id))
 }
 
-/// Starts a kernel, and carries messages for as long as it is there.
+/// Starts a kernel, and carries messages for as long as it runs.
 async fn run_connection(
     plan: GatewayPlan,
     held: Arc<Mutex<ActiveKernel>>,
@@ -279,7 +267,7 @@ async fn run_connection(
     }
 }
 
-/// Its gateway has ended it: as it was asked to by somebody, or as nothing was heard of it for long.
+/// The gateway has ended the kernel, on a client's request or after a long silence.
 fn no_longer_there(gateway: &Gateway) -> Death {
     Death::Reported(format!(
         "the gateway at {} no longer has the kernel",
@@ -287,7 +275,7 @@ fn no_longer_there(gateway: &Gateway) -> Death {
     ))
 }
 
-/// Asks a gateway for its kernel.
+/// Queries the kernel's state; `None` when there is no thread.
 async fn seen(gateway: Gateway, id: String) -> Option<KernelEvent> {
     let asked = gateway.clone();
     Some(match run_blocking(move || asked.state(&id)).await? {
@@ -300,7 +288,7 @@ async fn seen(gateway: Gateway, id: String) -> Option<KernelEvent> {
     })
 }
 
-/// The gateway tells that the kernel has died, or starts another one in its place.
+/// Returns true when the gateway reports that the kernel died or is being restarted.
 fn is_end(message: &IncomingMessage) -> bool {
     message.channel == Channel::Iopub
         && message.msg_type == "status"
@@ -331,7 +319,7 @@ impl Kernel for GatewayKernel {
 
     fn send(&self, message: OutgoingMessage) {
         if let Some(out) = &self.out {
-            // Closed: its end has been told.
+            // Closed: the kernel's end has been sent.
             let _ = out.send(message);
         }
     }
@@ -371,7 +359,7 @@ impl Kernel for GatewayKernel {
             let seen = seen(gateway, id).await;
             looks.store(false, Ordering::SeqCst);
             if let Some(seen) = seen {
-                // Nobody may wait for it any more.
+                // The receiver may be gone.
                 let _ = news.send(seen).await;
             }
         });
@@ -381,7 +369,7 @@ impl Kernel for GatewayKernel {
         let (gone, news) = (self.let_go(), self.news.clone());
         tokio::spawn(async move {
             if let Some(gone) = gone {
-                // A gateway that does not answer keeps nobody from leaving.
+                // A gateway that does not answer must not delay our exit.
                 let _ = timeout(ENDS, run_blocking(move || gone.end())).await;
             }
             if let Some(news) = news {

@@ -1,8 +1,8 @@
 //! Modules of our runner that are sent to a Python kernel as code, once, for tools, references and inspections.
 //!
-//! In: requests for which the messaging protocol has no message. Out: the code that carries them out, and its answers,
-//! in the format of the runner. Invariants: the namespace of the kernel gets no name of ours; nothing is sent before it
-//! is needed.
+//! In: requests for which the messaging protocol has no message. Out: the code that carries them out, and its
+//! replies, in the format of the runner. Invariants: the kernel's namespace gets no name of ours; nothing is sent
+//! before it is needed.
 
 use serde_json::{Map, Value, json};
 
@@ -11,12 +11,11 @@ use crate::jupyter::{Channel, OutgoingMessage};
 use crate::runtime::python::{RequestKind, answer_of, injectable_modules, request_line};
 use crate::runtime::{Execute, RequestId, RuntimeReply, RuntimeRequest, Stdin};
 
-/// The form an answer comes in.
 const ANSWER: &str = "application/vnd.ipycodex.answer+json";
-/// Where the parts are found once they are there.
+/// Expression for the injected module.
 const GUEST: &str = "__import__('_ipycodex_runner.embedded', fromlist=['embedded'])";
 
-/// The message that brings the parts.
+/// Returns the message that injects the modules.
 pub(super) fn bootstrap() -> OutgoingMessage {
     let mut parts: Map<String, Value> = injectable_modules()
         .map(|(name, text)| (name.to_owned(), json!(text)))
@@ -24,13 +23,13 @@ pub(super) fn bootstrap() -> OutgoingMessage {
     let arrive = parts.remove("arrive").unwrap_or_default();
     let arrive = python_string(arrive.as_str().unwrap_or_default());
     let parts = python_string(&Value::Object(parts).to_string());
-    // In a namespace of its own: the user's gets no name of ours.
+    // Executed in a namespace of its own, so that the user's gets no name of ours.
     silent_request(&format!(
         "exec({arrive}, {{'sources': __import__('json').loads({parts})}})"
     ))
 }
 
-/// A message that runs code nobody sees.
+/// Returns a message that runs code without output or history.
 pub(super) fn silent_request(code: &str) -> OutgoingMessage {
     let content = json!({
         "code": code,
@@ -43,7 +42,6 @@ pub(super) fn silent_request(code: &str) -> OutgoingMessage {
     OutgoingMessage::new(Channel::Shell, "execute_request", content)
 }
 
-/// Code that goes where a cell wants to be, and sets the variables it wants.
 pub(super) fn setup_code(cell: &Execute) -> String {
     let mut code = String::new();
     if let Some(directory) = &cell.directory {
@@ -63,7 +61,7 @@ pub(super) fn setup_code(cell: &Execute) -> String {
     code
 }
 
-/// What is sent for a request; `None`: such requests are no matter of the parts.
+/// Returns the content to send for a request; `None` for requests that need no injected code.
 pub(super) fn content(id: RequestId, request: &RuntimeRequest) -> Option<Value> {
     let asks = matches!(request, RuntimeRequest::CallTool { stdin, .. } if *stdin == Stdin::Ask);
     let known = matches!(
@@ -87,7 +85,7 @@ pub(super) fn content(id: RequestId, request: &RuntimeRequest) -> Option<Value> 
     }))
 }
 
-/// The answer to a request, from the reply to its code.
+/// Decodes the reply to a request, from the `execute_reply` of its code.
 pub(super) fn answer(
     kind: RequestKind,
     reply: &Map<String, Value>,
@@ -106,9 +104,8 @@ pub(super) fn answer(
     }
 }
 
-/// A text as a Python literal.
 fn python_string(text: &str) -> String {
-    // JSON in ASCII is Python, but for characters beyond the first plane, which come as pairs.
+    // ASCII JSON is valid Python, except characters beyond U+FFFF, which JSON writes as surrogate pairs.
     let mut literal = String::with_capacity(text.len() + 2);
     literal.push('"');
     for letter in text.chars() {

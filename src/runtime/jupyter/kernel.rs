@@ -1,4 +1,6 @@
-//! The interface to a kernel: its messages and its lifetime, whatever the transport.
+//! The interface to a kernel: its messages and its lifetime, for every transport.
+//!
+//! In: messages and commands of the supervisor. Out: [`KernelEvent`]s. Implemented by `local.rs` and `gateway.rs`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,60 +11,56 @@ use tokio::sync::mpsc::Sender;
 use crate::jupyter::{ChannelEvent, OutgoingMessage};
 use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
-/// What comes of a kernel.
 #[derive(Debug)]
 pub(in crate::runtime) enum KernelEvent {
-    /// It can be spoken to.
+    /// The kernel accepts messages.
     Open,
-    /// It says something, or the connection broke.
+    /// A message, or the loss of the connection.
     Heard(ChannelEvent),
-    /// There is none.
+    /// The kernel could not be started or found.
     Failed(StartFailure),
-    /// There is no way to it any more; it may run on.
+    /// The kernel cannot be reached any more; it may still run.
     Lost(String),
-    /// It has ended.
     Died(Death),
-    /// It runs, as whoever runs it says; false: it does nothing.
+    /// The kernel runs, as its process or gateway reports; false: it is idle.
     Runs(bool),
-    /// Whoever runs it does not say whether it runs, and why not.
+    /// Its gateway does not report the state; the reason.
     Unknown(String),
 }
 
-/// A kernel and the way to it. Lives on a Tokio runtime of one thread.
+/// A kernel and its connection. Lives on a Tokio runtime of one thread.
 pub(in crate::runtime) trait Kernel: Send {
-    /// Starts it, or finds it; tells `news` from here on. One that was there before is no more.
+    /// Starts or finds the kernel, which then sends to `news`. An earlier kernel must be gone.
     fn begin(&mut self, news: Sender<KernelEvent>);
 
-    /// One that is started from here on is told these variables.
     fn add_environment(&mut self, told: &EnvironmentChanges);
 
-    /// Sends a message.
     fn send(&self, message: OutgoingMessage);
 
-    /// Interrupts it by other means than a message; false: there are none.
+    /// Interrupts the kernel by other means than a message; false: there are none.
     fn interrupt(&self) -> bool;
 
-    /// Asks whoever runs it whether it is there; the answer is news. One that tells of its end itself is not asked for.
+    /// Requests the kernel's state, which comes as an event. Does nothing for a kernel whose end is detected
+    /// anyway.
     fn check_liveness(&self);
 
-    /// Ends it at once.
     fn kill(&self);
 
-    /// It was there before us, and stays.
+    /// Returns true for a kernel that was not started by us, and stays.
     fn attached(&self) -> bool;
 
-    /// How long it may take until it says who it is.
+    /// Returns the maximum time until the kernel answers `kernel_info_request`.
     fn patience(&self) -> Duration;
 
-    /// Where it runs: its program, or the address it was found at.
+    /// Returns the kernel's program, or the address it was found at.
     fn place(&self) -> String;
 
-    /// Its process, where it is one of this machine.
     fn process(&self) -> Option<u32>;
 
-    /// What it said last outside of its messages.
+    /// Returns the end of the kernel's stderr.
     fn last_words(&self) -> String;
 
-    /// Ends one of ours and waits for its end; one that can be spoken to (`up`) is asked to leave first.
+    /// Ends a kernel of ours and waits for its end; one that accepts messages (`up`) gets a `shutdown_request`
+    /// first.
     fn end(&mut self, up: bool) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }

@@ -8,11 +8,9 @@ use tokio::time::Instant;
 
 use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage};
 
-/// Where the kernel is.
 pub(super) enum KernelPhase {
-    /// There is none.
     Absent,
-    /// It is on its way, since then; its answer and a message to everybody have come.
+    /// Ready once `answer` is set and an iopub message has been `heard`.
     Starting {
         since: Instant,
         open: bool,
@@ -20,12 +18,10 @@ pub(super) enum KernelPhase {
         answer: Option<Map<String, Value>>,
         heard: bool,
     },
-    /// It can be asked.
     Ready,
 }
 
 impl KernelPhase {
-    /// It sets out.
     pub(super) fn starting() -> Self {
         KernelPhase::Starting {
             since: Instant::now(),
@@ -36,14 +32,14 @@ impl KernelPhase {
         }
     }
 
-    /// What asks one that is on its way who it is; `attached`: it was there before us.
+    /// Returns the `kernel_info_request`s for a starting kernel; `attached`: the kernel was not started by us.
     pub(super) fn questions(&mut self, attached: bool) -> Vec<OutgoingMessage> {
         let KernelPhase::Starting { asked, .. } = self else {
             return Vec::new();
         };
         let channels: &[Channel] = match (attached, asked.is_empty()) {
             (false, _) => &[Channel::Shell],
-            // The other one waits for what the kernel runs; not every kernel answers on this one.
+            // The shell channel waits for what the kernel runs; not every kernel answers on control.
             (true, true) => &[Channel::Control],
             (true, false) => &[Channel::Control, Channel::Shell],
         };
@@ -54,7 +50,8 @@ impl KernelPhase {
         questions
     }
 
-    /// Takes a message of one that is on its way; once all is there, who it says it is, and after how many ms.
+    /// Takes a message of a starting kernel; once it is ready, returns its `kernel_info_reply` and the start-up
+    /// time in ms.
     pub(super) fn on_message(
         &mut self,
         message: IncomingMessage,

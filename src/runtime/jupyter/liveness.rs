@@ -11,29 +11,28 @@ use tokio::time::Instant;
 
 use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage};
 
-/// Silence shorter than this asks nothing; two questions are so far apart at least.
+/// Minimum silence before a check, and minimum time between two checks.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// What is known of a kernel that is silent.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
     asked: Option<Instant>,
-    /// Why whoever runs it does not say.
+    /// Why the kernel's state is not available.
     unreachable: Option<String>,
     probe: Option<Probe>,
-    /// It has told everybody of a request.
+    /// The kernel has published the status of a request.
     worked: bool,
 }
 
 #[derive(Debug)]
 struct Probe {
     name: String,
-    /// What was sent before it and has no reply.
+    /// Requests that were sent before the probe and have no reply.
     behind: Vec<String>,
 }
 
 impl Liveness {
-    /// Whether it is to be asked for now, when nothing has come of what waits for so long.
+    /// Returns true when a check is due, for a kernel whose requests have been silent for that long.
     pub(super) fn is_due(&mut self, silent: Option<Duration>) -> bool {
         let due = silent.is_some_and(|silent| silent > SILENCE)
             && self.asked.is_none_or(|asked| asked.elapsed() > SILENCE);
@@ -43,23 +42,20 @@ impl Liveness {
         due
     }
 
-    /// It cannot be asked for.
     pub(super) fn unreachable(&mut self, why: String) {
         self.unreachable = Some(why);
     }
 
-    /// It was heard of.
     pub(super) fn reached(&mut self) {
         self.unreachable = None;
     }
 
-    /// Why it cannot be asked for.
     pub(super) fn unreachable_reason(&self) -> Option<&str> {
         self.unreachable.as_deref()
     }
 
-    /// It is another one in the place of the one that was there, as this message tells. The first one says that it
-    /// starts as well, and may be heard after its answer to who it is, but not after what everybody hears of a request.
+    /// Returns true when this message shows that another kernel took the place of the old one. The first kernel
+    /// announces its start as well, perhaps after its `kernel_info_reply`, but never after the status of a request.
     pub(super) fn is_restart(&mut self, message: &IncomingMessage) -> bool {
         if message.channel != Channel::Iopub {
             return false;
@@ -72,7 +68,7 @@ impl Liveness {
         starts && self.worked
     }
 
-    /// What it answers once it has done with `unanswered`: a kernel works requests off in their order.
+    /// Returns a probe request when none covers `unanswered`: a kernel processes requests in order.
     pub(super) fn probe(&mut self, unanswered: Vec<String>) -> Option<OutgoingMessage> {
         let known = |probe: &Probe| unanswered.iter().all(|name| probe.behind.contains(name));
         if unanswered.is_empty() || self.probe.as_ref().is_some_and(known) {
@@ -86,7 +82,7 @@ impl Liveness {
         Some(message)
     }
 
-    /// What it has passed over, as this message tells.
+    /// Returns the requests that the kernel has skipped, when this message answers the probe.
     pub(super) fn skipped(&mut self, message: &IncomingMessage) -> Option<Vec<String>> {
         let answers = |probe: &mut Probe| {
             message.channel == Channel::Shell && message.parent.as_ref() == Some(&probe.name)

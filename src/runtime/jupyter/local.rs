@@ -1,7 +1,7 @@
-//! A kernel of this machine, over its sockets: one that is started from its kernelspec, or one that runs.
+//! A kernel of this machine, over its sockets: started from its kernelspec, or already running.
 //!
-//! In: a plan. Out: news. Invariants: what was started ends with us, also when we are killed; what was found stays.
-//! Absent on purpose: kernels on other machines, to which a gateway is the way.
+//! In: a plan. Out: kernel events. Invariants: a kernel that we started ends with us, also when we are killed; one
+//! that was found stays. Absent on purpose: kernels on other machines, which need a gateway.
 
 use std::future::Future;
 use std::io;
@@ -28,14 +28,12 @@ use crate::process::{Child, Group, Leadership, SpawnPlan, StderrTail, spawn};
 use crate::runtime::environment::apply_environment;
 use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
-/// How long a kernel that was asked to leave gets.
+/// Time for a kernel to exit after a `shutdown_request`.
 const LEAVES: Duration = Duration::from_secs(3);
-/// How long a kernel that runs already may take until it says who it is; it answers beside what it runs.
+/// Maximum time until a running kernel answers `kernel_info_request`, on the control channel, beside what it runs.
 const ANSWERS: Duration = Duration::from_secs(10);
-/// Messages that may wait for the conversation.
 const IN_FLIGHT: usize = 1024;
 
-/// A kernel of this machine.
 pub(super) struct LocalKernel {
     plan: JupyterPlan,
     spec: Option<Kernelspec>,
@@ -44,7 +42,6 @@ pub(super) struct LocalKernel {
     place: String,
 }
 
-/// What we started.
 struct ChildKernel {
     group: Group,
     process: u32,
@@ -90,7 +87,7 @@ impl LocalKernel {
         let program = spec.program().to_string_lossy().into_owned();
         self.place.clone_from(&program);
         let child = launch(&spec, &file, &self.plan).map_err(|error| {
-            // The kernel it was for does not exist.
+            // The kernel that the file was for does not exist.
             let _ = std::fs::remove_file(&file);
             failed(
                 format!("the kernel `{name}` cannot be started: `{program}`: {error}"),
@@ -126,7 +123,6 @@ impl LocalKernel {
     }
 }
 
-/// Starts the program of a kernelspec.
 fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Child, StderrTail)> {
     let (words, errors) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let output: OwnedFd = errors.try_clone()?;
@@ -148,7 +144,7 @@ fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Chi
     Ok((spawn(start)?, StderrTail::new(words, "kernel's words")))
 }
 
-/// A thread that waits for its end, tells of it, and takes the connection file away.
+/// Starts a thread that waits for the kernel's end, reports it, and removes the connection file.
 fn watch_exit(
     mut child: Child,
     tail: StderrTail,
@@ -166,13 +162,13 @@ fn watch_exit(
             Err(_) => Death::Killed,
         };
         drop(ports);
-        // It may have gone with its folder.
+        // The file may be gone with its folder.
         let _ = std::fs::remove_file(&file);
-        // Nobody may wait any more.
+        // The waiting task may be gone.
         let _ = tell.send(true);
         let _ = news.blocking_send(KernelEvent::Died(death));
     };
-    // Without a thread its end is seen as a broken connection.
+    // Without a thread the end is detected as a broken connection.
     let _ = std::thread::Builder::new()
         .name("kernel's end".into())
         .spawn(watch);
@@ -207,7 +203,7 @@ impl Kernel for LocalKernel {
             let (heard, mut hears) = channel(IN_FLIGHT);
             let said = match open_channels(&info, heard).await {
                 Ok(opened) => {
-                    // Set once for each beginning.
+                    // Set once for each start.
                     let _ = channels.set(opened);
                     KernelEvent::Open
                 }
@@ -255,7 +251,7 @@ impl Kernel for LocalKernel {
     }
 
     fn check_liveness(&self) {
-        // The end of its process, or of the connection, comes by itself.
+        // The end of the process, or of the connection, is reported elsewhere.
     }
 
     fn kill(&self) {
@@ -306,7 +302,7 @@ impl Kernel for LocalKernel {
             let Some(child) = &mut self.child else {
                 return;
             };
-            // An error means that the thread has gone, and with it the kernel.
+            // An error means that the thread is gone, and the kernel with it.
             let left = tokio::time::timeout(LEAVES, child.ended.wait_for(|ended| *ended));
             if left.await.is_err() {
                 child.group.kill();

@@ -1,10 +1,10 @@
-//! Kernels of Jupyter as runtimes: started from a kernelspec, found running, or had from a gateway.
+//! Jupyter kernels as runtimes: started from a kernelspec, found running, or behind a gateway.
 //!
-//! In: requests of the contract. Out: its events. One thread (`supervisor.rs`) owns the conversation
+//! In: requests of the contract. Out: its events. One thread (`supervisor.rs`) owns the requests
 //! (`request_tracker.rs`) and the kernel (`kernel.rs`, `local.rs`, `gateway.rs`, and `shared/` for a gateway of our
-//! own), and outlives the kernel's deaths; what Python kernels lack of our runner is sent to them as code
-//! (`injected_runner.rs`). Invariants: what was started ends with the handle, what was found stays; cells own no
-//! terminal. Absent on purpose: the wire (`crate::jupyter`).
+//! own), and outlives the kernel's deaths; features that Python kernels lack are sent to them as code
+//! (`injected_runner.rs`). Invariants: a kernel that we started ends with the handle, one that was found stays;
+//! cells own no terminal. Absent on purpose: the wire (`crate::jupyter`).
 
 mod bash;
 mod capabilities;
@@ -52,7 +52,7 @@ pub(super) struct JupyterRuntime {
     owner: Option<JoinHandle<()>>,
 }
 
-/// What a kernel of this plan can do, as far as its files tell.
+/// Returns the capabilities of this plan's kernel, as far as its files tell.
 pub(super) fn capabilities(plan: &JupyterPlan) -> RuntimeCapabilities {
     let installed = match &plan.target {
         JupyterTarget::Installed(name) => crate::jupyter::find_kernelspec(name, &plan.folders).ok(),
@@ -60,27 +60,25 @@ pub(super) fn capabilities(plan: &JupyterPlan) -> RuntimeCapabilities {
     };
     let attached = installed.is_none() && matches!(plan.target, JupyterTarget::Running(_));
     let language = installed.map_or_else(
-        // Most are; what it is turns out before the first cell.
+        // Most kernels are; the language is known for certain before the first cell.
         || "Python".to_owned(),
         |spec| convert::language(&spec.spec.language),
     );
     capabilities_of(&language, attached)
 }
 
-/// What a kernel behind a gateway can do, as far as nobody has asked it.
+/// Returns the capabilities assumed for a kernel behind a gateway until it answers.
 pub(super) fn capabilities_of_served() -> RuntimeCapabilities {
-    // Most are; what it is turns out before the first cell.
+    // Most kernels are; the language is known for certain before the first cell.
     capabilities_of("Python", false)
 }
 
 impl JupyterRuntime {
-    /// Starts a kernel, or finds one, and tells `events`.
     pub(super) fn start(plan: JupyterPlan, events: Sender<RuntimeEvent>) -> Self {
         let capabilities = capabilities(&plan);
         Self::of(Box::new(LocalKernel::new(plan)), capabilities, events)
     }
 
-    /// Has a kernel started by a gateway, and tells `events`.
     pub(super) fn serve(plan: GatewayPlan, events: Sender<RuntimeEvent>) -> Self {
         let kernel = GatewayKernel::new(plan);
         Self::of(Box::new(kernel), capabilities_of_served(), events)
@@ -99,7 +97,7 @@ impl JupyterRuntime {
             .name("jupyter".into())
             .spawn(move || owner.run());
         if let Err(error) = &thread {
-            // The channel is new: there is room.
+            // The channel is new and has room.
             let _ = told.try_send(RuntimeEvent::StartFailed(StartFailure {
                 message: format!("could not start a thread for the Jupyter kernel: {error}"),
                 hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
@@ -115,7 +113,7 @@ impl JupyterRuntime {
 
     fn order(&self, order: SupervisorCommand) {
         if let Some(orders) = &self.orders {
-            // Closed: the owner has told why.
+            // Closed: the supervisor has sent the reason.
             let _ = orders.send(order);
         }
     }
@@ -146,7 +144,7 @@ impl Runtime for JupyterRuntime {
     }
 }
 
-/// Calls beside the queue; weak, so that they keep no kernel alive.
+/// Sends commands beside the queue. Weak: a sender does not keep the kernel alive.
 struct CommandSender(Option<UnboundedSender<SupervisorCommand>>);
 
 impl Interrupter for CommandSender {
@@ -168,7 +166,7 @@ impl Drop for JupyterRuntime {
         self.order(SupervisorCommand::Leave);
         self.orders = None;
         if let Some(owner) = self.owner.take() {
-            // It has already told what it had to tell; a panic of its own was reported by the hook.
+            // The thread has sent its last events; its panic was reported by the hook.
             let _ = owner.join();
         }
     }

@@ -7,22 +7,20 @@ use std::collections::VecDeque;
 
 use crate::runtime::{OutputStream, RequestId, RuntimeEvent};
 
-/// Bytes of printed text that wait.
+/// Maximum bytes of printed text in the buffer.
 const MOST: usize = 32 << 20;
-/// Bytes that are told at a time.
+/// Maximum bytes of one event.
 const CHUNK: usize = 1 << 20;
 
-/// What waits.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     events: VecDeque<RuntimeEvent>,
     printed: usize,
-    /// Of which request, and how many.
+    /// Request and number of bytes that were dropped.
     left_out: (Option<RequestId>, usize),
 }
 
 impl Outbox {
-    /// Puts an event at the end.
     pub(super) fn push(&mut self, event: RuntimeEvent) {
         let RuntimeEvent::Output {
             id,
@@ -81,7 +79,6 @@ impl Outbox {
         });
     }
 
-    /// Takes the first.
     pub(super) fn pop(&mut self) -> Option<RuntimeEvent> {
         let event = self.events.pop_front()?;
         if let RuntimeEvent::Output { bytes, .. } = &event {
@@ -90,7 +87,6 @@ impl Outbox {
         Some(event)
     }
 
-    /// Nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.events.is_empty()
     }

@@ -1,8 +1,8 @@
-//! Tracks the requests that a kernel has been sent, and translates its messages into runtime events.
+//! Tracks the requests sent to a kernel, and translates its messages into runtime events.
 //!
 //! In: runtime requests, messages of the kernel. Out: messages to send, runtime events. Pure, but for the clock.
-//! Invariants: a request ends when its reply has come and the kernel is idle after it, since output may follow a reply;
-//! it ends once; messages that belong to other clients are ignored. Absent on purpose: sockets, processes.
+//! Invariants: a request ends once, when its reply has come and the kernel is idle after it, since output may
+//! follow a reply; messages that belong to other clients are ignored. Absent on purpose: sockets, processes.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -18,30 +18,27 @@ use crate::runtime::{
     RuntimeRequest, Stdin,
 };
 
-/// A cell that names it may import it.
+/// A cell that contains this name may import our module.
 const OUR_MODULE: &str = "ipycodex";
-/// Requests that have ended and whose tasks may still show something.
+/// Number of ended requests whose tasks may still send output.
 const REMEMBERED: usize = 256;
-/// A request that is idle without a reply, or was interrupted, ends after this time without any word of it. ipykernel
-/// sends no reply to a cell whose interrupt met it outside of the user's code (89 of 600 that were interrupted at any
-/// moment, with `jupyter_client` the same), and everybody's channel drops what a flood leaves no room for.
+/// Time without a message after which a request ends that is idle without a reply, or was interrupted. ipykernel
+/// sends no reply to a cell whose interrupt arrived outside the user's code (89 of 600 cells interrupted at random
+/// moments, with `jupyter_client` the same), and iopub drops messages under a flood of output.
 const QUIET: Duration = Duration::from_secs(1);
-/// The same, of one that has replied and was not interrupted: a large message takes its time behind the reply.
+/// As `QUIET`, for a request that has a reply and was not interrupted: a large output may follow the reply late.
 const LONG: Duration = Duration::from_secs(30);
 
-/// What is under way with one kernel.
 #[derive(Debug, Default)]
 pub(in crate::runtime) struct RequestTracker {
     pending: Vec<PendingRequest>,
     ended: VecDeque<(String, RequestId)>,
-    /// Questions of the kernel: our number, and the header to answer.
+    /// Input requests of the kernel: our number, and the header to answer.
     questions: Vec<(u64, Value)>,
     next_question: u64,
-    /// It runs Python, and what stands for the runner can be sent.
+    /// The kernel runs Python, so the runner's modules can be injected.
     pub(in crate::runtime) python: bool,
-    /// It runs Bash.
     pub(in crate::runtime) bash: bool,
-    /// What stands for the runner is there.
     injected_runner: bool,
 }
 
@@ -50,20 +47,18 @@ struct PendingRequest {
     name: String,
     id: RequestId,
     kind: RequestKind,
-    /// The In number of a cell.
     number: Option<u32>,
     began: Instant,
     started: bool,
     reply: Option<Map<String, Value>>,
     idle: bool,
-    /// When something of it was heard last.
     heard: Instant,
     raised: bool,
     interrupted: bool,
 }
 
 impl RequestTracker {
-    /// What is sent for a request, and its end where nothing answers it.
+    /// Returns the messages to send for a request, and its end where no reply will come.
     pub(in crate::runtime) fn ask(
         &mut self,
         id: RequestId,
@@ -105,7 +100,7 @@ impl RequestTracker {
                 convert::expressing(expressions),
             ),
             RuntimeRequest::Comm(message) => {
-                // Nobody answers it; what it leads to comes with its name.
+                // The kernel does not reply to it; messages it causes carry its id.
                 let message = comm_to_wire(Channel::Shell, message.clone());
                 self.remember(message.id.clone(), id);
                 return (vec![message], at_once(RuntimeReply::Done));
@@ -141,13 +136,12 @@ impl RequestTracker {
         (before, None)
     }
 
-    /// What brings the parts of our runner, once.
+    /// Returns the message that injects the modules, once.
     fn bootstrap(&mut self) -> Option<OutgoingMessage> {
         let comes = self.python && !std::mem::replace(&mut self.injected_runner, true);
         comes.then(injected_runner::bootstrap)
     }
 
-    /// A cell, as kernels take it.
     fn content(&self, cell: &Execute) -> Value {
         let expressions = match self.python && !cell.silent {
             true => json!({"cwd": "__import__('os').getcwd()"}),
@@ -163,7 +157,7 @@ impl RequestTracker {
         })
     }
 
-    /// What is sent before a cell that wants another directory or other variables.
+    /// Returns the message to send before a cell that needs another directory or other variables.
     fn surroundings(&self, cell: &Execute) -> Option<OutgoingMessage> {
         if cell.directory.is_none() && cell.environment.is_empty() {
             return None;
@@ -177,7 +171,6 @@ impl RequestTracker {
         }
     }
 
-    /// The answer to a question of the kernel.
     fn reply(&mut self, request: &RuntimeRequest) -> Vec<OutgoingMessage> {
         let RuntimeRequest::ReplyInput { call, reply } = request else {
             return Vec::new();
@@ -188,7 +181,7 @@ impl RequestTracker {
         let (_, header) = self.questions.swap_remove(at);
         let value = match reply {
             InputReply::Line(line) => line.as_str(),
-            // What ipykernel takes for the end of the input; others read it as a character.
+            // ipykernel takes this character for the end of the input; other kernels read it as a character.
             InputReply::Eof => "\u{4}",
         };
         let mut message = OutgoingMessage::new(
@@ -207,29 +200,28 @@ impl RequestTracker {
         }
     }
 
-    /// True while a request waits for its end.
     pub(in crate::runtime) fn is_busy(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// For how long nothing has come of what waits.
+    /// Returns the time since the last message of any pending request.
     pub(in crate::runtime) fn silent(&self) -> Option<Duration> {
         self.pending.iter().map(|one| one.heard.elapsed()).min()
     }
 
-    /// What waits for a reply, by name.
+    /// Returns the ids of the pending messages without a reply.
     pub(in crate::runtime) fn unanswered(&self) -> Vec<String> {
         let waits = self.pending.iter().filter(|one| one.reply.is_none());
         waits.map(|one| one.name.clone()).collect()
     }
 
-    /// The cell in front.
+    /// Returns the first pending cell.
     pub(in crate::runtime) fn cell(&self) -> Option<RequestId> {
         let is_cell = |one: &&PendingRequest| one.kind == RequestKind::Execute;
         self.pending.iter().find(is_cell).map(|one| one.id)
     }
 
-    /// A cell that was sent so long ago and has not begun.
+    /// Returns a cell that was sent at least `patience` ago and has not begun.
     pub(in crate::runtime) fn blocked_cell(&self, patience: Duration) -> Option<RequestId> {
         let waits = |one: &&PendingRequest| {
             one.kind == RequestKind::Execute && !one.started && one.began.elapsed() > patience
@@ -237,33 +229,32 @@ impl RequestTracker {
         self.pending.iter().find(waits).map(|one| one.id)
     }
 
-    /// What runs has been interrupted.
     pub(in crate::runtime) fn interrupted(&mut self) {
         for one in &mut self.pending {
             one.interrupted = true;
         }
     }
 
-    /// The interpreter is gone: how each request ends.
+    /// Returns the ends of all requests after the interpreter's death.
     pub(in crate::runtime) fn abandon(&mut self, death: &Death) -> Vec<RuntimeEvent> {
         self.forget();
         let gone = std::mem::take(&mut self.pending);
         gone.iter().map(|one| one.kind.end(one.id, death)).collect()
     }
 
-    /// The connection is gone: how each request ends.
+    /// Returns the ends of all requests after the loss of the connection.
     pub(in crate::runtime) fn lose(&mut self, why: &str) -> Vec<RuntimeEvent> {
         self.forget();
         self.lose_where(|_| true, why)
     }
 
-    /// Nothing is left in the kernel of what was sent to it.
+    /// Forgets all that was sent to the kernel.
     fn forget(&mut self) {
         self.injected_runner = false;
         self.questions.clear();
     }
 
-    /// The kernel has passed these over: how each ends that waits for its reply.
+    /// Returns the ends of those of these requests that wait for a reply and that the kernel has skipped.
     pub(in crate::runtime) fn skipped(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
         let waits = |one: &PendingRequest| one.reply.is_none() && names.contains(&one.name);
         let why = "the kernel answers again, and has not answered this: it was restarted, or it lost the request";
@@ -289,7 +280,7 @@ impl RequestTracker {
         gone.iter().map(end).collect()
     }
 
-    /// The ends of requests of which one of the two ends did not come.
+    /// Returns the ends of requests whose reply or idle status is overdue.
     pub(in crate::runtime) fn overdue(&mut self) -> Vec<RuntimeEvent> {
         let late = |one: &PendingRequest| {
             let patience = match one.idle || one.interrupted {
@@ -307,7 +298,6 @@ impl RequestTracker {
         names.iter().flat_map(|name| self.end(name)).collect()
     }
 
-    /// What a message means.
     pub(in crate::runtime) fn on_message(&mut self, message: IncomingMessage) -> Vec<RuntimeEvent> {
         let parent = message.parent.clone().unwrap_or_default();
         let at = self.pending.iter().position(|one| one.name == parent);
@@ -315,7 +305,7 @@ impl RequestTracker {
         let id = match (at, late) {
             (Some(at), _) => Some(self.pending[at].id),
             (None, Some((_, id))) => Some(*id),
-            // Of another client, unless nothing led to it.
+            // Belongs to another client, unless it has no parent.
             (None, None) if !parent.is_empty() => return Vec::new(),
             (None, None) => None,
         };
@@ -374,10 +364,10 @@ impl RequestTracker {
         events
     }
 
-    /// The end of a request of which all is there.
+    /// Returns the end of a request whose reply and idle status have come.
     fn end_if_over(&mut self, name: &str) -> Vec<RuntimeEvent> {
         let over = |one: &PendingRequest| {
-            // Nothing is shown by what only looks.
+            // Requests that only inspect have no output to wait for.
             let quiet = !one.kind.runs_code() && one.kind != RequestKind::Execute;
             one.name == name && one.reply.is_some() && (one.idle || quiet)
         };
@@ -408,7 +398,6 @@ impl RequestTracker {
     }
 }
 
-/// The last events of a cell.
 fn end_of_cell(one: &PendingRequest, reply: &Map<String, Value>) -> Vec<RuntimeEvent> {
     let id = one.id;
     let mut events = Vec::new();
@@ -451,12 +440,12 @@ fn end_of_cell(one: &PendingRequest, reply: &Map<String, Value>) -> Vec<RuntimeE
     events
 }
 
-/// A request that never reached a kernel, ended by an interrupt.
+/// Returns the end of an interrupted request that was never sent to a kernel.
 pub(in crate::runtime) fn stopped(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
     RequestKind::from_request(request).map(|kind| interrupted(id, kind))
 }
 
-/// A request that never reached a kernel, ended by a death.
+/// Returns the end of a request that was never sent to a kernel, which died.
 pub(in crate::runtime) fn dead(
     id: RequestId,
     request: &RuntimeRequest,

@@ -1,10 +1,12 @@
-//! Why a kernel did not start, with the last lines it wrote.
+//! Explains why a kernel did not start, with the last lines it wrote to stderr.
+//!
+//! In: a kernel and its death. Out: a [`StartFailure`] with a hint.
 
 use super::kernel::Kernel;
 use crate::runtime::{Death, StartFailure};
 use crate::text::escape::visible;
 
-/// It has not said who it is for too long.
+/// The kernel did not answer `kernel_info_request` in time.
 pub(super) fn silent(kernel: &dyn Kernel) -> StartFailure {
     let hint = match last_words(kernel) {
         Some(words) => words,
@@ -23,7 +25,7 @@ pub(super) fn silent(kernel: &dyn Kernel) -> StartFailure {
     }
 }
 
-/// It ended before that.
+/// The kernel ended before it answered.
 pub(super) fn ended(kernel: &dyn Kernel, death: &Death) -> StartFailure {
     let place = kernel.place();
     StartFailure {
@@ -36,7 +38,6 @@ fn alone() -> String {
     "try it with `jupyter console`; `--runtime embedded` needs no kernel".into()
 }
 
-/// The last lines it wrote outside of its messages.
 fn last_words(kernel: &dyn Kernel) -> Option<String> {
     let said = kernel.last_words();
     let lines = said.lines().filter(|line| !line.trim().is_empty());

@@ -25,30 +25,23 @@ use crate::runtime::{
     Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
 };
 
-/// It is asked again after this time: what is sent before it subscribes is lost.
+/// Interval between `kernel_info_request`s: messages published before our subscription are lost.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Two deaths within this time stop the starting.
+/// Two deaths within this time stop the restarts.
 const WINDOW: Duration = Duration::from_secs(60);
-/// News that may wait.
 const IN_FLIGHT: usize = 1024;
 
-/// What the handle wants.
 #[derive(Debug)]
 pub(super) enum SupervisorCommand {
-    /// A request.
     Request(RequestId, Box<RuntimeRequest>),
-    /// What runs is interrupted.
     Interrupt,
-    /// The kernel ends at once.
     Kill,
-    /// The handle is gone.
     Leave,
 }
 
-/// What there is to do.
 enum LoopStep<'a> {
     SupervisorCommand(SupervisorCommand),
-    /// An event, if anybody listens.
+    /// A permit to send an event; `None`: the receiver is gone.
     Tell(Option<Permit<'a, RuntimeEvent>>),
     Look,
     KernelEvent(KernelEvent),
@@ -64,7 +57,7 @@ pub(super) struct KernelSupervisor {
     phase: KernelPhase,
     tracker: RequestTracker,
     waiting: VecDeque<(RequestId, RuntimeRequest)>,
-    /// What the cell in front was told that it waits for.
+    /// Wait status last sent for the first cell.
     awaited: WaitStatus,
     liveness: Liveness,
     died: Option<Instant>,
@@ -106,7 +99,7 @@ impl KernelSupervisor {
     }
 
     fn fail_at_once(&mut self, error: &std::io::Error) {
-        // The channel is new: there is room.
+        // The channel is new and has room.
         let _ = self
             .events
             .try_send(RuntimeEvent::StartFailed(StartFailure {
@@ -149,7 +142,7 @@ impl KernelSupervisor {
                 }
                 LoopStep::SupervisorCommand(SupervisorCommand::Interrupt) => self.interrupt(),
                 LoopStep::SupervisorCommand(SupervisorCommand::Kill) => self.kernel.kill(),
-                // Nobody listens any more.
+                // The receiver is gone.
                 LoopStep::SupervisorCommand(SupervisorCommand::Leave) | LoopStep::Tell(None) => {
                     return self.leave().await;
                 }
@@ -226,7 +219,7 @@ impl KernelSupervisor {
             let message = OutgoingMessage::new(Channel::Control, "interrupt_request", json!({}));
             self.kernel.send(message);
         }
-        // One that is gone ends nothing.
+        // A kernel that is gone answers no interrupt.
         self.kernel.check_liveness();
     }
 
@@ -252,7 +245,6 @@ impl KernelSupervisor {
         self.kernel.kill();
     }
 
-    /// What became of requests.
     fn push_events(&mut self, events: Vec<RuntimeEvent>) {
         if !events.is_empty() {
             self.report_wait(None);
@@ -260,7 +252,7 @@ impl KernelSupervisor {
         events.into_iter().for_each(|event| self.outbox.push(event));
     }
 
-    /// Tells the cell in front what it waits for, where that takes long.
+    /// Updates the status line of the first cell, if it waits long.
     fn update_wait(&mut self) {
         let is_cell = |request: &RuntimeRequest| matches!(request, RuntimeRequest::Execute(_));
         let waits = match &self.phase {
@@ -314,7 +306,7 @@ impl KernelSupervisor {
                 KernelPhase::Starting { .. } => self.on_startup_message(*message),
                 KernelPhase::Absent => {}
             },
-            // One of ours tells of its end itself, and how it ended.
+            // A kernel of ours reports its end itself, with its cause.
             KernelEvent::Heard(ChannelEvent::Lost(_)) if !self.kernel.attached() => {}
             KernelEvent::Heard(ChannelEvent::Lost(why)) | KernelEvent::Lost(why) => {
                 self.on_loss(why)
@@ -323,7 +315,7 @@ impl KernelSupervisor {
             KernelEvent::Died(death) => self.on_death(death),
             KernelEvent::Runs(works) => {
                 self.liveness.reached();
-                // Not every kernel works requests off in their order.
+                // Not every kernel processes requests in order.
                 if self.tracker.python || !works {
                     let probe = self.liveness.probe(self.tracker.unanswered());
                     probe
@@ -342,7 +334,7 @@ impl KernelSupervisor {
     fn on_kernel_message(&mut self, message: IncomingMessage) {
         self.liveness.reached();
         if self.liveness.is_restart(&message) {
-            // Not by us: another one is at its place, without any variables.
+            // Restarted by another client: a new kernel in its place, without any variables.
             return self.on_death(Death::Reported("somebody has restarted it".to_owned()));
         }
         if let Some(names) = self.liveness.skipped(&message) {
@@ -354,7 +346,7 @@ impl KernelSupervisor {
     }
 
     fn on_startup_message(&mut self, message: IncomingMessage) {
-        // Nothing has been asked of it that another one could have forgotten.
+        // No request has been sent that a restarted kernel could have lost.
         let _ = self.liveness.is_restart(&message);
         let Some((answer, milliseconds)) = self.phase.on_message(message) else {
             return;
@@ -439,8 +431,8 @@ impl KernelSupervisor {
 }
 
 impl KernelSupervisor {
-    /// As [`KernelSupervisor::leave`], until somebody does not want to wait: then one of ours is killed. What else was
-    /// asked for meanwhile, and whether nobody listens any more.
+    /// As [`KernelSupervisor::leave`], but an interrupt, a kill or the end of the handle kills a kernel of ours at
+    /// once. Returns the requests received meanwhile, and true when the handle is gone.
     async fn shut_down(&mut self) -> (Vec<(RequestId, RuntimeRequest)>, bool) {
         if self.kernel.attached() {
             return (Vec::new(), false);
@@ -469,7 +461,7 @@ impl KernelSupervisor {
         (held, left == Some(true))
     }
 
-    /// Ends what is ours, and leaves what is not.
+    /// Ends a kernel that we started, and leaves one that was found.
     async fn leave(&mut self) {
         if self.kernel.attached() {
             return;

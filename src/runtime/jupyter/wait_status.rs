@@ -6,21 +6,20 @@ use std::time::Duration;
 
 use crate::runtime::{RequestId, RuntimeEvent};
 
-/// A wait shorter than this shows nothing.
+/// Waits shorter than this show nothing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WaitReason {
-    /// The first kernel comes up.
+    /// The first kernel is starting.
     Start,
-    /// Another one comes up.
+    /// Another kernel is starting.
     Restart,
-    /// One that was there before says who it is.
+    /// A kernel that was found has not identified itself yet.
     Answer,
-    /// The kernel does something else.
+    /// The kernel is busy with something else.
     Turn,
-    /// Whoever runs the kernel says whether it is there; why that is not said.
+    /// The gateway does not report if the kernel runs; the reason.
     Word(String),
 }
 
@@ -37,12 +36,12 @@ impl WaitReason {
     }
 }
 
-/// What was told last, and of which cell.
+/// The status last sent, and its cell.
 #[derive(Debug, Default)]
 pub(super) struct WaitStatus(Option<(RequestId, WaitReason)>);
 
 impl WaitStatus {
-    /// This cell waits for that from now on; `None`: none waits. What there is to tell.
+    /// Sets what this cell waits for, `None` for no wait; returns the event to send, if the status changed.
     pub(super) fn now(&mut self, waits: Option<(RequestId, WaitReason)>) -> Option<RuntimeEvent> {
         if self.0 == waits {
             return None;

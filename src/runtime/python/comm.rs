@@ -1,4 +1,7 @@
-//! A message of a comm as a request to the runner has it; buffers in base64.
+//! Encodes a comm message as a request line of the runner.
+//!
+//! In: a [`CommMessage`] of the contract. Out: JSON, with buffers in base64. The opposite direction is in `wire.rs`
+//! and `map/answers.rs`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::super::{CommMessage, CommOp};
 
-/// The request of this number.
 pub(super) fn comm_line(id: u64, message: &CommMessage) -> Value {
     let (op, target) = match &message.op {
         CommOp::Open { target } => ("open", Some(target)),

@@ -1,7 +1,7 @@
-//! How the embedded interpreter is interrupted, and which requests an interrupt cancels.
+//! Interrupts of the embedded interpreter, and the choice of requests that an interrupt cancels.
 //!
-//! Invariants: nothing here blocks; an interrupt before the interpreter is ready cancels what waits, it never reaches a
-//! half-started interpreter.
+//! Invariants: nothing here blocks; an interrupt before the interpreter is ready cancels the waiting requests and
+//! never reaches a half-started interpreter.
 
 use std::collections::VecDeque;
 
@@ -13,25 +13,22 @@ use super::super::{Interrupter, RequestId, RuntimeRequest};
 use super::map::RequestKind;
 use crate::process::Group;
 
-/// Shared by the owner thread and all handles.
 pub(super) type Control = control::Control<Interrupts>;
 
 #[derive(Debug, Default)]
 pub(super) struct Interrupts {
-    /// The interpreter takes requests.
     ready: bool,
-    /// Requests that run code and are not over.
+    /// Number of unfinished requests that run code.
     running: usize,
-    /// The first of them has begun.
     started: bool,
-    /// An interrupt came after it was sent and before it began; the interpreter ignores those.
+    /// An interrupt came after the request was sent and before it began; the interpreter ignores those.
     early_interrupt: bool,
     /// An interrupt came while cells waited for the interpreter.
     cancelled: bool,
 }
 
 impl Control {
-    /// Everything submitted since the last call; counts as running from here.
+    /// Takes all requests submitted since the last call; they count as running from here on.
     pub(super) fn take_requests(&self) -> VecDeque<(RequestId, RuntimeRequest)> {
         let mut state = self.state();
         let code = state.queue.iter().filter(|(_, request)| runs_code(request));
@@ -40,7 +37,7 @@ impl Control {
         std::mem::take(&mut state.queue)
     }
 
-    /// The requests that were interrupted while they waited for the interpreter.
+    /// Takes the requests that were interrupted while they waited for the interpreter.
     pub(super) fn take_cancelled(&self) -> Vec<(RequestId, RuntimeRequest)> {
         let mut state = self.state();
         if !std::mem::take(&mut state.own.cancelled) {
@@ -53,7 +50,7 @@ impl Control {
         cancelled
     }
 
-    /// Which interpreter signals go to; it is not ready yet.
+    /// Sets the process group that receives signals; the new interpreter is not ready yet.
     pub(super) fn set_group(&self, group: Option<Group>) {
         let mut state = self.state();
         state.group = group;
@@ -63,12 +60,11 @@ impl Control {
         };
     }
 
-    /// The interpreter takes requests now.
     pub(super) fn set_ready(&self) {
         self.state().own.ready = true;
     }
 
-    /// How many requests run code, and whether the first of them has begun.
+    /// Sets how many requests run code, and if the first of them has begun.
     pub(super) fn set_running(&self, running: usize, started: bool) {
         let mut state = self.state();
         state.own.running = running;
@@ -84,7 +80,7 @@ impl Control {
 }
 
 impl EarlyInterrupt for Control {
-    /// A signal would hit Python's own start-up: what waits for it is cancelled instead.
+    /// A signal would hit Python's own start-up, so the waiting requests are cancelled instead.
     fn interrupt_before_start(&self) -> bool {
         let starting = !self.state().own.ready;
         if starting {
@@ -111,7 +107,7 @@ impl Interrupter for Control {
         let mut state = self.state();
         match &state.group {
             Some(group) => group.kill(),
-            // Between two interpreters there is nothing to kill but what waits for the next one.
+            // Between two interpreters only the requests that wait for the next one can be cancelled.
             None => {
                 state.own.cancelled = !state.queue.is_empty();
                 drop(state);

@@ -1,23 +1,21 @@
-//! The end of a cell that waits for the rest of its typeahead.
+//! Holds the end of a cell back until the rest of its typeahead is here.
 //!
-//! The runner takes back unread bytes when its cell is over, the host accepts no more once it learns of that; bytes
-//! typed in between are asked for once more, and until they are here the cell has not finished. In: ends of cells,
-//! bytes taken back later. Out: the ends, each once. Invariants: at most one end waits, for a bounded time; no byte is
-//! dropped: bytes that come after the end of their cell go to the next one. Absent on purpose: the request for the
-//! bytes.
+//! The runner returns unread bytes when its cell ends; the host stops typing once it sees that end. Bytes typed in
+//! between are requested once more, and the cell finishes when they arrive. In: ends of cells, bytes returned
+//! later. Out: each end, once. Invariants: at most one end waits, for a bounded time; no byte is dropped: bytes
+//! that arrive after the end of their cell go to the next one. Absent on purpose: the request for the bytes.
 
 use std::time::{Duration, Instant};
 
 use super::super::{Finish, RequestId, RuntimeEvent};
 
-/// How long an end waits for a runner that is kept busy by tasks of the user.
+/// Maximum wait for a runner that is kept busy by tasks of the user.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct DeferredFinish {
     waiting: Option<Waiting>,
-    /// Came after its cell's end.
+    /// Bytes that arrived after their cell's end.
     late: Vec<u8>,
 }
 
@@ -29,18 +27,17 @@ struct Waiting {
 }
 
 impl DeferredFinish {
-    /// The cell whose end waits.
     pub(super) fn id(&self) -> Option<RequestId> {
         self.waiting.as_ref().map(|waiting| waiting.id)
     }
 
-    /// The time until the end is told in any case.
+    /// Returns the time until the end is released in any case.
     pub(super) fn left(&self) -> Option<Duration> {
         let until = self.waiting.as_ref()?.until;
         Some(until.saturating_duration_since(Instant::now()))
     }
 
-    /// A cell has ended: its end, or nothing when more of what was typed `is_coming`.
+    /// Takes the end of a cell and returns it, or holds it back when more typed bytes are expected (`is_coming`).
     pub(super) fn end(
         &mut self,
         id: RequestId,
@@ -53,7 +50,7 @@ impl DeferredFinish {
         if is_coming { None } else { self.release() }
     }
 
-    /// More of what was typed for `id` has come: its end, if that waited.
+    /// Takes returned bytes of `id`; returns the end of that cell if it waited.
     pub(super) fn typed(&mut self, id: Option<RequestId>, bytes: Vec<u8>) -> Option<RuntimeEvent> {
         match &mut self.waiting {
             Some(waiting) => waiting.finish.typeahead.extend(bytes),
@@ -66,7 +63,7 @@ impl DeferredFinish {
         }
     }
 
-    /// The end that waits, with what is known.
+    /// Releases the waiting end with the bytes received so far.
     pub(super) fn release(&mut self) -> Option<RuntimeEvent> {
         let Waiting { id, finish, .. } = self.waiting.take()?;
         Some(RuntimeEvent::Finished { id, finish })
@@ -116,7 +113,7 @@ mod tests {
         assert_eq!(end(&mut deferred_finish, 2, "b", true), None);
         assert!(deferred_finish.left().is_some() && deferred_finish.id() == Some(RequestId(2)));
         assert_eq!(typed(&mut deferred_finish, 2, "c"), Some((2, "bc".into())));
-        // Reported before the answer came: the next cell has it.
+        // Released before the reply came: the bytes go to the next cell.
         assert_eq!(end(&mut deferred_finish, 3, "d", true), None);
         assert_eq!(told(deferred_finish.release()), Some((3, "d".into())));
         assert_eq!(typed(&mut deferred_finish, 3, "e"), None);
@@ -124,7 +121,7 @@ mod tests {
             end(&mut deferred_finish, 4, "f", false),
             Some((4, "ef".into()))
         );
-        // An earlier cell's answer is not the one that is waited for.
+        // A late reply of an earlier cell does not release this one.
         assert_eq!(end(&mut deferred_finish, 5, "g", true), None);
         assert_eq!(typed(&mut deferred_finish, 4, "h"), None);
         assert_eq!(typed(&mut deferred_finish, 5, "i"), Some((5, "ghi".into())));

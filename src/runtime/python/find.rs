@@ -1,8 +1,8 @@
-//! Which interpreters may run the cells, best first.
+//! Finds the interpreters that may run the cells, best first.
 //!
-//! In: the plan's facts. Out: candidates with the environment each is to be started in. Nothing is started here: a
-//! candidate is a file that exists and may be executed; whether it is a Python is found out by starting it.
-//! Invariant: an interpreter the user named is the only candidate.
+//! In: the plan's facts. Out: candidates, each with its environment. A candidate is a file that exists and is
+//! executable; only starting it shows if it is a Python. Invariant: an interpreter named by the user is the only
+//! candidate. Absent on purpose: starting anything.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,34 +15,28 @@ use super::plan::PythonPlan;
 
 type Variables = BTreeMap<OsString, OsString>;
 
-/// An interpreter that may be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The program.
     pub program: PathBuf,
-    /// Who named it: `--python`, `VIRTUAL_ENV`, `.venv`, `ipycodex setup`, `PATH`.
+    /// The source that named it: `--python`, `VIRTUAL_ENV`, `.venv`, `ipycodex setup`, `PATH`.
     pub origin: &'static str,
-    /// Its whole environment.
     pub variables: Variables,
 }
 
-/// What the search found.
 #[derive(Debug, Default)]
 pub struct InterpreterSearch {
-    /// What can be started, best first.
     pub candidates: Vec<Candidate>,
-    /// What was named but cannot be started, one phrase each.
+    /// Interpreters that were named but cannot be started, one phrase each.
     pub rejected: Vec<String>,
-    /// The best is enough: where there is one, no other is looked for.
+    /// Stops the search at the first candidate.
     only_best: bool,
 }
 
-/// Looks for the interpreters a plan allows; looks for files only, and starts nothing.
+/// Searches for the interpreters that a plan allows; looks at files only and starts nothing.
 pub fn find(plan: &PythonPlan) -> InterpreterSearch {
     InterpreterSearch::default().through(plan)
 }
 
-/// The one of them that is tried first.
 pub fn best(plan: &PythonPlan) -> Option<Candidate> {
     let search = InterpreterSearch {
         only_best: true,
@@ -153,7 +147,7 @@ impl InterpreterSearch {
 
     fn add_configured(&mut self, configured: &Path, cwd: &Path, variables: &Variables) {
         let expanded = expand_home(configured, variables);
-        // A bare name is looked up on PATH, like in a shell; anything else is a file or an environment's folder.
+        // A bare name is looked up on PATH, as in a shell; anything else is a file or the folder of an environment.
         if expanded.components().count() == 1
             && expanded == configured
             && !cwd.join(&expanded).exists()
@@ -189,13 +183,13 @@ impl InterpreterSearch {
     }
 }
 
-/// The environment as `bin/activate` would leave it.
+/// Returns the environment as `bin/activate` would leave it.
 fn activated(prefix: &Path, variables: &Variables) -> Variables {
     let mut variables = variables.clone();
     let bin = prefix.join("bin");
     let others = path_folders(&variables).filter(|folder| *folder != bin);
     let path = std::env::join_paths(std::iter::once(bin.clone()).chain(others));
-    // A folder with a colon cannot stand on PATH; the interpreter is started by its full name anyway.
+    // A folder with a colon cannot be an entry of PATH; the interpreter is started by its full name anyway.
     if let Ok(path) = path {
         variables.insert("PATH".into(), path);
     }
@@ -254,7 +248,7 @@ mod tests {
             self.0.path().join(path)
         }
 
-        /// `$` in a value stands for the tree.
+        /// `$` in a value stands for the root of the tree.
         fn variables(&self, values: &[(&str, &str)]) -> Variables {
             let root = self.0.path().to_str().unwrap();
             values
@@ -392,7 +386,7 @@ mod tests {
             "{:?}",
             search.rejected
         );
-        // In a project: an environment whose Python is gone, cannot run, or that was never made whole.
+        // In a project: an environment whose Python is gone, cannot run, or was never completed.
         for (file, why) in [
             (".venv/pyvenv.cfg", "has no bin/python3"),
             (".venv/bin/python3", "has no pyvenv.cfg"),

@@ -1,11 +1,13 @@
-//! Calls of running code to the session, as frames carry them, and the replies as the runner reads them.
+//! Host calls on the wire: `call` frames of the runner, and the replies it reads.
+//!
+//! In: a frame, or a reply of the contract. Out: a [`HostRequest`], or a line of JSON. Absent on purpose: which
+//! cell a call belongs to (`map.rs`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::{HostReply, HostRequest, InputReply, RuntimeRequest};
 
-/// What a `call` frame wants.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(super) enum HostCallFrame {
@@ -43,7 +45,7 @@ impl From<HostCallFrame> for HostRequest {
     }
 }
 
-/// The number of the question that `request` answers, if it answers one.
+/// Returns the number of the call that `request` answers; `None` when it is no reply.
 pub(super) fn answered_call(request: &RuntimeRequest) -> Option<u64> {
     match request {
         RuntimeRequest::ReplyInput { call, .. }
@@ -53,7 +55,7 @@ pub(super) fn answered_call(request: &RuntimeRequest) -> Option<u64> {
     }
 }
 
-/// The reply to the question that the runner calls so; none for what is no reply.
+/// Returns the reply to the call that the runner names `call`; `None` when `request` is no reply.
 pub(super) fn reply(call: &Value, request: &RuntimeRequest) -> Option<Value> {
     Some(match request {
         RuntimeRequest::ReplyInput { reply, .. } => match reply {

@@ -1,8 +1,8 @@
-//! One running interpreter: its process and the descriptors around it.
+//! One running interpreter: its process and its descriptors.
 //!
-//! In: lines for its request pipe. Out: what it writes, brought into order by [`Sequencer`]. Invariants: no call blocks
-//! but [`Interpreter::step`], and that no longer than it was told; a stream that waits for a mark's frame is not read,
-//! so nothing here grows with what a cell prints. Absent on purpose: what requests and frames mean.
+//! In: lines for its request pipe. Out: its frames and output, ordered by [`Sequencer`]. Invariants: no call blocks
+//! but [`Interpreter::step`], which observes its `patience`; a stream that waits for a mark's frame is not read, so
+//! memory does not grow with a cell's output. Absent on purpose: the meaning of requests and frames.
 
 use std::fs::File;
 use std::io;
@@ -29,20 +29,19 @@ use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
 use crate::trace::{WIRE, describe_line};
 
-/// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
+/// Numbers of the control descriptors in the child: high, because code that closes "all" descriptors closes the low
+/// ones.
 const REQUESTS_NUMBER: i32 = 198;
 const FRAMES_NUMBER: i32 = 199;
-/// Largest chunk handed on, in bytes.
 const CHUNK: usize = 64 * 1024;
-/// What pipes are enlarged to, in bytes, where the system allows.
+/// Requested pipe size in bytes, where the system allows it.
 const PIPE: usize = 1024 * 1024;
 
-/// A running or just ended interpreter.
 #[derive(Debug)]
 pub(super) struct Interpreter {
-    /// What it said and printed, in order.
+    /// Frames and output, in order.
     pub(super) sequencer: Sequencer,
-    /// The first thing on the frame pipe that was not a frame.
+    /// Start of the first line on the frame pipe that was not a frame.
     pub(super) confusion: Option<String>,
     child: Child,
     exit: Option<OwnedFd>,
@@ -59,48 +58,38 @@ struct Stream {
     is_terminal: bool,
 }
 
-/// What a step waits for.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// Someone called through [`Control`].
+    /// A wake-up through [`Control`].
     Call,
-    /// The process ended.
     Exit,
     /// Room in the request pipe.
     Requests,
-    /// Output.
     Stream(usize),
-    /// Frames.
     Frames,
 }
 
-/// What a step found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PollStep {
-    /// Something was read or written, or somebody called.
+    /// Bytes were read or written, or [`Control`] woke the thread.
     Active,
-    /// Nothing happened for as long as was allowed.
+    /// Nothing happened within the allowed time.
     Idle,
-    /// The process has ended, or can no longer talk.
+    /// The process has ended, or its pipes are closed.
     Ended,
 }
 
-/// What all interpreters of a runtime are started with.
+/// Facts common to all interpreters of a runtime.
 #[derive(Debug)]
 pub(super) struct Launch<'a> {
-    /// The staged runner.
     pub(super) script: &'a Path,
-    /// Where it starts.
     pub(super) cwd: &'a Path,
-    /// Use the small engine even where IPython is installed.
     pub(super) no_ipython: bool,
-    /// The terminal cells own, or pipes.
+    /// The terminal of the cells; `None`: cells write to pipes.
     pub(super) terminal: Option<&'a CellPty>,
-    /// The script that is run or was loaded first.
     pub(super) runs: Option<&'a ScriptRun>,
-    /// What its code may change.
     pub(super) confined: Option<&'a Confinement>,
-    /// The connection file of the kernel whose cells it runs.
+    /// The connection file of the Jupyter kernel that this interpreter serves.
     pub(super) kernel: Option<&'a Path>,
 }
 
@@ -108,7 +97,7 @@ impl Interpreter {
     /// Starts `candidate`.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Errors of the operating system.
     pub(super) fn start(launch: &Launch<'_>, candidate: &Candidate) -> io::Result<Self> {
         let nonce = nonce()?;
         let (their_requests, requests) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -143,7 +132,7 @@ impl Interpreter {
             .into_iter()
             .chain(streams.iter().map(|(_, source)| source.as_fd()))
         {
-            // Terminals and users over their limit keep what they have.
+            // Fails for terminals, and for users over their pipe limit; both keep the default size.
             let _ = fcntl_setpipe_size(pipe, PIPE);
             rustix::io::ioctl_fionbio(pipe, true)?;
         }
@@ -216,29 +205,27 @@ impl Interpreter {
         })
     }
 
-    /// For signals.
     pub(super) fn group(&self) -> Group {
         self.child.group()
     }
 
-    /// Queues a line for the request pipe.
     pub(super) fn request(&mut self, line: &[u8]) {
         log::trace!(target: WIRE, "to python: {}, {} bytes", describe_line(line), line.len());
         self.unsent.extend_from_slice(line);
         self.write_requests();
     }
 
-    /// Closes the request pipe: an idle interpreter leaves.
+    /// Closes the request pipe: an idle interpreter then exits.
     pub(super) fn close_requests(&mut self) {
         self.requests = None;
         self.unsent.clear();
     }
 
-    /// Waits until something can be read or written, the process ends or `control` calls, at most `patience`; reads
-    /// and writes what there is.
+    /// Waits until a descriptor is ready, the process ends or `control` wakes the thread, at most `patience`; then
+    /// reads and writes all that is possible.
     pub(super) fn step(&mut self, control: &Control, patience: Option<Duration>) -> PollStep {
         let idle_tick = Duration::from_secs(1);
-        // Without these two descriptors someone has to look now and then.
+        // Without these two descriptors the state has to be polled.
         let blind = self.exit.is_none() || control.wake_fd().is_none();
         let wait = match patience {
             Some(patience) if blind => Some(patience.min(idle_tick)),
@@ -300,12 +287,12 @@ impl Interpreter {
         }
     }
 
-    /// Reads what an ended process left behind; true when there may be more.
+    /// Reads what an ended process left behind; returns true when there may be more.
     pub(super) fn read_rest(&mut self) -> bool {
         if self.read_all() {
             return true;
         }
-        // A terminal hands its last bytes over a moment after they were written; its end is an error.
+        // A terminal delivers its last bytes a moment after they were written; its end is an error.
         let mut watched: Vec<PollFd<'_>> = self
             .streams
             .iter()
@@ -320,7 +307,7 @@ impl Interpreter {
         more && self.read_all()
     }
 
-    /// Reads everything that can be read at once; true when something was.
+    /// Reads everything that is available; returns true when there was something.
     fn read_all(&mut self) -> bool {
         let mut read = false;
         for index in 0..self.streams.len() {
@@ -334,7 +321,7 @@ impl Interpreter {
         read
     }
 
-    /// Waits for the process and tells how it ended; kills it when it does not end within `patience`.
+    /// Waits for the process and returns its status; kills it when it does not end within `patience`.
     pub(super) fn reap(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         if let Some(status) = self.child.wait_for(patience)? {
             return Ok(status);
@@ -343,7 +330,7 @@ impl Interpreter {
         self.child.wait()
     }
 
-    /// No more is read; what is held back comes out of `sequencer`.
+    /// Closes all streams; bytes held back come out of `sequencer`.
     pub(super) fn close_streams(&mut self) {
         for (index, stream) in self.streams.iter_mut().enumerate() {
             stream.source = None;
@@ -363,7 +350,7 @@ impl Interpreter {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(_) => {
-                    // Nobody reads any more: the process is about to end, which is noticed elsewhere.
+                    // The reader is gone: the process is about to end, which is detected elsewhere.
                     self.close_requests();
                     return;
                 }
@@ -372,7 +359,7 @@ impl Interpreter {
         self.unsent.drain(..written);
     }
 
-    /// Reads one chunk; true when there was something.
+    /// Reads one chunk; returns true when there was something.
     fn read_stream(&mut self, index: usize) -> bool {
         let stream = &mut self.streams[index];
         let Some(source) = &stream.source else {
@@ -387,12 +374,12 @@ impl Interpreter {
             }
             match rustix::io::read(source, rustix::buffer::spare_capacity(&mut chunk)) {
                 Ok(0) => break true,
-                // A pipe gives all it has; a terminal gives a line or a page.
+                // A pipe returns all it has; a terminal returns a line or a page.
                 Ok(_) if !stream.is_terminal => break false,
                 Ok(_) => {}
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break false,
-                // EIO: nobody holds the other end of the terminal.
+                // EIO: the other end of the terminal is closed.
                 Err(_) => break true,
             }
         };
@@ -402,7 +389,7 @@ impl Interpreter {
         let read = !chunk.is_empty();
         if read {
             if chunk.len() < CHUNK / 4 {
-                // It may lie in a queue for long.
+                // The chunk may stay in a queue for long.
                 chunk.shrink_to_fit();
             }
             self.sequencer.push_output(index, chunk, chunk_is_raw);

@@ -1,50 +1,45 @@
-//! The Python environment that this program makes for users who have none with IPython: where it is, and whose it is.
+//! The Python environment that `ipycodex setup` creates for users without IPython.
 //!
-//! In: the folder of our data. Out: whether it can be used. Invariants: what this program did not make is never
-//! changed and never used; one that is half made is never used. Absent on purpose: what makes it, which is a
+//! In: our data folder. Out: the state of the environment. Invariants: a folder that this program did not create is
+//! never changed and never used; an unfinished environment is never used. Absent on purpose: the code that creates
+//! it, which is the subcommand's.
 //! subcommand.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The environment, whether it is there or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManagedPython {
     folder: PathBuf,
 }
 
-/// What stands at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManagedState {
-    /// Nothing.
     Missing,
-    /// A whole environment.
+    /// A complete environment.
     Ready,
-    /// One that was not finished, or whose interpreter is gone.
+    /// An unfinished environment, or one whose interpreter is gone.
     Broken,
-    /// Something this program did not make.
+    /// A folder that this program did not create.
     Foreign,
 }
 
 impl ManagedPython {
-    /// Below the folder of our data.
     pub fn below(data_dir: &Path) -> Self {
         ManagedPython {
             folder: data_dir.join("venv"),
         }
     }
 
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its interpreter.
     pub fn interpreter(&self) -> PathBuf {
         self.folder.join("bin/python3")
     }
 
-    /// What is there now.
+    /// Examines the files as they are now.
     pub fn state(&self) -> ManagedState {
         if self.begun().exists() {
             return ManagedState::Broken;
@@ -59,44 +54,44 @@ impl ManagedPython {
         }
     }
 
-    /// It is about to be made, in a folder that is there.
+    /// Marks the environment as unfinished; its parent folder must exist.
     ///
     /// # Errors
-    /// That folder cannot be written.
+    /// The parent folder is not writable.
     pub fn begin(&self) -> io::Result<()> {
         std::fs::write(self.begun(), "")
     }
 
-    /// It is whole.
+    /// Marks the environment as complete.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// A marker file cannot be written or removed.
     pub fn finish(&self) -> io::Result<()> {
         std::fs::write(self.made(), "made by `ipycodex setup`\n")?;
         std::fs::remove_file(self.begun())
     }
 
-    /// Takes away what [`ManagedPython::begin`] began.
+    /// Removes the environment that [`ManagedPython::begin`] began.
     ///
     /// # Errors
-    /// Something of it cannot be removed.
+    /// A part of it cannot be removed.
     pub fn remove(&self) -> io::Result<()> {
         let missing_is_fine = |done: io::Result<()>| match done {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
-        // Half removed, it is half made.
+        // A half-removed environment must count as unfinished.
         self.begin()?;
         missing_is_fine(std::fs::remove_dir_all(&self.folder))?;
         missing_is_fine(std::fs::remove_file(self.begun()))
     }
 
-    /// Beside it while it is made.
+    /// Marker beside the folder until the environment is complete.
     fn begun(&self) -> PathBuf {
         self.folder.with_extension("unfinished")
     }
 
-    /// In it once it is whole.
+    /// Marker inside the folder once the environment is complete.
     fn made(&self) -> PathBuf {
         self.folder.join("ipycodex-setup")
     }

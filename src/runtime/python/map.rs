@@ -1,8 +1,8 @@
-//! Translates frames into the words of the contract.
+//! Translates frames into events of the contract.
 //!
-//! In: a frame and the requests under way. Out: events. Invariants: every accepted request ends exactly once, a frame
-//! that names no request under way says nothing; nothing here touches the outside. Absent on purpose: order, which was
-//! restored before.
+//! In: a frame and the requests in flight. Out: events. Invariants: every accepted request ends exactly once; a
+//! frame that names no request in flight is ignored; nothing here does IO. Absent on purpose: order, which
+//! `sequencer.rs` has restored.
 
 mod answers;
 mod kind;
@@ -22,33 +22,30 @@ use answers::{bundle_of, cell_error, comm_message, raised};
 pub(in crate::runtime) use answers::answer_of;
 pub(in crate::runtime) use kind::{RequestKind, finished, interrupted};
 
-/// True for a cell that does nothing but leave.
+/// Returns true for a cell that does nothing but exit.
 pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {
     let words = ["exit", "quit", "exit()", "quit()"];
     matches!(request, RuntimeRequest::Execute(cell) if words.contains(&cell.code.trim()))
 }
 
-/// The requests an interpreter has been given.
 #[derive(Debug, Default)]
 pub(super) struct InFlightRequests {
     requests: VecDeque<(RequestId, RequestKind)>,
-    /// Whose output it is at this moment.
+    /// The request that output without an id belongs to.
     pub(super) current: Option<RequestId>,
-    /// Those that wait for it to end, the last one first in line.
+    /// Requests suspended beneath `current`, the innermost last.
     outer: Vec<RequestId>,
-    /// Questions of the runner: our number, the request, the runner's name for it.
+    /// Open questions of the runner: our number, the request, the runner's name for the question.
     questions: Vec<(u64, RequestId, Value)>,
-    /// Never reused, across interpreters.
+    /// Never reused, also across interpreters.
     next_question: u64,
 }
 
 impl InFlightRequests {
-    /// A request was sent.
     pub(super) fn add(&mut self, id: RequestId, kind: RequestKind) {
         self.requests.push_back((id, kind));
     }
 
-    /// How many requests run code.
     pub(super) fn running(&self) -> usize {
         self.requests
             .iter()
@@ -61,14 +58,14 @@ impl InFlightRequests {
         found.map(|(_, kind)| *kind)
     }
 
-    /// Our number for a question of request `id` that the runner calls `call`.
+    /// Allocates our number for a question of request `id` that the runner names `call`.
     fn question(&mut self, id: RequestId, call: Value) -> u64 {
         self.next_question += 1;
         self.questions.push((self.next_question, id, call));
         self.next_question
     }
 
-    /// The runner's name for question `call`, once.
+    /// Returns the runner's name for question `call`, once.
     pub(super) fn take_question(&mut self, call: u64) -> Option<Value> {
         let at = self
             .questions
@@ -77,7 +74,7 @@ impl InFlightRequests {
         Some(self.questions.swap_remove(at).2)
     }
 
-    /// The interpreter is gone: the requests it did not answer.
+    /// Takes the unanswered requests after the interpreter's end.
     pub(super) fn abandon(&mut self) -> VecDeque<(RequestId, RequestKind)> {
         self.current = None;
         self.outer.clear();
@@ -85,7 +82,7 @@ impl InFlightRequests {
         std::mem::take(&mut self.requests)
     }
 
-    /// Ends request `id`; `None` when it is not under way.
+    /// Ends request `id`; `None` when it is not in flight.
     fn end(&mut self, id: RequestId) -> Option<RequestKind> {
         let at = self.requests.iter().position(|(known, _)| *known == id)?;
         let (_, kind) = self.requests.remove(at)?;
@@ -97,12 +94,12 @@ impl InFlightRequests {
         Some(kind)
     }
 
-    /// Whose it is: the request that started what made it, else the one that runs.
+    /// Returns the request that a frame belongs to: the one that the frame names, else the running one.
     fn of(&self, of: FrameId) -> Option<RequestId> {
         of.0.or(self.current)
     }
 
-    /// What a frame means; `None` for those that mean nothing to a session.
+    /// Translates a frame; `None` for a frame without meaning for the session.
     pub(super) fn event(&mut self, frame: RunnerFrame) -> Option<RuntimeEvent> {
         let known = |FrameId(id): FrameId| {
             let id = id?;
@@ -123,7 +120,7 @@ impl InFlightRequests {
                 let id = known(id)?;
                 self.outer.extend(self.current.replace(id));
                 if self.kind(id) != Some(RequestKind::Execute) {
-                    // Its output and its answer say all.
+                    // The request's output and reply contain everything.
                     return None;
                 }
                 RuntimeEvent::Started { id }
@@ -196,7 +193,7 @@ impl InFlightRequests {
                 waits,
                 wish,
             } => {
-                // It is replied to even where its cell has just ended.
+                // Such a call gets its reply even when its cell has just ended.
                 let asker = id.0?;
                 let call = HostCall {
                     call: self.question(asker, call),
@@ -288,12 +285,11 @@ impl InFlightRequests {
     }
 }
 
-/// Typed bytes as a frame carries them.
 pub(super) fn typed_bytes(base64: &str) -> Vec<u8> {
     STANDARD.decode(base64).unwrap_or_default()
 }
 
-/// What Python's `exit(code)` means to the system: nothing is 0, a number is itself, anything else is 1.
+/// Returns the exit status of Python's `exit(code)`: 0 for nothing, a number itself, 1 for anything else.
 fn exit_code(code: &Value) -> i32 {
     match code {
         Value::Null => 0,

@@ -1,9 +1,9 @@
 //! The embedded Python runtime: one child process, two private pipes, and its terminal or output pipes.
 //!
-//! In: requests of the contract. Out: its events. A file of ours (`assets/python`) is staged (`stage.rs`) and started
-//! with an interpreter of this machine (`find.rs`, `start.rs`); one thread (`supervisor.rs`) talks to it (`wire.rs`,
-//! `map.rs`), reads what cells print itself (`interpreter.rs`) and puts both in order by marks in the output
-//! (`sequencer.rs`). Invariant: control and output never share a descriptor, so nothing a cell prints can be
+//! In: requests of the contract. Out: its events. Our runner (`assets/python`) is staged (`stage.rs`) and started
+//! with an interpreter of this machine (`find.rs`, `start.rs`); one thread (`supervisor.rs`) exchanges lines with
+//! it (`wire.rs`, `map.rs`), reads the output of cells itself (`interpreter.rs`) and orders both by marks in the
+//! output (`sequencer.rs`). Invariant: control and output never share a descriptor, so no output of a cell can be
 //! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
 
 mod comm;
@@ -46,8 +46,8 @@ pub(super) use sequencer::RunnerMark;
 pub(super) use stage::injectable_modules;
 use supervisor::PythonSupervisor;
 
-/// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
-/// two seconds otherwise.
+/// The handle of a running runtime. Dropping it shuts the interpreter down; one that does not exit by itself is
+/// killed within two seconds.
 #[derive(Debug)]
 pub struct PythonRuntime {
     control: Arc<Control>,
@@ -57,14 +57,14 @@ pub struct PythonRuntime {
     stillborn: Option<Stillborn>,
 }
 
-/// The system refused the thread.
+/// Stands in for the supervisor when the system refuses the thread.
 #[derive(Debug)]
 struct Stillborn {
     events: Sender<RuntimeEvent>,
     failure: StartFailure,
 }
 
-/// What it can do, with a terminal of its own or without.
+/// Returns its capabilities with or without a terminal for cells.
 pub(super) fn capabilities(terminal: bool) -> RuntimeCapabilities {
     RuntimeCapabilities {
         cells: "Magics, `!command` and top-level await work.".into(),
@@ -74,7 +74,6 @@ pub(super) fn capabilities(terminal: bool) -> RuntimeCapabilities {
 }
 
 impl PythonRuntime {
-    /// Starts a runtime that tells `events`.
     pub(super) fn start(plan: PythonPlan, events: Sender<RuntimeEvent>) -> Self {
         let control = Arc::new(Control::new());
         let terminal = plan.terminal.map(|size| {
@@ -113,7 +112,7 @@ impl Stillborn {
             message: format!("could not start a thread for the Python interpreter: {error}"),
             hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
         };
-        // The channel is new: there is room.
+        // The channel is new and has room.
         let _ = events.try_send(RuntimeEvent::StartFailed(failure.clone()));
         Stillborn { events, failure }
     }
@@ -131,7 +130,7 @@ impl Runtime for PythonRuntime {
             (None, _) => self.control.submit(id, request),
             (Some(stillborn), Some(kind)) => {
                 let death = Death::NotStarted(stillborn.failure.clone());
-                // Full only when nobody has listened for hundreds of requests.
+                // Full only when hundreds of events were never read.
                 let _ = stillborn.events.try_send(kind.end(id, &death));
             }
             (Some(_), None) => {}
@@ -153,7 +152,7 @@ impl Drop for PythonRuntime {
     fn drop(&mut self) {
         self.control.close();
         if let Some(owner) = self.owner.take() {
-            // It has already told what it had to tell; a panic of its own was reported by the hook.
+            // The thread has sent its last events; its panic was reported by the hook.
             let _ = owner.join();
         }
     }

@@ -1,4 +1,7 @@
-//! What the embedded runtime is made of: resolved facts, no settings and no environment.
+//! The plan of the embedded runtime: resolved facts.
+//!
+//! Built by start-up from settings and the environment, read by `find.rs`, `start.rs` and `interpreter.rs`.
+//! Invariant: immutable for the life of the runtime. Absent on purpose: reading settings or the environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,49 +10,44 @@ use std::path::PathBuf;
 use super::managed::ManagedPython;
 use crate::runtime::TerminalSize;
 
-/// What its cells are written in.
 pub(super) const LANGUAGE: &str = "Python";
 
-/// What the embedded runtime needs to know.
 #[derive(Debug, Clone)]
 pub struct PythonPlan {
-    /// The interpreter the user asked for; `None`: look for one. When set, no other is tried.
+    /// The interpreter that the user named, the only one tried; `None`: search for one.
     pub interpreter: Option<PathBuf>,
-    /// The environment this program may have made; `None`: it does not count.
+    /// The environment created by `ipycodex setup`; `None`: ignore it.
     pub managed: Option<ManagedPython>,
     /// Use the small engine even where IPython is installed.
     pub no_ipython: bool,
-    /// Where cells start; also where the search for a virtual environment starts.
+    /// Working directory of cells at the start, and the start of the search for a virtual environment.
     pub cwd: PathBuf,
-    /// The interpreter's whole environment.
     pub variables: BTreeMap<OsString, OsString>,
-    /// A size: cells own a pseudo-terminal of this size. `None`: they write to pipes.
+    /// Size of the pseudo-terminal of the cells; `None`: they write to pipes.
     pub terminal: Option<TerminalSize>,
-    /// Where the runner's files are kept between runs.
     pub cache_dir: PathBuf,
-    /// The script that is run or was loaded first.
+    /// The script to run, or loaded first.
     pub script: Option<ScriptRun>,
-    /// What its code may change; `None`: whatever the user may.
+    /// Limits on file changes; `None`: the user's own rights.
     pub confined: Option<Confinement>,
-    /// The connection file of the kernel whose cells it runs: libraries find what they find in a kernel of IPython.
+    /// The connection file of the Jupyter kernel that this interpreter serves: libraries then detect a kernel, as
+    /// with ipykernel.
     pub kernel: Option<PathBuf>,
 }
 
-/// What code may change: files in these folders, and nothing else; it has no network.
+/// Confines code to changing files in these folders; without network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
-    /// Folders it may write in.
     pub writes: Vec<PathBuf>,
 }
 
-/// A script as the interpreter knows it: `__file__`, `sys.argv`, and where it looks for modules.
+/// A script as the interpreter sees it: `__file__`, `sys.argv`, and where modules are searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptRun {
     /// The file, as it was named.
     pub file: PathBuf,
-    /// What follows its name in `sys.argv`.
     pub arguments: Vec<OsString>,
-    /// Nothing else is run: standard input is the script's own, and modules are not looked for in the working
-    /// directory.
+    /// True when nothing else is run: standard input is the script's own, and the working directory is not searched
+    /// for modules.
     pub alone: bool,
 }

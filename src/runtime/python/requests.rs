@@ -1,6 +1,7 @@
-//! The lines that go down the private pipe: requests, each a line of JSON; protocol version 1.
+//! Encodes requests as lines of JSON for the request pipe; protocol version 1.
 //!
-//! Absent on purpose: order and meaning (`sequencer.rs`).
+//! In: a request of the contract. Out: one line, with its newline. Absent on purpose: order and meaning
+//! (`sequencer.rs`, `map.rs`).
 
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use super::super::{
 use super::comm::comm_line;
 use super::host_calls;
 
-/// The line of a request; none for a reply to a question, which has a line of its own ([`reply_line`]).
+/// Encodes a request; `None` for a reply to a question, which [`reply_line`] encodes.
 pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
     let id = id.0;
     let value = match request {
@@ -164,7 +165,6 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
     Some(line_of(&value))
 }
 
-/// The line of what an interpreter begins with.
 pub(super) fn set_up_line(id: RequestId, wanted: &StartupPlan) -> Vec<u8> {
     let path = |path: &PathBuf| path.to_string_lossy().into_owned();
     let texts = wanted.files.iter();
@@ -192,12 +192,12 @@ fn word(stdin: Stdin) -> &'static str {
     }
 }
 
-/// The line of a reply to the question the runner called `call`; none for what is no reply.
+/// Encodes the reply to the question that the runner named `call`; `None` when `request` is no reply.
 pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u8>> {
     Some(line_of(&host_calls::reply(call, request)?))
 }
 
-/// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
+/// Encodes the request for bytes that were typed for cell `id` and are unread after its end; the answer is
 /// `RunnerFrame::Typed`.
 pub(super) fn take_back_line(id: RequestId) -> Vec<u8> {
     line_of(&json!({"type": "take_back", "id": id.0}))

@@ -1,10 +1,10 @@
-//! Brings what came over separate channels into the order it happened in.
+//! Restores the order of output and frames, which come over separate channels.
 //!
-//! In: chunks of the output streams and frames, each channel in its own order. Out: one sequence of [`SequenceItem`]s.
-//! Invariant: a frame with number N comes after everything that precedes mark N in every stream and before everything
-//! that follows it. A stream that reached a mark waits for the frame of that mark; a frame waits for its marks in all
-//! streams that are open. Absent on purpose: reading, time; who calls decides when waiting has become pointless and
-//! calls [`Sequencer::force`].
+//! In: chunks of the output streams and frames, each channel in its own order. Out: one sequence of
+//! [`SequenceItem`]s. Invariant: a frame with number N comes after everything that precedes mark N in every stream
+//! and before everything that follows it. A stream that reached a mark waits for the frame of that mark; a frame
+//! waits for its marks in all open streams. Absent on purpose: reading, time; the caller decides when waiting has
+//! become pointless and calls [`Sequencer::force`].
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,13 @@ use super::super::OutputStream;
 use super::super::marks::{Mark, MarkFilter, StreamPiece};
 use super::wire::{RunnerFrame, SyncedFrame};
 
-/// A mark of the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) enum RunnerMark {
-    /// `17`: everything before belongs before the frame with this number.
+    /// `17`: everything before the mark precedes the frame with this number.
     Sync(u64),
     /// `own`: a program of the cell owns the screen from here.
     Own,
-    /// `back`: the cell has it back.
+    /// `back`: the cell owns the screen again.
     Back,
 }
 
@@ -41,28 +40,22 @@ impl Mark for RunnerMark {
     }
 }
 
-/// One step of the sequence.
 #[derive(Debug)]
 pub(super) enum SequenceItem {
-    /// Bytes of a stream.
     Output {
-        /// Which.
         stream: OutputStream,
-        /// What.
         bytes: Vec<u8>,
         /// Bytes of a program that owns the screen.
         foreign: bool,
     },
-    /// A frame.
     Frame(RunnerFrame),
 }
 
-/// The sequencer of one interpreter.
 #[derive(Debug)]
 pub(super) struct Sequencer {
     streams: Vec<Stream>,
     frames: VecDeque<SyncedFrame>,
-    /// Number of the last frame that was let through.
+    /// Number of the last frame that was returned.
     released: u64,
 }
 
@@ -70,17 +63,16 @@ pub(super) struct Sequencer {
 struct Stream {
     which: OutputStream,
     marks: MarkFilter<RunnerMark>,
-    /// The mark this stream stands at.
+    /// The mark at which this stream waits.
     at: Option<u64>,
     closed: bool,
     /// The chunk in `marks` was read while the terminal was raw.
     raw: bool,
-    /// Between `own` and `back`.
+    /// True between `own` and `back`.
     owned: bool,
 }
 
 impl Sequencer {
-    /// For these streams and marks with this nonce.
     pub(super) fn new(streams: &[OutputStream], nonce: &str) -> Self {
         let stream = |which: &OutputStream| Stream {
             which: *which,
@@ -97,51 +89,49 @@ impl Sequencer {
         }
     }
 
-    /// Adds a chunk of stream number `index`; `raw` when the terminal was out of line mode as it was read.
+    /// Adds a chunk of stream `index`; `raw`: the terminal was not in line mode when the chunk was read.
     pub(super) fn push_output(&mut self, index: usize, chunk: Vec<u8>, raw: bool) {
         let stream = &mut self.streams[index];
         stream.raw = raw;
         stream.marks.push(chunk);
     }
 
-    /// Adds a frame.
     pub(super) fn push_frame(&mut self, frame: SyncedFrame) {
         self.frames.push_back(frame);
     }
 
-    /// No more bytes will come from stream number `index`.
+    /// Marks stream `index` as ended.
     pub(super) fn close(&mut self, index: usize) {
         self.streams[index].closed = true;
     }
 
-    /// True when stream number `index` is to be read.
+    /// Returns true when stream `index` should be read.
     pub(super) fn wants_output(&self, index: usize) -> bool {
         self.streams[index].at.is_none() && !self.streams[index].closed
     }
 
-    /// True when frames are to be read.
+    /// Returns true when the frame pipe should be read.
     pub(super) fn wants_frames(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// True when a frame waits for marks or a stream for its frame.
+    /// Returns true when a frame waits for marks or a stream for its frame.
     pub(super) fn is_waiting(&self) -> bool {
         !self.frames.is_empty() || self.streams.iter().any(|stream| stream.at.is_some())
     }
 
-    /// True while a program of the cell owns the screen.
     pub(super) fn screen_is_owned(&self) -> bool {
         self.streams.iter().any(|stream| stream.owned)
     }
 
-    /// The cell is over: nobody owns the screen.
+    /// Ends the ownership of the screen with the cell.
     pub(super) fn reclaim_screen(&mut self) {
         for stream in &mut self.streams {
             stream.owned = false;
         }
     }
 
-    /// The next item that is certain.
+    /// Returns the next item whose place is certain.
     pub(super) fn next(&mut self) -> Option<SequenceItem> {
         for stream in &mut self.streams {
             if let Some(item) = stream.next(self.released) {
@@ -161,7 +151,7 @@ impl Sequencer {
         self.pop_frame()
     }
 
-    /// The next item although something is missing: the marks of the first frame, or the frame of a mark.
+    /// Returns the next item without waiting for the marks of the first frame, or for the frame of a mark.
     pub(super) fn force(&mut self) -> Option<SequenceItem> {
         if self.frames.is_empty() {
             for stream in &mut self.streams {
@@ -185,7 +175,7 @@ impl Sequencer {
 }
 
 impl Stream {
-    /// Hands out bytes up to the next mark whose frame has not been let through.
+    /// Returns bytes up to the next mark whose frame has not been returned.
     fn next(&mut self, released: u64) -> Option<SequenceItem> {
         while self.at.is_none() {
             let piece = match self.marks.next() {
@@ -332,8 +322,8 @@ mod tests {
     proptest! {
         #![proptest_config(properties::cases(properties::USUAL))]
 
-        /// Whatever the interleaving of the three channels, the sequence is the one of the writer (two streams are
-        /// not ordered against each other between frames).
+        /// For every interleaving of the three channels the sequence is that of the writer (two streams are not
+        /// ordered against each other between frames).
         #[test]
         fn the_writers_order_is_restored(
             steps in proptest::collection::vec(prop_oneof![any::<u8>().prop_map(Step::Out),

@@ -1,9 +1,9 @@
-//! Puts the embedded runner where an interpreter can read it.
+//! Writes the embedded runner to a folder where an interpreter can read it.
 //!
-//! In: the cache directory. Out: the path of `runner.py`. Invariants: the folder is named by the hash of its content,
-//! appears whole or not at all (written beside, then renamed), is 0700, and one that is there is used only when it is
-//! ours alone to write and every file has its length: a cut-off one is replaced. Absent on purpose: cleaning up after
-//! other versions, which may be running.
+//! In: the cache directory. Out: the path of `runner.py`. Invariants: the folder is named by the hash of its
+//! content, appears whole or not at all (written beside, then renamed) and has mode 0700. An existing folder is
+//! used only when the user alone can write it and every file has its full length; a truncated one is replaced.
+//! Absent on purpose: removing other versions, which may be running.
 
 use std::fs;
 use std::io;
@@ -100,7 +100,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/wire.py",
 ];
 
-/// Parts that an interpreter of others needs for tools, references and looks, and for the module `ipycodex`.
+/// Modules that a foreign Python kernel needs for tools, references and rich output, and for the module `ipycodex`.
 const INJECTABLE: &[&str] = &[
     "arguments",
     "arrive",
@@ -135,7 +135,6 @@ const INJECTABLE: &[&str] = &[
     "wire",
 ];
 
-/// The names and texts of those parts.
 pub(in crate::runtime) fn injectable_modules() -> impl Iterator<Item = (&'static str, &'static str)>
 {
     FILES.iter().filter_map(|(path, text)| {
@@ -146,19 +145,17 @@ pub(in crate::runtime) fn injectable_modules() -> impl Iterator<Item = (&'static
     })
 }
 
-/// A staged runner.
 #[derive(Debug)]
 pub(super) struct Staged {
-    /// The script to start.
     pub(super) script: PathBuf,
-    /// Why it is not below the cache directory, when it is not.
+    /// Why the script is not below the cache directory, if so.
     pub(super) fallback: Option<String>,
 }
 
-/// Stages the runner below `cache_dir`, or in a private temporary folder when that cannot be written.
+/// Stages the runner below `cache_dir`, or in a private temporary folder when that is not writable.
 ///
 /// # Errors
-/// When neither can be written.
+/// Neither is writable.
 pub(super) fn stage(cache_dir: &Path) -> io::Result<Staged> {
     let error = match stage_below(cache_dir) {
         Ok(script) => {
@@ -194,14 +191,14 @@ fn stage_below(parent: &Path) -> io::Result<PathBuf> {
     let written = parent.join(format!(".runner-{:016x}", u64::from_ne_bytes(random)));
     let outcome = write_files(&written).and_then(|()| install(&written, &folder));
     if outcome.is_err() {
-        // Nothing more can be done about a half-written folder; its name is never looked up.
+        // A half-written folder is harmless: no lookup uses its name.
         let _ = fs::remove_dir_all(&written);
     }
     outcome?;
     Ok(folder.join("runner.py"))
 }
 
-/// Moves a whole folder to its name; a broken one there is moved away first.
+/// Renames a complete folder to its final name; a broken folder of that name is moved away first.
 fn install(written: &Path, folder: &Path) -> io::Result<()> {
     if fs::rename(written, folder).is_ok() {
         return Ok(());
@@ -236,8 +233,9 @@ fn create_private(folder: &Path) -> io::Result<()> {
         .create(folder)
 }
 
-/// True for a folder of ours that nobody else can write, with every file whole. Files are not read: they take as long
-/// as an interpreter's first steps, and interpreters do not read them either while the code file beside them fits.
+/// Returns true for a folder of the user that nobody else can write, with every file of its full length. Contents
+/// are not read: that takes as long as an interpreter's first steps, and interpreters do not read them either while
+/// the code file beside them fits.
 fn is_intact(folder: &Path) -> bool {
     let is_ours = fs::symlink_metadata(folder).is_ok_and(|found| {
         found.is_dir()
@@ -251,7 +249,7 @@ fn is_intact(folder: &Path) -> bool {
         })
 }
 
-/// Names the content (FNV-1a), told when this was compiled: hashing all of it takes longer than starting a process.
+/// Hash of the content (FNV-1a), computed at compile time: hashing takes longer than starting a process.
 #[allow(long_running_const_eval, reason = "a third of a megabyte, once")]
 const CONTENT: u128 = {
     const fn mix(mut hash: u128, bytes: &[u8]) -> u128 {
@@ -260,7 +258,8 @@ const CONTENT: u128 = {
             hash = (hash ^ bytes[at] as u128).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
             at += 1;
         }
-        // What no text has, so that nothing moves from one to the next unseen.
+        // A byte that no UTF-8 text contains separates the texts, so that moving text between two of them changes
+        // the hash.
         (hash ^ 0xff).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
     }
     let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
@@ -289,7 +288,7 @@ mod tests {
                 let path = entry.unwrap().path();
                 match path.extension().and_then(|e| e.to_str()) {
                     _ if path.is_dir() => folders.push(path),
-                    // Interpreters leave compiled code beside them.
+                    // Interpreters leave compiled code beside the sources.
                     extension => {
                         if extension != Some("py") {
                             continue;

@@ -1,8 +1,8 @@
-//! Bringing an interpreter up: the first candidate that becomes ready.
+//! Starts an interpreter: the first candidate that becomes ready.
 //!
-//! In: the plan's facts and the control handles. Out: a ready interpreter, or why there is none. Invariants: no probe
-//! runs before the real thing; every failure is kept for the message; an interpreter that did not get ready is gone
-//! before the next is tried. Absent on purpose: cells; what a cell is told of a failure is the owner's affair.
+//! In: the plan's facts and the control handles. Out: a ready interpreter, or why there is none. Invariants: no
+//! probe runs before the real start; every failure is kept for the message; an interpreter that did not become
+//! ready is gone before the next is tried. Absent on purpose: cells; the supervisor reports the failure to them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,29 +24,25 @@ use super::stage::stage;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
 use crate::trace::STARTUP;
 
-/// How long an interpreter may take until it is ready.
 const BUDGET: Duration = Duration::from_secs(30);
-/// After this long the user is told that it takes long.
+/// Time after which the user is notified of a slow start.
 const SLOW: Duration = Duration::from_secs(5);
 /// Pause before the one retry when the system was out of descriptors or processes.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// What an interpreter may print before it is ready, in bytes; more is not a Python.
+/// Maximum output before an interpreter is ready, in bytes; a program that prints more is no Python.
 const EARLY_OUTPUT: usize = 1024 * 1024;
 const OLDEST: (u32, u32) = (3, 8);
 
-/// What came of it.
 pub(super) enum Start {
-    /// Ready, with what it printed on the way.
+    /// Ready, with its output so far.
     Up(Box<Interpreter>, RuntimeInfo, Vec<EarlyOutput>),
-    /// No candidate became ready.
     Failed(StartFailure),
     /// Killed on request before it was ready.
     Killed,
-    /// Nobody wants it any more.
+    /// The runtime closed, or was shut down, meanwhile.
     Abandoned,
 }
 
-/// Output from before an interpreter was ready.
 pub(super) struct EarlyOutput {
     pub(super) stream: OutputStream,
     pub(super) bytes: Vec<u8>,
@@ -59,10 +55,9 @@ enum StartAttempt {
     Abandoned,
 }
 
-/// The variable that has a Python of any version taken.
+/// Environment variable that disables the check of Python's version.
 const SKIP_CHECK: &str = "IPYCODEX_PYTHON_SKIP_CHECK";
 
-/// Starts interpreters for one runtime.
 pub(super) struct Starter<'a> {
     pub(super) plan: &'a PythonPlan,
     pub(super) control: &'a Control,
@@ -72,7 +67,6 @@ pub(super) struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    /// Tries the candidates in turn.
     pub(super) fn start(&self) -> Start {
         let script = match self.stage() {
             Ok(script) => script,
@@ -232,7 +226,7 @@ impl Starter<'_> {
         }
     }
 
-    /// The oldest Python that is taken; any, where the user wants no check.
+    /// Returns the oldest accepted Python version; any, when the user disabled the check.
     fn oldest(&self) -> (u32, u32) {
         match self.plan.variables.get(OsStr::new(SKIP_CHECK)) {
             Some(value) if value == "1" => (0, 0),
@@ -240,7 +234,7 @@ impl Starter<'_> {
         }
     }
 
-    /// True when the runtime closes, or is shut down with nothing left to run.
+    /// Returns true when the runtime closes, or is shut down with nothing left to run.
     fn is_unwanted(&self) -> bool {
         let runs_code =
             |request: &_| RequestKind::from_request(request).is_some_and(RequestKind::runs_code);
@@ -250,7 +244,7 @@ impl Starter<'_> {
             }) && !self.control.has_request(runs_code))
     }
 
-    /// Tells how an interpreter ended that never became ready.
+    /// Reports how an interpreter ended that never became ready.
     fn on_exit(&self, mut interpreter: Interpreter, mut early: Vec<EarlyOutput>) -> StartAttempt {
         if let Some(what) = interpreter.confusion.take() {
             return StartAttempt::Failed(format!(
@@ -295,7 +289,7 @@ struct Ready {
     unprotected: Option<String>,
 }
 
-/// Collects output until the interpreter is ready, or has said why it will not be.
+/// Collects output until the interpreter is ready or has reported why it will not be.
 fn take_early(
     interpreter: &mut Interpreter,
     early: &mut Vec<EarlyOutput>,
@@ -344,7 +338,7 @@ fn take_early(
     None
 }
 
-/// Keeps output, hands back frames.
+/// Stores output, returns frames.
 fn keep(item: SequenceItem, early: &mut Vec<EarlyOutput>) -> Option<RunnerFrame> {
     match item {
         SequenceItem::Output { stream, bytes, .. } => {
@@ -355,13 +349,13 @@ fn keep(item: SequenceItem, early: &mut Vec<EarlyOutput>) -> Option<RunnerFrame>
     }
 }
 
-/// Major and minor of `3.11.7`.
+/// Parses major and minor of `3.11.7`.
 fn version(python: &str) -> Option<(u32, u32)> {
     let mut parts = python.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// True when the system may have what is missing in a moment.
+/// Returns true for errors of exhausted resources, which may pass.
 fn is_passing(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let passing = [Errno::MFILE, Errno::NFILE, Errno::AGAIN];

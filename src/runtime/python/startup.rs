@@ -10,10 +10,9 @@ use super::interpreter::Interpreter;
 use super::requests::set_up_line;
 use super::wire::RunnerFrame;
 
-/// The number of what nobody asked for again.
+/// Id of a repeated start-up, which belongs to no request.
 const AGAIN: RequestId = RequestId(0);
 
-/// What an interpreter begins with, and whether it is at it.
 #[derive(Debug, Default)]
 pub(super) struct Startup {
     wanted: Option<Box<StartupPlan>>,
@@ -21,7 +20,7 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    /// An interpreter is given a request, maybe this one.
+    /// Records a request that was sent, if it is a start-up.
     pub(super) fn asked(&mut self, id: RequestId, request: &RuntimeRequest) {
         if let RuntimeRequest::Startup(wanted) = request {
             self.wanted = Some(wanted.clone());
@@ -29,7 +28,7 @@ impl Startup {
         }
     }
 
-    /// This interpreter takes the place of another.
+    /// Repeats the start-up in an interpreter that replaces another.
     pub(super) fn again(&mut self, interpreter: &mut Interpreter) {
         if let Some(wanted) = &self.wanted {
             interpreter.request(&set_up_line(AGAIN, wanted));
@@ -37,7 +36,7 @@ impl Startup {
         }
     }
 
-    /// A frame came, maybe its end.
+    /// Records the end of the start-up, if the frame is that.
     pub(super) fn saw(&mut self, frame: &RunnerFrame) {
         if let RunnerFrame::Done { id, .. } = frame
             && id.0.is_some()
@@ -47,7 +46,7 @@ impl Startup {
         }
     }
 
-    /// The interpreter died, maybe of this.
+    /// Records the interpreter's death; a start-up that was running is not repeated.
     pub(super) fn died(&mut self, events: &EventSender) {
         if self.under_way.take().is_some() {
             self.wanted = None;

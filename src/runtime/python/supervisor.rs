@@ -1,8 +1,8 @@
 //! The thread that owns the interpreter: starts it, sends requests, reads frames and output, restarts it.
 //!
-//! In: requests and signals through [`Control`], bytes from the interpreter. Out: events. Invariants: one thread, so
-//! events have one order; however an interpreter ends, its output comes first, then the ends of its requests, then its
-//! death. After two deaths within a minute the next start waits for a cell. Absent on purpose: async.
+//! In: requests and signals through [`Control`], bytes from the interpreter. Out: events. Invariants: one thread,
+//! so events have one order; however an interpreter ends, its output comes first, then the ends of its requests,
+//! then its death. After two deaths within a minute the next start waits for a cell. Absent on purpose: async.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,19 +27,18 @@ use super::start::{EarlyOutput, Start, Starter};
 use super::startup::Startup;
 use super::wire::RunnerFrame;
 
-/// How long an interpreter has for each step of its end: by itself, after SIGTERM.
+/// Time for each step of an interpreter's shutdown: exit by itself, then after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long it has to hear that it is to leave, before the time of what runs at exit begins: on a machine that is busy
-/// with other things even that takes a while.
+/// Time to receive the shutdown request, before the time for at-exit functions begins: on a busy machine even that
+/// takes a while.
 const HEARING: Duration = Duration::from_secs(3);
-/// How long a frame waits for its mark, or a stream for its frame, when nothing comes.
+/// Maximum wait of a frame for its mark, or of a stream for its frame, while nothing arrives.
 const MARK_PATIENCE: Duration = Duration::from_secs(1);
 /// Two deaths within this time stop the restarts.
 const LOOP_WINDOW: Duration = Duration::from_secs(60);
-/// Most chunks read from an ended interpreter; a surviving grandchild may print for ever.
+/// Maximum number of chunks read from an ended interpreter; a surviving grandchild may print for ever.
 const LAST_CHUNKS: usize = 2048;
 
-/// The state of the thread.
 pub(super) struct PythonSupervisor {
     plan: PythonPlan,
     control: Arc<Control>,
@@ -49,26 +48,21 @@ pub(super) struct PythonSupervisor {
     deferred_finish: DeferredFinish,
     startup: Startup,
     deaths: VecDeque<Instant>,
-    /// An interpreter was ready before.
     restarted: bool,
-    /// Since when the interpreter has run what is to run at exit.
+    /// Start of the interpreter's at-exit functions.
     leaves_since: Option<Instant>,
 }
 
-/// What follows an interpreter's end.
 enum AfterExit {
-    /// Another one.
     Start,
-    /// Another one when a cell is to run.
+    /// Start another interpreter with the next cell.
     Wait,
-    /// The end of the runtime.
     Close,
 }
 
-/// How far an interpreter that is to leave has been urged.
 enum ShutdownPhase {
     No,
-    /// Asked; the time runs once no code runs.
+    /// Requested; the time runs once no code runs.
     Asked(Option<Instant>),
     Terminated(Instant),
 }
@@ -94,7 +88,6 @@ impl PythonSupervisor {
         }
     }
 
-    /// Runs until the runtime is closed.
     pub(super) fn run(mut self) {
         self.control.set_owner(std::thread::current());
         while !self.control.is_closing() {
@@ -137,11 +130,11 @@ impl PythonSupervisor {
         self.fail_waiting(&Death::NotStarted(failure));
     }
 
-    /// Ends everything that waits for an interpreter.
+    /// Ends all requests that wait for an interpreter.
     fn fail_waiting(&self, death: &Death) {
         for (id, request) in self.control.take_requests() {
             if wants_to_leave(&request) {
-                // There is nobody to ask, but leaving must be possible.
+                // Without an interpreter the user must still be able to exit.
                 self.events.send(RuntimeEvent::ExitRequested {
                     id,
                     code: 0,
@@ -155,7 +148,7 @@ impl PythonSupervisor {
         self.control.set_running(0, false);
     }
 
-    /// Answers what can be answered without an interpreter until a cell is to run or the runtime closes.
+    /// Answers the requests that need no interpreter, until a cell arrives or the runtime closes.
     fn wait_for_cell(&mut self) {
         loop {
             for (id, request) in self.control.take_cancelled() {
@@ -182,7 +175,6 @@ impl PythonSupervisor {
         }
     }
 
-    /// Lives with a ready interpreter until it is gone.
     fn serve(
         &mut self,
         mut interpreter: Interpreter,
@@ -298,7 +290,7 @@ impl PythonSupervisor {
             SequenceItem::Frame(frame) => match self.event(frame, interpreter) {
                 Some(event) => event,
                 None => {
-                    // It may be the silent beginning or end of a request.
+                    // The chunk may be the silent start or end of a request.
                     self.update_running();
                     return;
                 }
@@ -317,12 +309,12 @@ impl PythonSupervisor {
         if let (RuntimeEvent::Started { .. }, Some(terminal)) = (&event, &self.terminal) {
             terminal.begin_cell();
         }
-        // Who learns of an event may ask for the mode at once.
+        // A reader of the event may ask for the mode at once.
         self.update_foreground(interpreter);
         self.events.send(event);
     }
 
-    /// What a frame means at this moment; `None` when it means nothing, or not yet.
+    /// Translates a frame; `None` when it means nothing, or not yet.
     fn event(&mut self, frame: RunnerFrame, interpreter: &mut Interpreter) -> Option<RuntimeEvent> {
         if let RunnerFrame::Typed { id, typeahead } = frame {
             return self.deferred_finish.typed(id.0, typed_bytes(&typeahead));
@@ -332,12 +324,12 @@ impl PythonSupervisor {
             return None;
         }
         if let RunnerFrame::Moved { pid } = frame {
-            // Before anybody learns of it: what was the interpreter may end from here on.
+            // Before any other thread learns of the move: the old process may end from here on.
             interpreter.group().follow(pid);
             return None;
         }
         if matches!(frame, RunnerFrame::Started { .. }) {
-            // What was typed in between is in the next cell's hands by now.
+            // Bytes typed in between belong to the next cell by now.
             self.release_end();
         }
         self.startup.saw(&frame);
@@ -353,13 +345,13 @@ impl PythonSupervisor {
         }
     }
 
-    /// The running cell is over; true when bytes were typed for it.
+    /// Marks the running cell as over; returns true when bytes were typed for it.
     fn end_cell(&self) -> bool {
         let terminal = self.terminal.as_ref();
         terminal.is_some_and(|terminal| terminal.end_cell())
     }
 
-    /// Tells the end that waits for what was typed, with what is known.
+    /// Releases the end that waits for typed bytes, with those that have arrived.
     fn release_end(&mut self) {
         if let Some(event) = self.deferred_finish.release() {
             self.events.send(event);
@@ -372,7 +364,7 @@ impl PythonSupervisor {
         }
     }
 
-    /// Ends a shut-down interpreter that does not leave; gives the time until the next look.
+    /// Kills a shut-down interpreter that does not exit; returns the time until the next check.
     fn enforce_shutdown(
         &self,
         interpreter: &mut Interpreter,
@@ -397,7 +389,7 @@ impl PythonSupervisor {
         Some(GRACE)
     }
 
-    /// Ends an interpreter whose runtime is closed. What it still prints is read and dropped, so that it can leave.
+    /// Ends the interpreter of a closed runtime. Its last output is read and dropped, so that it can exit.
     fn end(&mut self, mut interpreter: Interpreter) {
         interpreter.group().keep_sessions();
         interpreter.close_requests();
@@ -421,7 +413,7 @@ impl PythonSupervisor {
         let _ = interpreter.reap(GRACE);
     }
 
-    /// Tells the last words of an interpreter, the ends of its requests and its death.
+    /// Sends an interpreter's last output, the ends of its requests and its death.
     fn on_exit(&mut self, mut interpreter: Interpreter, expected: bool) -> AfterExit {
         let group = interpreter.group();
         if interpreter.confusion.is_some() {
@@ -472,7 +464,7 @@ impl PythonSupervisor {
         }
     }
 
-    /// Emits what is certain; true when there was something.
+    /// Sends all items whose place is certain; returns true when there was one.
     fn emit_certain(&mut self, interpreter: &mut Interpreter) -> bool {
         let mut some = false;
         while let Some(item) = interpreter.sequencer.next() {
@@ -485,7 +477,7 @@ impl PythonSupervisor {
 
 impl Drop for PythonSupervisor {
     fn drop(&mut self) {
-        // The contract's last promise: whatever was asked has an end, if anyone still listens.
+        // The contract's last promise: every request has an end, if the receiver still exists.
         self.release_end();
         for (id, kind) in self.in_flight.abandon() {
             self.events.send(kind.end(id, &Death::Killed));

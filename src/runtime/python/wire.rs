@@ -1,9 +1,9 @@
-//! The lines that come up the private pipe: frames; protocol version 1.
+//! Decodes frames, the lines of the frame pipe; protocol version 1.
 //!
-//! In: one line of the frame pipe. Out: a [`RunnerFrame`]. Invariants: a frame of an unknown type or with unknown
-//! fields is accepted and ignored; a line that is not a frame is an error that names what was there. Lone surrogate
-//! escapes, which Python can write and Rust text cannot hold, become U+FFFD. Absent on purpose: order and meaning
-//! (`sequencer.rs`, `map.rs`).
+//! In: one line. Out: a [`RunnerFrame`]. Invariants: a frame of an unknown type or with unknown fields is accepted
+//! and ignored; a line that is not a frame is an error that quotes its start. Lone surrogate escapes, which Python
+//! can write and Rust text cannot hold, become U+FFFD. Absent on purpose: order and meaning (`sequencer.rs`,
+//! `map.rs`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -12,22 +12,18 @@ use super::super::RequestId;
 use super::host_calls::HostCallFrame;
 use crate::text::json as foreign;
 
-/// The version of the protocol this host speaks.
 pub(super) const PROTOCOL: u64 = 1;
 
-/// Longest frame line, in bytes.
 pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024 + 64 * 1024;
 
-/// One frame and its place in the output.
+/// A frame and its place in the output.
 #[derive(Debug)]
 pub(super) struct SyncedFrame {
-    /// The number of the marks that stand in the streams where this frame belongs; `None`: anywhere.
+    /// Number of the marks at this frame's place in the streams; `None`: the place does not matter.
     pub(super) sync: Option<u64>,
-    /// The frame.
     pub(super) frame: RunnerFrame,
 }
 
-/// What the runner says.
 #[derive(Debug, Deserialize)]
 #[serde(
     tag = "type",
@@ -43,11 +39,10 @@ pub(super) enum RunnerFrame {
         protocol: u64,
         #[serde(default)]
         executable: String,
-        /// Why it could not be confined as it was to be.
         #[serde(default)]
         unprotected: Option<String>,
     },
-    /// Asked to leave, it runs what is to run at exit from here on.
+    /// Shutdown was requested; at-exit functions run from here on.
     Leaving {},
     Started {
         #[serde(default)]
@@ -65,14 +60,14 @@ pub(super) enum RunnerFrame {
         transient: Box<Map<String, Value>>,
     },
     Comm {
-        /// The request that started what says it.
+        /// The request that caused the message.
         #[serde(default)]
         of: FrameId,
         #[serde(flatten)]
         message: Box<Comm>,
     },
     Display {
-        /// The request that started what shows it.
+        /// The request that caused the display.
         #[serde(default)]
         of: FrameId,
         bundle: Map<String, Value>,
@@ -124,7 +119,7 @@ pub(super) enum RunnerFrame {
     Status {
         #[serde(default)]
         id: FrameId,
-        /// A line of the user's; without one it is what a command of the engine has done.
+        /// A line of the user's code; without one, the text describes a step of the engine's own command.
         text: Option<String>,
     },
     NextInput {
@@ -137,7 +132,7 @@ pub(super) enum RunnerFrame {
     ExitRequested {
         #[serde(default)]
         id: FrameId,
-        /// What `exit()` was given: nothing, a number or a text.
+        /// Argument of `exit()`: nothing, a number or a text.
         #[serde(default)]
         code: Value,
         #[serde(default, rename = "keepKernel")]
@@ -163,7 +158,7 @@ pub(super) enum RunnerFrame {
         #[serde(default)]
         typeahead: String,
     },
-    /// Another process goes on as the interpreter.
+    /// Another process continues as the interpreter.
     Moved {
         pid: u32,
     },
@@ -179,12 +174,12 @@ pub(super) enum RunnerFrame {
         #[serde(flatten)]
         answer: Map<String, Value>,
     },
-    /// A type this host does not know, `status` among them.
+    /// Types that this host does not know, `status` among them.
     #[serde(other)]
     Unknown,
 }
 
-/// The request a frame belongs to; none when the runner had none at hand (empty text on the wire).
+/// The request a frame belongs to; `None` when the runner had none at hand (empty text on the wire).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(from = "Value")]
 pub(super) struct FrameId(pub(super) Option<RequestId>);
@@ -195,7 +190,7 @@ impl From<Value> for FrameId {
     }
 }
 
-/// A message of a comm on the wire; buffers in base64.
+/// A comm message on the wire; buffers in base64.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Comm {
@@ -207,7 +202,6 @@ pub(super) struct Comm {
     pub(super) buffers: Vec<String>,
 }
 
-/// An exception on the wire.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Raised {
@@ -216,7 +210,7 @@ pub(super) struct Raised {
     pub(super) traceback: Vec<String>,
 }
 
-/// Reads one line of the frame pipe, without its newline.
+/// Decodes one line of the frame pipe, without its newline.
 ///
 /// # Errors
 /// The start of the line, when it is not a frame.
@@ -230,7 +224,7 @@ pub(super) fn parse_frame(line: &[u8]) -> Result<SyncedFrame, String> {
     Ok(SyncedFrame { sync, frame })
 }
 
-/// The start of foreign bytes, fit for a message.
+/// Returns the start of foreign bytes, made safe for a message.
 pub(super) fn excerpt(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(120)];
     let text: String = String::from_utf8_lossy(shown)
@@ -250,21 +244,20 @@ pub(super) fn excerpt(bytes: &[u8]) -> String {
     }
 }
 
-/// Cuts the frame pipe into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     buffer: Vec<u8>,
-    /// Bytes known to hold no newline.
+    /// Number of bytes known to hold no newline.
     searched: usize,
 }
 
 impl Lines {
-    /// Adds what was read.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole line, without its newline. An endless one is handed out in part: no frame is that long.
+    /// Returns the next whole line, without its newline. An endless line is returned in part: no frame is that
+    /// long.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
@@ -277,7 +270,7 @@ impl Lines {
         Some(line)
     }
 
-    /// What stands after the last newline.
+    /// Takes the bytes after the last newline.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         self.searched = 0;
         std::mem::take(&mut self.buffer)

@@ -1,46 +1,44 @@
-//! How a shell is interrupted.
+//! Interrupts of a shell.
 //!
-//! Invariants: nothing here blocks; an interrupt before the shell has begun with a command is kept until it has, or
-//! ends a shell that is still reading its settings; an end comes at once, whatever the shell is doing.
+//! Invariants: nothing here blocks; an interrupt before the shell has begun a command is kept until the command
+//! begins, or kills a shell that is still reading its settings; a kill takes effect at once, in every state of the
+//! shell.
 
 use super::super::Interrupter;
 use super::super::control;
 use super::super::terminal::EarlyInterrupt;
 
-/// Shared by the thread and all handles.
 pub(super) type Control = control::Control<Interrupts>;
 
 #[derive(Debug, Default)]
 pub(super) struct Interrupts {
     /// A command runs: keys reach it.
     running: bool,
-    /// Somebody wants what runs, or is about to, to stop.
+    /// The user interrupted the running command, or the one about to run.
     interrupted: bool,
-    /// Ctrl-C is being typed for what runs.
+    /// Ctrl-C is being typed for the running command.
     typed: bool,
-    /// Somebody wants what holds the shell up to end.
+    /// The user wants the program that blocks the shell killed.
     killed: bool,
 }
 
 impl Control {
-    /// Whether a command runs. A wish to stop it is over when it is.
+    /// Sets if a command runs; its end clears a pending interrupt.
     pub(super) fn set_running(&self, running: bool) {
         let mut state = self.state();
         state.own.running = running;
         state.own.interrupted &= running;
     }
 
-    /// Whether Ctrl-C was typed since this was asked.
+    /// Returns true when Ctrl-C was typed since the last call.
     pub(super) fn take_typed(&self) -> bool {
         std::mem::take(&mut self.state().own.typed)
     }
 
-    /// Whether somebody wants an end; nobody does afterwards.
     pub(super) fn take_kill(&self) -> bool {
         std::mem::take(&mut self.state().own.killed)
     }
 
-    /// Whether somebody wants a stop; nobody does afterwards.
     pub(super) fn take_interrupt(&self) -> bool {
         std::mem::take(&mut self.state().own.interrupted)
     }

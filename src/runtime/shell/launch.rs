@@ -1,7 +1,8 @@
-//! A shell that has just been started, and the descriptors around it.
+//! Starts a shell with the descriptors around it.
 //!
-//! Invariant: it reads the user's own settings as it would anywhere else; what we add comes after them and is handed in
-//! through a descriptor that is closed before the first command.
+//! In: the plan and the terminal. Out: a [`LaunchedShell`]. Invariant: the shell reads the user's own settings as
+//! it would anywhere else; our additions come after them, through a descriptor that is closed before the first
+//! command.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,14 +26,14 @@ const MARKS_NUMBER: i32 = 199;
 const BASH: &str = include_str!("../../../assets/shell/bash.sh");
 const ZSH: &str = include_str!("../../../assets/shell/zsh.sh");
 
-/// A shell and our ends of what leads to it.
+/// A shell and our ends of its descriptors.
 #[derive(Debug)]
 pub(super) struct LaunchedShell {
     pub(super) child: Child,
     /// Becomes readable when the shell has ended.
     pub(super) exit: Option<OwnedFd>,
     pub(super) master: Arc<OwnedFd>,
-    /// The lines it reads at its prompt, in place of what is typed.
+    /// Lines that the shell reads at its prompt instead of the terminal.
     pub(super) lines: OwnedFd,
     /// Commands, as words that each end in a zero byte.
     pub(super) commands: OwnedFd,
@@ -40,10 +41,10 @@ pub(super) struct LaunchedShell {
     pub(super) dialect: Dialect,
 }
 
-/// Starts `program`; `settings`: the user's own are read first.
+/// Starts `program`; `settings`: read the user's own settings first.
 ///
 /// # Errors
-/// The operating system's.
+/// Errors of the operating system.
 pub(super) fn launch(
     plan: &ShellPlan,
     program: &Program,
@@ -103,18 +104,17 @@ pub(super) fn launch(
     })
 }
 
-/// How shells of a dialect are started.
 struct LaunchRecipe {
-    /// What is read behind the user's own settings.
+    /// Script read after the user's own settings.
     script: &'static str,
     options: &'static [&'static str],
-    /// What stands on the terminal before it starts.
+    /// Line written to the terminal before the start.
     first_line: &'static [u8],
-    /// The prompt before which that line is read.
+    /// Prompt before which that line is read.
     prompt: Option<&'static str>,
 }
 
-/// No line editors: they would read the terminal.
+/// Turns line editors off: they would read the terminal.
 fn launch_recipe(dialect: Dialect) -> LaunchRecipe {
     match dialect {
         Dialect::Bash => LaunchRecipe {

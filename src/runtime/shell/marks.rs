@@ -1,17 +1,19 @@
-//! The marks that the shell writes to its terminal.
+//! The marks that our shell scripts write to the terminal.
+//!
+//! In: the word of a mark. Out: a [`ShellMark`]. The scripts are in `assets/shell`; the framing of marks is
+//! `runtime/marks.rs`.
 
 use super::super::marks::Mark;
 
-/// What a mark of the shell says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShellMark {
-    /// `0.4711`: the last command ended with this status, and the shell of this process waits for the next.
+    /// `0.4711`: the last command ended with this status, and the shell with this process id waits for the next.
     Ended { status: i32, process: i32 },
-    /// `go`: it has read the line that takes a command, and wants to be told which.
+    /// `go`: the shell has read the line that announces a command, and waits for the command.
     Go,
-    /// `run`: it has been told, and runs it.
+    /// `run`: the shell has read the command, and runs it.
     Run,
-    /// `prompt`: it reads the next line.
+    /// `prompt`: the shell reads the next line.
     Prompt,
 }
 

@@ -1,9 +1,9 @@
-//! The persistent shell: the user's own bash or zsh on a terminal of its own.
+//! The persistent shell: the user's own bash or zsh on a pseudo-terminal.
 //!
-//! In: requests of the contract, of which it runs commands. Out: its events. A file of ours (`assets/shell`) is read
-//! after the user's own settings (`launch.rs`) and lets one thread (`supervisor.rs`, `shell_process.rs`) hand it
-//! commands at its own top level; marks in what the terminal shows (`marks.rs`) say when one begins and how it ends.
-//! Which shell it is, `plan.rs` finds out. Absent on purpose: the shell's language, sanitising output, the user's own
+//! In: requests of the contract, of which it runs commands. Out: its events. A script of ours (`assets/shell`) is
+//! read after the user's own settings (`launch.rs`) and lets one thread (`supervisor.rs`, `shell_process.rs`) pass
+//! commands to the shell's top level; marks in the terminal's output (`marks.rs`) report when one begins and how it
+//! ends. `plan.rs` chooses the shell. Absent on purpose: the shell's language, sanitising output, the user's own
 //! terminal.
 
 mod control;
@@ -29,10 +29,10 @@ use control::Control;
 pub use plan::ShellPlan;
 use supervisor::ShellSupervisor;
 
-/// The handle of a shell, which is started with its first command. Dropping it ends the shell.
+/// The handle of a shell, which starts with its first command. Dropping the handle ends the shell.
 #[derive(Debug)]
 pub(super) struct ShellRuntime {
-    /// Which shell it is, as far as there is one.
+    /// Name of the shell that was found, or `shell`.
     name: &'static str,
     control: Arc<Control>,
     terminal: Arc<CellPty>,
@@ -40,7 +40,6 @@ pub(super) struct ShellRuntime {
     owner: Option<JoinHandle<()>>,
 }
 
-/// What a shell of this name can do.
 pub(super) fn capabilities(name: &str) -> RuntimeCapabilities {
     RuntimeCapabilities {
         input: true,
@@ -52,7 +51,6 @@ pub(super) fn capabilities(name: &str) -> RuntimeCapabilities {
 }
 
 impl ShellRuntime {
-    /// A runtime that tells `events`.
     pub(super) fn start(plan: ShellPlan, events: Sender<RuntimeEvent>) -> Self {
         let name = plan.program().map_or("shell", |it| it.dialect.name());
         let control = Arc::new(Control::new());
@@ -68,7 +66,7 @@ impl ShellRuntime {
                 message: format!("could not start a thread for the shell: {error}"),
                 hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
             };
-            // The channel is new: there is room.
+            // The channel is new and has room.
             let _ = events.try_send(RuntimeEvent::StartFailed(failure));
         }
         ShellRuntime {
@@ -106,7 +104,7 @@ impl Drop for ShellRuntime {
     fn drop(&mut self) {
         self.control.close();
         if let Some(owner) = self.owner.take() {
-            // It has already told what it had to tell; a panic of its own was reported by the hook.
+            // The thread has sent its last events; its panic was reported by the hook.
             let _ = owner.join();
         }
     }

@@ -1,4 +1,6 @@
-//! Which shell: resolved facts, and the program that is found by them.
+//! The plan of the persistent shell: resolved facts, and the program they lead to.
+//!
+//! In: the environment. Out: the user's own shell, or another that can be driven. Absent on purpose: starting it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,30 +8,25 @@ use std::path::{Path, PathBuf};
 
 use crate::runtime::TerminalSize;
 
-/// What the persistent shell needs to know.
 #[derive(Debug, Clone)]
 pub struct ShellPlan {
-    /// Where it starts.
     pub cwd: PathBuf,
-    /// Its whole environment; `SHELL` and `PATH` in it say which shell it is.
+    /// The shell's whole environment; `SHELL` and `PATH` in it determine the program.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The size of its terminal.
     pub terminal: TerminalSize,
 }
 
-/// A shell that can be driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Bash,
     Zsh,
 }
 
-/// A shell of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) path: PathBuf,
     pub(super) dialect: Dialect,
-    /// The user's own shell, where that is another.
+    /// The user's own shell, when it cannot be driven.
     pub(super) instead_of: Option<String>,
 }
 
@@ -51,10 +48,10 @@ impl Dialect {
 }
 
 impl ShellPlan {
-    /// The user's own shell when it is one that can be driven, else one that can.
+    /// Returns the user's own shell when it can be driven, else another that can.
     ///
     /// # Errors
-    /// There is none; what was looked for.
+    /// No such shell exists; the message names those searched for.
     pub(super) fn program(&self) -> Result<Program, String> {
         let variable = |name: &str| self.variables.get(OsStr::new(name));
         let own = variable("SHELL")

@@ -1,7 +1,8 @@
-//! A shell that runs: what it is typed and sent, what its terminal shows, where it is, how it ended.
+//! A running shell: its input, the output of its terminal, its directory, its end.
 //!
-//! Invariant: no call blocks but [`ShellProcess::wait`], and that no longer than it was told, and those that end it.
-//! Absent on purpose: what comes of a command (`supervisor.rs`).
+//! In: lines, commands and keys. Out: pieces of output with marks. Invariant: no call blocks but
+//! [`ShellProcess::wait`], which observes its `patience`, and those that end the shell. Absent on purpose: the
+//! state of a command (`supervisor.rs`).
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,28 +19,25 @@ use super::marks::ShellMark;
 use super::plan::Dialect;
 use crate::process::{Group, foreground_job, is_raw, set_echo, take_unread};
 
-/// Largest chunk handed on, in bytes.
 const CHUNK: usize = 64 * 1024;
-/// How long a shell that is to end may take before it is ended.
+/// Time for a shell to exit by itself before it is killed.
 const GRACE: Duration = Duration::from_millis(800);
-/// How often it is looked whether it has ended, where nothing tells.
+/// Interval of checks for its end, where no descriptor reports it.
 const LOOK: Duration = Duration::from_millis(200);
-/// The line that has it say how the last command ended.
+/// Line that makes the shell repeat how the last command ended.
 const AGAIN: &str = " __ipycodex_again\n";
-/// What gives a program the whole screen.
+/// Sequences that switch to the alternate screen.
 const WHOLE_SCREEN: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 
-/// The shell and what we know of it.
 pub(super) struct ShellProcess {
     launched: LaunchedShell,
     marks: MarkFilter<ShellMark>,
-    /// Not yet in the pipe.
     unsent: Vec<u8>,
-    /// How many commands it was to take.
+    /// Number of commands announced so far.
     count: u64,
-    /// Its own process.
+    /// Process id of the shell itself.
     pub(super) process: Option<i32>,
-    /// Its terminal has been closed by all who had it.
+    /// Every process has closed the terminal.
     silent: bool,
 }
 
@@ -59,7 +57,7 @@ impl ShellProcess {
         self.launched.child.group()
     }
 
-    /// Waits until it says something or ends, or somebody calls, at most `patience`.
+    /// Waits for output, the shell's end or a wake-up, at most `patience`.
     pub(super) fn wait(&mut self, control: &Control, patience: Option<Duration>) {
         let launched = &self.launched;
         let mut watched = Vec::with_capacity(4);
@@ -77,7 +75,7 @@ impl ShellProcess {
         self.send(b"");
     }
 
-    /// Sends the line that takes a command.
+    /// Sends the line that announces a command.
     pub(super) fn wake(&mut self) {
         self.count += 1;
         let count = self.count;
@@ -86,19 +84,19 @@ impl ShellProcess {
                 " __ipycodex_go {count} \"$__ipycodex_last\"; \
                  builtin eval \"$__ipycodex_command\" 0<&199 196<&- 198<&- 199>&-; __ipycodex_hook\n"
             ),
-            // The second line is what the first makes of it: an alias for the command.
+            // The second line is an alias for the command, defined by the first.
             Dialect::Zsh => format!(" __ipycodex_go {count}\n __ipycodex_run\n"),
         });
     }
 
-    /// True when a prompt that comes without the word of how the command ended reads the terminal: in zsh it is that
-    /// word that puts the pipe in its place, in bash the end of the command.
+    /// Returns true when a prompt without a mark of the command's end reads the terminal: zsh reads the pipe only
+    /// after that mark, bash after the end of the command.
     pub(super) fn reads_terminal(&self) -> bool {
         self.launched.dialect == Dialect::Zsh
     }
 
-    /// Such a prompt has come: has the shell say how the command ended. What was typed and not read is given back where
-    /// this goes over the terminal; nobody may be typing.
+    /// Makes the shell report how the command ended, after such a prompt. Returns the typed and unread bytes where
+    /// this goes through the terminal, which must not receive keys meanwhile.
     pub(super) fn ask_again(&mut self) -> Vec<u8> {
         if !self.reads_terminal() {
             self.send_line(AGAIN);
@@ -106,51 +104,51 @@ impl ShellProcess {
         }
         let unread = self.take_unread();
         let master = &self.launched.master;
-        // These fail only when the shell is gone, which is noticed elsewhere.
+        // These fail only when the shell is gone, which is detected elsewhere.
         let _ = set_echo(master, false);
         let _ = rustix::io::write(master, AGAIN.as_bytes());
         unread
     }
 
-    /// Ctrl-C was typed: a prompt may come of it that says nothing.
+    /// Ctrl-C was typed, which may cause a prompt without a mark.
     pub(super) fn was_interrupted(&mut self) {
         if !self.reads_terminal() {
             self.send_line(AGAIN);
         }
     }
 
-    /// What is typed shows.
     pub(super) fn show_typing(&self) {
         let _ = set_echo(&self.launched.master, true);
     }
 
-    /// Hands over a command and where it is to run.
+    /// Sends a command and its working directory.
     pub(super) fn hand_over(&mut self, place: &str, code: &str) {
         let name = format!("{}{}", self.launched.nonce, self.count);
         let words = [name.as_bytes(), place.as_bytes(), code.as_bytes(), b""];
         self.send(&words.join(&0));
     }
 
-    /// Ends the job in front of it, if there is one and `job` is wanted; else the shell itself.
+    /// Kills the foreground job, if there is one and `job` is true; else the shell itself.
     pub(super) fn end_front(&self, job: bool) {
         let job = foreground_job(&self.launched.master).filter(|_| job);
-        // One that runs as another user cannot be ended.
+        // A job that runs as another user cannot be killed.
         if job.is_none_or(|job| kill_process_group(job, Signal::KILL).is_err()) {
             self.group().kill();
         }
     }
 
-    /// True while it has its terminal itself, and no program of it.
+    /// Returns true while the shell itself, and no program, is in the foreground.
     pub(super) fn is_in_front(&self) -> bool {
         foreground_job(&self.launched.master).is_none()
     }
 
-    /// The key that interrupts the job in front.
+    /// Types Ctrl-C for the foreground job.
     pub(super) fn interrupt(&self) {
         let _ = rustix::io::write(&self.launched.master, b"\x03");
     }
 
-    /// Reads one chunk of what the terminal shows, if there is something; true: a program has the terminal for itself.
+    /// Reads one chunk of output, if there is one; true: the terminal is out of line mode, or a program switched to
+    /// the alternate screen.
     pub(super) fn read(&mut self) -> Option<bool> {
         let master = &self.launched.master;
         let raw = is_raw(master);
@@ -159,7 +157,7 @@ impl ShellProcess {
             match rustix::io::read(master, rustix::buffer::spare_capacity(&mut chunk)) {
                 Ok(1..) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                // EIO: nobody holds the other end.
+                // EIO: the other end is closed.
                 Ok(0) | Err(_) => {
                     self.silent = true;
                     break;
@@ -176,33 +174,31 @@ impl ShellProcess {
         Some(owns)
     }
 
-    /// The next piece of what was read.
     pub(super) fn next(&mut self) -> Option<StreamPiece<ShellMark>> {
         self.marks.next()
     }
 
-    /// What was held back because it might have become a mark.
+    /// Returns the bytes held back as a possible start of a mark.
     pub(super) fn rest(&mut self) -> Option<StreamPiece<ShellMark>> {
         self.marks.finish()
     }
 
-    /// Takes back what was typed for the command and not read, and repairs what it has left of its terminal.
+    /// Takes back bytes that were typed for the command and not read, and restores the terminal's modes.
     pub(super) fn take_unread(&self) -> Vec<u8> {
         take_unread(&self.launched.master)
     }
 
-    /// Its directory, if that is still there.
+    /// Returns the shell's directory, if it still exists.
     pub(super) fn place(&self) -> Option<PathBuf> {
         let place = std::fs::read_link(format!("/proc/{}/cwd", self.process?)).ok()?;
         Some(place).filter(|place| place.is_dir())
     }
 
-    /// It has ended.
     pub(super) fn is_over(&mut self) -> bool {
         !matches!(self.launched.child.wait_for(Duration::ZERO), Ok(None))
     }
 
-    /// How it ended; true: it was killed on request.
+    /// Returns how the shell ended; true: it was killed on request.
     pub(super) fn death(mut self) -> (Death, bool) {
         let killed = self.group().was_killed();
         match self.launched.child.wait() {
@@ -211,7 +207,7 @@ impl ShellProcess {
         }
     }
 
-    /// Ends it: it leaves by itself when `idle`, or is ended. What it still prints is told.
+    /// Ends the shell: an `idle` one exits by itself, others are killed. `printed` receives its last output.
     pub(super) fn end(self, idle: bool, mut printed: impl FnMut(Vec<u8>)) {
         let ShellProcess {
             launched,
@@ -225,7 +221,7 @@ impl ShellProcess {
             commands,
             ..
         } = launched;
-        // A shell that waits for a command leaves when none can come any more.
+        // A shell that waits for a command exits at the end of its input.
         drop((lines, commands));
         let group = child.group();
         if !idle {
@@ -251,17 +247,17 @@ impl ShellProcess {
             }
             group.signal(signal);
         }
-        // It has been killed.
+        // The process was killed above.
         let _ = child.wait();
     }
 
-    /// Sends what it reads at its prompt: a few short lines, for which there is room.
+    /// Sends a line for the shell's prompt: the pipe has room for a few short lines.
     fn send_line(&self, line: &str) {
-        // Fails only when the shell is gone, which is noticed elsewhere.
+        // Fails only when the shell is gone, which is detected elsewhere.
         let _ = rustix::io::write(&self.launched.lines, line.as_bytes());
     }
 
-    /// Sends what it is to read on its pipe, as far as there is room.
+    /// Sends bytes on the shell's command pipe, as far as there is room.
     fn send(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);
         let mut written = 0;
@@ -270,7 +266,7 @@ impl ShellProcess {
                 Ok(count) => written += count,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                // Nobody reads any more: its end is noticed elsewhere.
+                // The reader is gone: its end is detected elsewhere.
                 Err(_) => written = self.unsent.len(),
             }
         }

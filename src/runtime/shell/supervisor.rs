@@ -1,14 +1,13 @@
-//! The thread of a shell: hands it commands, tells what its terminal shows, says how each ended.
+//! The thread of a shell: sends it commands, publishes its output, reports how each command ended.
 //!
 //! In: requests ([`Control`]). Out: events. A command goes through these states: the shell reads its settings
-//! (`Starting`, once), it has been woken (`Waking`), it is being told the command (`Taking`), the command runs
-//! (`Running`), the shell waits for the next one (`Idle`). Each is left at the word of the shell, with its death, or at
-//! a third Ctrl-C.
+//! (`Starting`, once), it has been woken (`Waking`), it reads the command (`Taking`), the command runs (`Running`),
+//! the shell waits for the next one (`Idle`). Each state ends with a mark, the shell's death, or a third Ctrl-C.
 //!
-//! Invariants: the shell takes its lines from a pipe, so that what is typed, in whatever state, is the command's (or
-//! the settings' own question) and nothing else; what the command has not read comes back; all that a command printed
-//! precedes its end; once a program has taken the terminal for itself, all up to the command's end is its, so that
-//! what gives the terminal back is.
+//! Invariants: the shell reads its lines from a pipe, so that keys, in whatever state, reach only the command (or a
+//! question of the settings); bytes the command has not read are returned; all output of a command precedes its
+//! end; once a program has taken the terminal out of line mode or switched to the alternate screen, all output up
+//! to the command's end is foreign, including the sequences that restore the terminal.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,18 +25,17 @@ use super::marks::ShellMark;
 use super::plan::{Program, ShellPlan};
 use super::shell_process::ShellProcess;
 
-/// After this long the user is told that the shell's settings take long.
+/// Time after which the user is notified that the shell's settings take long.
 const SLOW: Duration = Duration::from_secs(5);
-/// A shell may miss a Ctrl-C while it begins with a command: in its first second it gets a second one this much later,
-/// if the command still runs in the shell itself.
+/// A shell may miss a Ctrl-C while it begins a command: in the command's first second ([`FIRST`]) a second Ctrl-C
+/// follows after this time, if the command still runs in the shell itself.
 const REPEAT: Duration = Duration::from_millis(200);
 const FIRST: Duration = Duration::from_secs(1);
-/// The status of what Ctrl-C ended.
+/// Exit status after Ctrl-C (128 + SIGINT).
 const INTERRUPTED: i32 = 130;
-/// What is run in place of a command that was stopped before it began.
+/// Replaces a command that was interrupted before it began.
 const STOPPED: &str = "kill -INT $$";
 
-/// Everything the thread has.
 pub(super) struct ShellSupervisor {
     plan: ShellPlan,
     control: Arc<Control>,
@@ -47,11 +45,9 @@ pub(super) struct ShellSupervisor {
     command: Option<ActiveCommand>,
 }
 
-/// A shell and what it is doing.
 struct Running {
     shell: ShellProcess,
     program: Program,
-    /// The user's own settings are read.
     settings: bool,
     state: ShellState,
 }
@@ -59,9 +55,8 @@ struct Running {
 enum ShellState {
     Starting {
         since: Instant,
-        /// It has been said that it takes long.
+        /// The user was notified that the settings take long.
         told: bool,
-        /// It has printed something.
         spoke: bool,
     },
     Idle,
@@ -70,19 +65,17 @@ enum ShellState {
     Running,
 }
 
-/// What is to be run.
 struct ActiveCommand {
     id: RequestId,
     code: String,
     place: String,
     began: Instant,
-    /// A program has the terminal for itself.
+    /// A program has taken the terminal out of line mode, or switched to the alternate screen.
     foreign: bool,
-    /// Its job in front has been ended on request.
     job_ended: bool,
-    /// When it gets a second Ctrl-C.
+    /// Time of the second Ctrl-C.
     repeat: Option<Instant>,
-    /// Typed for it, not read, and taken back before its end.
+    /// Bytes typed for the command, unread, and taken back before its end.
     unread: Vec<u8>,
 }
 
@@ -103,7 +96,6 @@ impl ShellSupervisor {
         }
     }
 
-    /// Serves requests until the runtime is closed.
     pub(super) fn run(mut self) {
         self.control.set_owner(std::thread::current());
         while !self.control.is_closing() {
@@ -138,14 +130,14 @@ impl ShellSupervisor {
     }
 
     fn begin(&mut self, id: RequestId, execute: Execute) {
-        // What was to stop or to end is over.
+        // Pending interrupts and kills were for the command that has ended.
         self.control.set_running(false);
         self.control.take_kill();
         self.events.send(RuntimeEvent::Started { id });
         let place = execute.directory.filter(|place| place.is_dir());
         self.command = Some(ActiveCommand {
             id,
-            // A zero byte ends what the shell reads.
+            // A zero byte would end the shell's read.
             code: execute.code.replace('\0', ""),
             place: place.map_or(String::new(), |place| place.to_string_lossy().into_owned()),
             began: Instant::now(),
@@ -163,7 +155,6 @@ impl ShellSupervisor {
         }
     }
 
-    /// Starts a shell for the command that waits; `settings`: it reads the user's own.
     fn start(&mut self, settings: bool) {
         let program = match self.plan.program() {
             Ok(program) => program,
@@ -187,7 +178,7 @@ impl ShellSupervisor {
         };
         let shell = ShellProcess::new(launched);
         self.control.state().group = Some(shell.group());
-        // The settings may ask something; what they do not read is the command's.
+        // The settings may ask for input; bytes they do not read go to the command.
         self.terminal.begin_cell();
         self.running = Some(Running {
             shell,
@@ -213,7 +204,6 @@ impl ShellSupervisor {
         }
     }
 
-    /// Waits for something to happen, and does what there is to do about it.
     fn step(&mut self) {
         let Some(running) = &mut self.running else {
             return self.control.wait(Vec::new(), None);
@@ -250,12 +240,12 @@ impl ShellSupervisor {
             }
         }
         if self.control.take_kill() && !matches!(running.state, ShellState::Idle) {
-            // Where ending its job was not enough, the shell itself starts the next one.
+            // A second kill ends the shell itself: a shell whose job was killed may start the next one.
             let before = self.command.as_mut().map(|command| &mut command.job_ended);
             let job = before.is_some_and(|before| !std::mem::replace(before, true));
             running.shell.end_front(job);
         }
-        // What it printed before its end is there by then.
+        // Output printed before the end is available by then.
         let over = running.shell.is_over();
         self.read();
         if over {
@@ -264,7 +254,7 @@ impl ShellSupervisor {
         }
     }
 
-    /// Takes what the terminal shows, at most one chunk of it; false: there is nothing.
+    /// Reads at most one chunk of output; false: there was none.
     fn read(&mut self) -> bool {
         let Some(owns) = self.running.as_mut().and_then(|it| it.shell.read()) else {
             return false;
@@ -309,7 +299,7 @@ impl ShellSupervisor {
                 self.events.send(RuntimeEvent::Ready(info));
                 if let Some(command) = &mut self.command {
                     if spoke {
-                        // What the settings say has been shown, and is no output of the command.
+                        // Output of the settings was shown, and is no output of the command.
                         let (id, wait) = (command.id, false);
                         self.events.send(RuntimeEvent::Clear { id, wait });
                     }
@@ -332,7 +322,7 @@ impl ShellSupervisor {
             (ShellMark::Run, ShellState::Taking) => {
                 running.state = ShellState::Running;
                 self.control.set_running(true);
-                // It came while the command was being told: keys reach it only from here on.
+                // The interrupt came while the shell read the command: keys reach the command only from here on.
                 let interrupted = self.control.take_interrupt();
                 if interrupted {
                     running.shell.interrupt();
@@ -342,7 +332,7 @@ impl ShellSupervisor {
                     command.repeat = interrupted.then(|| command.began + REPEAT);
                 }
             }
-            // An interrupt of somebody else's kept it from taking the command.
+            // An interrupt from elsewhere kept the shell from taking the command.
             (ShellMark::Ended { status, .. }, ShellState::Taking | ShellState::Running) => {
                 self.on_command_end(status)
             }
@@ -359,7 +349,6 @@ impl ShellSupervisor {
         }
     }
 
-    /// The command is over.
     fn on_command_end(&mut self, status: i32) {
         let Some(running) = &mut self.running else {
             return;
@@ -399,7 +388,7 @@ impl ShellSupervisor {
         });
     }
 
-    /// Tells the last words of a shell that has ended, and its death.
+    /// Sends the last output of an ended shell, and its death.
     fn on_exit(&mut self) {
         let Some(rest) = self.running.as_mut().map(|running| running.shell.rest()) else {
             return;
@@ -441,7 +430,6 @@ impl ShellSupervisor {
         }
     }
 
-    /// Ends the shell there is.
     fn end(&mut self) {
         let Some(running) = self.running.take() else {
             return;
@@ -460,7 +448,6 @@ impl ShellSupervisor {
 }
 
 impl Running {
-    /// Has the shell take the command that waits.
     fn wake(&mut self) {
         self.state = ShellState::Waking;
         self.shell.wake();
@@ -479,7 +466,7 @@ impl Running {
         }
     }
 
-    /// How long to wait before something is to be said: that the settings take long.
+    /// Returns the time until the notice that the settings take long is due.
     fn patience(&mut self, events: &EventSender) -> Option<Duration> {
         let ShellState::Starting { since, told, .. } = &mut self.state else {
             return None;

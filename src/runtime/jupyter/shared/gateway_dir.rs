@@ -1,15 +1,15 @@
-//! The folder where the users of a shared gateway, and its keeper, meet.
+//! The folder through which a shared gateway's keeper and its users coordinate.
 //!
-//! | file | what it says |
+//! | file | meaning |
 //! |---|---|
-//! | `gateway.json` | the gateway that runs: address, token, process of its keeper |
-//! | `starting.lock` | held by whoever starts it, or ends it |
-//! | `keeper.lock` | held by the keeper for life: it is there |
-//! | `users.lock` | shared by all who have a lease: when the keeper could have it alone, there are none |
-//! | `gateway.log` | what the gateway says |
+//! | `gateway.json` | the running gateway: address, token, process of its keeper |
+//! | `starting.lock` | held by the process that starts or ends the gateway |
+//! | `keeper.lock` | held by the keeper for its lifetime: proof that it runs |
+//! | `users.lock` | shared by all leases: when the keeper can lock it exclusively, there are none |
+//! | `gateway.log` | output of the gateway |
 //!
-//! Invariant: locks are those of the system, so they end with whoever holds them, however that ends. Absent on purpose:
-//! process ids as proof of life.
+//! Invariant: the locks are the system's, so they end with the process that holds them, however it ends. Absent on
+//! purpose: process ids as proof of life.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -23,28 +23,25 @@ use sha2::{Digest, Sha256};
 use crate::files::{FileMode, private_dir, write_whole};
 use crate::jupyter::Gateway;
 
-/// How long another process may take to start the gateway.
+/// Maximum wait for another process that starts the gateway.
 const STARTS: Duration = Duration::from_secs(240);
-/// How often a lock that is held is tried again.
+/// Interval at which a held lock is retried.
 const AGAIN: Duration = Duration::from_millis(50);
-/// How long a keeper may take to end after it was told to.
+/// Maximum time for a keeper to end after a signal.
 const ENDS: Duration = Duration::from_secs(10);
 
-/// The folder.
 pub(super) struct GatewayDir {
     folder: PathBuf,
 }
 
-/// A gateway that runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct GatewayRecord {
     pub url: String,
     pub token: String,
-    /// The process of its keeper.
     pub keeper: i32,
-    /// Its interpreter, for whoever looks.
+    /// Interpreter of the gateway, for `ipycodex doctor` and the like.
     pub python: PathBuf,
-    /// When it was started, in seconds since 1970.
+    /// Start time in seconds since 1970.
     pub started: u64,
 }
 
@@ -54,7 +51,7 @@ impl GatewayRecord {
     }
 }
 
-/// As long as it is there, so is the gateway.
+/// Keeps the gateway running while it lives.
 #[derive(Debug)]
 pub(in crate::runtime::jupyter) struct Lease {
     _lock: File,
@@ -65,7 +62,7 @@ fn told(error: &std::io::Error) -> String {
 }
 
 impl GatewayDir {
-    /// That of the gateway of this interpreter; the folder is made.
+    /// Returns the folder for the gateway of this interpreter, and creates it.
     pub(super) fn for_interpreter(shared: &Path, python: &Path) -> Result<Self, String> {
         let name = Sha256::digest(python.as_os_str().as_encoded_bytes());
         let name: String = name[..8].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -74,7 +71,6 @@ impl GatewayDir {
         Ok(GatewayDir { folder })
     }
 
-    /// That of a keeper.
     pub(super) fn at(folder: PathBuf) -> Self {
         GatewayDir { folder }
     }
@@ -99,23 +95,22 @@ impl GatewayDir {
             .map_err(|error| told(&error))
     }
 
-    /// Waits until nobody else starts or ends the gateway; it lasts until the file is closed.
+    /// Waits until no other process starts or ends the gateway; the lock lasts until the file is closed.
     pub(super) fn lock_starting(&self) -> Result<File, String> {
         self.locked_within("starting.lock", STARTS)?
             .ok_or_else(|| "another process has been starting it for too long".to_owned())
     }
 
-    /// The same, without waiting; `None`: somebody does.
+    /// As [`GatewayDir::lock_starting`], without waiting; `None` when it is held.
     pub(super) fn try_lock_starting(&self) -> Result<Option<File>, String> {
         self.locked_within("starting.lock", Duration::ZERO)
     }
 
-    /// The sign that a keeper is there; `None`: another one is.
+    /// Takes the keeper's lock; `None` when another keeper runs.
     pub(super) fn lock_keeper(&self) -> Result<Option<File>, String> {
         self.locked_within("keeper.lock", ENDS)
     }
 
-    /// A keeper is there.
     pub(super) fn has_keeper(&self) -> bool {
         matches!(self.locked_within("keeper.lock", Duration::ZERO), Ok(None))
     }
@@ -133,20 +128,19 @@ impl GatewayDir {
         }
     }
 
-    /// Counts as a user from now on.
     pub(super) fn lease(&self) -> Result<Lease, String> {
         let file = self.lock("users.lock")?;
-        // The keeper has it alone for a moment at most.
+        // The keeper holds the exclusive lock for a moment at most.
         file.lock_shared().map_err(|error| told(&error))?;
         Ok(Lease { _lock: file })
     }
 
-    /// There is no user; none comes while the file is open.
+    /// Takes the users' lock exclusively; `None` when there are leases. While the file is open, no lease is given.
     pub(super) fn try_lock_users(&self) -> Result<Option<File>, String> {
         self.locked_within("users.lock", Duration::ZERO)
     }
 
-    /// The gateway that runs, if the file tells the truth.
+    /// Returns the recorded gateway, which may be gone; `None` without a valid record.
     pub(super) fn record(&self) -> Option<GatewayRecord> {
         let text = std::fs::read(self.folder.join("gateway.json")).ok()?;
         serde_json::from_slice(&text).ok()
@@ -158,18 +152,18 @@ impl GatewayDir {
         write_whole(&path, text.as_bytes(), FileMode::Private).map_err(|error| error.to_string())
     }
 
-    /// The gateway answers: for whoever looks at the age of the file.
+    /// Updates the file's modification time, to show that the gateway answers.
     pub(super) fn touch(&self) {
         let file = File::options()
             .append(true)
             .open(self.folder.join("gateway.json"));
         if let Ok(file) = file {
-            // It is a sign, not a proof.
+            // A sign for readers, not a proof: failure is harmless.
             let _ = file.set_modified(SystemTime::now());
         }
     }
 
-    /// The gateway has ended.
+    /// Removes the record after the gateway's end.
     pub(super) fn forget(&self) {
         if let Err(error) = std::fs::remove_file(self.folder.join("gateway.json"))
             && error.kind() != ErrorKind::NotFound
@@ -178,10 +172,10 @@ impl GatewayDir {
         }
     }
 
-    /// Ends the keeper of a gateway that does not answer, and with it the gateway.
+    /// Ends the keeper of a gateway that does not answer, and the gateway with it.
     pub(super) fn end_keeper(&self, record: &GatewayRecord) {
         for signal in [Signal::TERM, Signal::KILL] {
-            // It holds its lock, so the process is still the one that wrote the record.
+            // The keeper holds its lock, so the process is still the one that wrote the record.
             let Some(keeper) = Pid::from_raw(record.keeper).filter(|_| self.has_keeper()) else {
                 return;
             };

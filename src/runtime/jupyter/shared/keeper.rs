@@ -1,9 +1,9 @@
-//! The process that keeps a shared gateway: starts it, says so in one line, and ends it when nobody uses it.
+//! The process that keeps a shared gateway: starts it, reports that in one line, and ends it when it has no users.
 //!
-//! In: a folder, an interpreter. Out: `ready`, or `failed` and why, on standard output, which is closed then.
-//! Invariants: the gateway ends with this process, however that ends; the token stands in files of this user alone,
-//! never in an argument or in the environment of kernels; settings of the user's Jupyter open nothing. Absent on
-//! purpose: who may use it (`gateway_dir.rs`).
+//! In: a folder, an interpreter. Out: `ready`, or `failed` with the reason, on standard output, which is then
+//! closed. Invariants: the gateway ends with this process, however that ends; the token is in files of this user
+//! alone, never in an argument or in the environment of kernels; settings of the user's Jupyter cannot weaken
+//! access. Absent on purpose: leases (`gateway_dir.rs`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,35 +19,34 @@ use crate::jupyter::{Gateway, ReservedPort, unique_id};
 use crate::process::{Child, Leadership, SpawnPlan, spawn};
 use crate::text::escape::visible;
 
-/// How long a gateway may take until it answers.
 const STARTS: Duration = Duration::from_secs(60);
-/// How often it is tried: another program may take the port first.
+/// Number of starts: another program may take the port first.
 const TRIES: usize = 3;
-/// How often it is looked whether it answers by now.
+/// Interval of checks until the gateway answers.
 const LOOKS: Duration = Duration::from_millis(100);
-/// How often users are counted.
+/// Interval of checks for leases.
 const COUNTS: Duration = Duration::from_secs(1);
-/// How often the gateway is asked whether it is there.
+/// Interval of checks that the gateway answers.
 const BEATS: Duration = Duration::from_secs(5);
-/// One that has not answered for so long is ended.
+/// A gateway that has not answered for this long is ended.
 const SILENT: Duration = Duration::from_secs(60);
-/// How long it gets to end its kernels.
+/// Time for the gateway to end its kernels.
 const GRACE: Duration = Duration::from_secs(3);
-/// Kernels nobody is connected to end after so many seconds: whoever had them was killed.
+/// Seconds after which the gateway ends a kernel without a connection: its user was killed.
 const LEFT: u32 = 300;
 
 type Variables = BTreeMap<OsString, OsString>;
 
-/// Keeps a gateway of this interpreter until it is idle for that long; returns the exit code.
+/// Keeps a gateway of this interpreter until it has been idle for that long; returns the exit code.
 pub fn keep_gateway(
     folder: PathBuf,
     python: &Path,
     mut variables: Variables,
     idle: Duration,
 ) -> i32 {
-    // A terminal that goes must not take it along; whoever leads a session has nothing to lose.
+    // A closing terminal must not end the keeper. Fails for a session leader, which needs no change.
     let _ = rustix::process::setsid();
-    // What is set there comes before what we write.
+    // These variables would override our configuration.
     variables.retain(|name, _| !name.as_encoded_bytes().starts_with(b"KG_"));
     let dir = GatewayDir::at(folder);
     let started = match dir.lock_keeper() {
@@ -68,10 +67,10 @@ pub fn keep_gateway(
     0
 }
 
-/// Says it, and lets go of standard output: who waits for its end goes on.
+/// Writes the line and closes standard output: its reader waits for the end.
 fn say(line: &str) {
     let mut out = std::io::stdout();
-    // Whoever waited may have gone.
+    // The reader may be gone.
     let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     if let Ok(nothing) = File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(nothing);
@@ -149,8 +148,8 @@ fn start_once(
     Ok((child, gateway))
 }
 
-/// Its settings, which come before those of the user's own gateways. Every variable may come with the wish for a
-/// kernel, and which kernels there are is no secret: whoever has the token is the user.
+/// Returns the configuration, which overrides the user's own gateway settings. Every variable may accompany the
+/// request for a kernel, and listing kernels is allowed: the holder of the token is the user.
 fn config(port: u16, token: &str) -> String {
     format!(
         "class Any(list):
@@ -184,12 +183,12 @@ fn last_words(log: &Path) -> String {
     last.map_or_else(String::new, |line| format!(": {}", visible(line.trim())))
 }
 
-/// Returns when the gateway has ended, hangs, or is not used any more.
+/// Returns when the gateway has ended, hangs, or has no users any more.
 fn watch(dir: &GatewayDir, child: &mut Child, gateway: &Gateway, idle: Duration) {
     let (mut used, mut answered) = (Instant::now(), Instant::now());
     let mut beat = Instant::now();
     loop {
-        // An error means that it is gone, too.
+        // An error also means that the gateway is gone.
         if !matches!(child.wait_for(COUNTS), Ok(None)) {
             return dir.forget();
         }
@@ -209,7 +208,7 @@ fn watch(dir: &GatewayDir, child: &mut Child, gateway: &Gateway, idle: Duration)
             && let Ok(Some(_starting)) = dir.try_lock_starting()
             && let Ok(Some(_users)) = dir.try_lock_users()
         {
-            // Whoever comes from here on finds none, and starts one.
+            // Processes that come from here on find no gateway, and start one.
             return dir.forget();
         }
     }

@@ -1,9 +1,9 @@
-//! A gateway of this machine that all our processes share: found where one runs, else started.
+//! A gateway of this machine that all our processes share: found if one runs, else started.
 //!
-//! In: a plan. Out: the gateway, and a lease that keeps it there. Invariants: it listens on the loopback alone and
-//! always wants its token; one process starts it while the others wait; it outlives whoever started it, and ends when
-//! nobody has had a lease for a while. Its keeper (`keeper.rs`), a process of ours, sees to that; `gateway_dir.rs` is
-//! the folder they all meet in.
+//! In: a plan. Out: the gateway, and a lease that keeps it running. Invariants: the gateway listens on loopback
+//! alone and always requires its token; one process starts it while the others wait; it outlives the process that
+//! started it, and ends when there has been no lease for a while. Its keeper (`keeper.rs`), a process of ours,
+//! ensures that; `gateway_dir.rs` is the folder through which they coordinate.
 
 mod gateway_dir;
 mod keeper;
@@ -22,43 +22,35 @@ use gateway_dir::GatewayDir;
 pub(super) use gateway_dir::Lease;
 pub use keeper::keep_gateway;
 
-/// How long a gateway without users stays.
+/// Time after which a gateway without users ends.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long Python may take to say what it has.
 const LOOKS: Duration = Duration::from_secs(30);
-/// What it is asked: which of the modules it needs are missing.
+/// Python code that prints the missing modules.
 const MISSING: &str = "import importlib.util as u, sys
 sys.stdout.write(' '.join(n for n in ('kernel_gateway', 'ipykernel') if u.find_spec(n) is None))";
 
-/// What a shared gateway is made of.
 #[derive(Debug, Clone)]
 pub struct SharedPlan {
-    /// The folder of all shared gateways; each interpreter has one below it.
+    /// The folder of all shared gateways; each interpreter has a subfolder.
     pub folder: PathBuf,
     /// The Python that has the modules.
     pub python: Option<PathBuf>,
     /// Our own program, which keeps the gateway.
     pub program: PathBuf,
-    /// Where kernels start.
     pub cwd: PathBuf,
-    /// The whole environment of kernels.
     pub variables: BTreeMap<OsString, OsString>,
-    /// How long a gateway without users stays.
     pub idle: Duration,
 }
 
-/// A shared gateway that was started, for whoever looks.
+/// A shared gateway that runs, for `ipycodex doctor`.
 #[derive(Debug)]
 pub struct SharedGateway {
-    /// Its interpreter.
     pub python: PathBuf,
-    /// The process that keeps it.
     pub keeper: i32,
-    /// It.
     pub gateway: Gateway,
 }
 
-/// The shared gateways in the folder of all that have a keeper.
+/// Returns the shared gateways in the folder whose keeper runs.
 pub fn shared_gateways(folder: &Path) -> Vec<SharedGateway> {
     let dirs = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let kept = dirs.filter_map(|entry| {
@@ -73,7 +65,7 @@ pub fn shared_gateways(folder: &Path) -> Vec<SharedGateway> {
     kept.collect()
 }
 
-/// Finds the gateway or has it started, and keeps it for as long as the lease is there.
+/// Finds or starts the gateway, and keeps it running for as long as the lease lives.
 pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailure> {
     let Some(python) = &plan.python else {
         return Err(StartFailure {
@@ -84,7 +76,7 @@ pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailur
     };
     let dir = GatewayDir::for_interpreter(&plan.folder, python)
         .map_err(|why| not_usable(&plan.folder, &why))?;
-    // Held until the gateway answers: who comes meanwhile finds it.
+    // Held until the gateway answers, so that waiting processes then find it.
     let _starting = dir
         .lock_starting()
         .map_err(|why| not_usable(dir.folder(), &why))?;
@@ -115,10 +107,10 @@ fn not_usable(folder: &Path, why: &str) -> StartFailure {
     }
 }
 
-/// Whether this Python has what a gateway needs.
+/// Checks that this Python has the packages of a gateway.
 ///
 /// # Errors
-/// What it lacks, and how it is had.
+/// The missing packages, and how to install them.
 pub fn check_gateway_packages(
     python: &Path,
     variables: &BTreeMap<OsString, OsString>,
@@ -165,7 +157,6 @@ pub fn check_gateway_packages(
     }
 }
 
-/// Starts the process that starts the gateway, and waits until that answers.
 fn start_keeper(plan: &SharedPlan, python: &Path, dir: &GatewayDir) -> Result<(), StartFailure> {
     let failed = |why: String| StartFailure {
         message: format!("the shared gateway cannot be started: {why}"),
@@ -186,19 +177,19 @@ fn start_keeper(plan: &SharedPlan, python: &Path, dir: &GatewayDir) -> Result<()
         .spawn()
         .map_err(|error| failed(format!("`{}`: {error}", plan.program.display())))?;
     let mut said = String::new();
-    // It says one line, and limits its own time.
+    // The keeper writes one line, and limits its own time.
     let read = keeper
         .stdout
         .take()
         .map(|mut out| out.read_to_string(&mut said));
     match (read, said.strip_prefix("failed ")) {
         (_, Some(why)) => {
-            // It is about to end; who is killed first leaves it to others.
+            // The keeper is about to end; if we are killed first, init reaps it.
             let _ = keeper.wait();
             Err(failed(why.trim_end().to_owned()))
         }
         (Some(Ok(_)), None) if said.starts_with("ready") => {
-            // It outlives us, or we take its end.
+            // The keeper outlives us; if it does not, the thread reaps it.
             let wait = move || drop(keeper.wait());
             let _ = std::thread::Builder::new()
                 .name("gateway's keeper".into())

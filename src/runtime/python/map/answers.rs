@@ -1,8 +1,8 @@
-//! The answers to requests other than cells, as the runner writes them.
+//! Decodes the runner's replies to requests other than cells.
 //!
-//! In: the fields of an `answer` frame and what was asked. Out: an [`RuntimeReply`]. Invariants: an answer that lacks
-//! its content is a failure in words, never a panic; an exception where none belongs is one too. Absent on purpose:
-//! which request an answer belongs to.
+//! In: the fields of an `answer` frame and the kind of its request. Out: a [`RuntimeReply`]. Invariants: a reply
+//! without its content, or with an exception where none is allowed, becomes a failure message and never a panic.
+//! Absent on purpose: matching replies to requests.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +19,7 @@ use crate::output::mime::MimeBundle;
 use crate::output::traceback::{CellError, Leaving};
 use crate::text::offset::CodePoints;
 
-/// What an answer to a request of that kind says.
+/// Decodes the reply to a request of this kind.
 pub(in crate::runtime) fn answer_of(
     kind: RequestKind,
     mut answer: Map<String, Value>,
@@ -88,7 +88,7 @@ pub(in crate::runtime) fn answer_of(
     }
 }
 
-/// `{status, indent}`.
+/// Decodes `{status, indent}`.
 fn completeness(value: &Value) -> Completeness {
     match value["status"].as_str() {
         Some("complete") => Completeness::Complete,
@@ -107,7 +107,7 @@ fn list<T>(values: Value, read: impl Fn(Value) -> Option<T>) -> Vec<T> {
     }
 }
 
-/// `{expression, type, text, image?, failed?}` or `{expression, undefined: [names]}`.
+/// Decodes `{expression, type, text, image?, failed?}` or `{expression, undefined: [names]}`.
 fn variable(value: Value) -> Option<ReferenceValue> {
     #[derive(Deserialize)]
     struct Wire {
@@ -139,7 +139,7 @@ fn variable(value: Value) -> Option<ReferenceValue> {
     })
 }
 
-/// `{bundle, metadata}`, or `{error}`.
+/// Decodes `{bundle, metadata}`, or `{error}`.
 fn expressed(value: Value) -> Option<Result<MimeBundle, CellError>> {
     let Value::Object(mut wire) = value else {
         return None;
@@ -154,7 +154,7 @@ fn expressed(value: Value) -> Option<Result<MimeBundle, CellError>> {
     Some(Ok(result_of(wire).with_metadata(metadata)))
 }
 
-/// `{unprotected: why}`, or `{printed, bundle}`, or `{printed, error}`.
+/// Decodes `{unprotected: why}`, or `{printed, bundle}`, or `{printed, error}`.
 fn snapshot_of(mut wire: Map<String, Value>) -> Snapshot {
     let text = |value: Option<Value>| match value {
         Some(Value::String(text)) => text,
@@ -173,7 +173,7 @@ fn snapshot_of(mut wire: Map<String, Value>) -> Snapshot {
     }
 }
 
-/// `{bundle, parts?}`: one bundle, which carries the others under [`PARTS_MIME`].
+/// Decodes `{bundle, parts?}`: one bundle, which carries the others under [`PARTS_MIME`].
 fn result_of(mut wire: Map<String, Value>) -> MimeBundle {
     let Some(Value::Object(mut bundle)) = wire.remove("bundle") else {
         return MimeBundle::default();
@@ -236,12 +236,10 @@ fn tool(value: Value) -> Option<ToolLookup> {
     })
 }
 
-/// The exception of an answer.
 pub(super) fn raised(answer: &Map<String, Value>) -> Option<Raised> {
     Raised::deserialize(answer.get("error")?).ok()
 }
 
-/// An exception in the words of the contract.
 pub(super) fn cell_error(error: Raised) -> CellError {
     CellError {
         leaves: (error.ename == "SystemExit").then(|| leaving(&error.evalue)),
@@ -251,7 +249,7 @@ pub(super) fn cell_error(error: Raised) -> CellError {
     }
 }
 
-/// What `sys.exit(value)` means, from the exception's text: a number is the status, anything else is said.
+/// Decodes `sys.exit(value)` from the exception's text: a number is the status, any other text is a message.
 fn leaving(value: &str) -> Leaving {
     let value = value.trim();
     let (status, words) = match (value, value.parse::<i64>()) {
@@ -262,12 +260,10 @@ fn leaving(value: &str) -> Leaving {
     Leaving { status, words }
 }
 
-/// Bytes as the wire carries them.
 fn bytes(base64: &String) -> Vec<u8> {
     STANDARD.decode(base64).unwrap_or_default()
 }
 
-/// A message of a comm in the words of the contract.
 pub(super) fn comm_message(wire: Comm) -> CommMessage {
     CommMessage {
         comm_id: wire.comm,
@@ -284,7 +280,6 @@ pub(super) fn comm_message(wire: Comm) -> CommMessage {
     }
 }
 
-/// A bundle in the words of the contract.
 pub(super) fn bundle_of(entries: Map<String, Value>) -> MimeBundle {
     MimeBundle::new(entries.into_iter().collect())
 }

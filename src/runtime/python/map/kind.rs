@@ -1,13 +1,15 @@
-//! What kind of end a request has, and the ends that no frame brings.
+//! Kinds of requests by the event that ends them, and the ends that no frame brings.
+//!
+//! In: a request, or the death of its interpreter. Out: its kind, or its last event. Invariant: a kind exists for
+//! every request but replies, which have no end.
 
 use crate::runtime::{
     Death, Ending, Finish, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest,
 };
 
-/// The answer to a request that an interrupt ended.
+/// Text of the reply to a request that was interrupted.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
-/// What kind of end a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) enum RequestKind {
     Execute,
@@ -28,7 +30,7 @@ pub(in crate::runtime) enum RequestKind {
 }
 
 impl RequestKind {
-    /// `None` for a reply, which has no end.
+    /// Returns `None` for a reply, which has no end.
     pub(in crate::runtime) fn from_request(request: &RuntimeRequest) -> Option<Self> {
         Some(match request {
             RuntimeRequest::Execute(_) | RuntimeRequest::Startup(_) => RequestKind::Execute,
@@ -56,12 +58,12 @@ impl RequestKind {
         })
     }
 
-    /// True for what is worth starting an interpreter for.
+    /// Returns true for a request that starts an interpreter if there is none.
     pub(in crate::runtime) fn is_cell(request: &RuntimeRequest) -> bool {
         RequestKind::from_request(request) == Some(RequestKind::Execute)
     }
 
-    /// True for what an interrupt can stop.
+    /// Returns true for requests that an interrupt can stop.
     pub(in crate::runtime) fn runs_code(self) -> bool {
         matches!(
             self,
@@ -75,7 +77,7 @@ impl RequestKind {
         )
     }
 
-    /// The end of a request that an interpreter will not give.
+    /// Returns the end of a request whose interpreter died.
     pub(in crate::runtime) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
         match self {
             RequestKind::Execute => finished(id, Ending::Died(death.clone())),
@@ -91,7 +93,7 @@ impl RequestKind {
     }
 }
 
-/// The end of a cell of which nothing else is known.
+/// Returns the end of a cell of which nothing else is known.
 pub(in crate::runtime) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
     RuntimeEvent::Finished {
         id,
@@ -105,7 +107,7 @@ pub(in crate::runtime) fn finished(id: RequestId, ending: Ending) -> RuntimeEven
     }
 }
 
-/// The end of a request that was interrupted before an interpreter had it.
+/// Returns the end of a request that was interrupted before it was sent.
 pub(in crate::runtime) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
     match kind {
         RequestKind::Execute => finished(id, Ending::Interrupted),

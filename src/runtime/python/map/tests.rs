@@ -1,4 +1,4 @@
-//! Frames as the runner writes them, and what they mean.
+//! Frames as the runner writes them, and the events they become.
 
 use super::*;
 use crate::runtime::Death;
